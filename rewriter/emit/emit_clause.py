@@ -18,7 +18,7 @@ from sqlext.operators.emit.parts import (
     ON_DELTA,
 )
 from sqlext.rewriter.emit.select_items import SelectItem, comma_list, is_key_of_all, select_items
-from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.emit.window_call import WindowTvf
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import NUMBER, Tokens
@@ -107,7 +107,7 @@ class EmitClause:
 
     whole: Fragment
     keyword: Fragment
-    call: WindowCall
+    call: WindowTvf
     alias: str
     items: tuple[SelectItem, ...]
     where: Fragment | None
@@ -131,7 +131,7 @@ def is_emit(tokens: Tokens, i: int) -> bool:
     return is_followed and (tokens[i + 1].word in _BEGINS or _is_foreign(tokens, i))
 
 
-def _is_bare(tree: Tree, i: int, calls: Sequence[WindowCall]) -> bool:
+def _is_bare(tree: Tree, i: int, calls: Sequence[WindowTvf]) -> bool:
     """Whether token i is EMIT alone, at the end of a grouping query over a window function."""
     tokens = tree.tokens
     ends = i + 1 == len(tokens) or tokens[i + 1].text in (")", ";", "|>") or tokens[i + 1].word in _BEHIND
@@ -153,7 +153,7 @@ def _is_foreign(tokens: Tokens, i: int) -> bool:
     return tokens[i + 1].word in _FOREIGN and (behind in (")", ";") or tokens[i + 2].word in _BEHIND | {"DELAY"})
 
 
-def parse_emits(tree: Tree, calls: Sequence[WindowCall]) -> tuple[EmitClause, ...]:
+def parse_emits(tree: Tree, calls: Sequence[WindowTvf]) -> tuple[EmitClause, ...]:
     """The EMIT clauses of a statement, inner ones first. Raises ParseError.
 
     >>> from sqlext.rewriter.tree.read_tree import read_tree
@@ -173,7 +173,7 @@ def parse_emits(tree: Tree, calls: Sequence[WindowCall]) -> tuple[EmitClause, ..
 
 
 class _EmitReader:
-    def __init__(self, tree: Tree, emit: int, calls: Sequence[WindowCall]):
+    def __init__(self, tree: Tree, emit: int, calls: Sequence[WindowTvf]):
         self.tree, self.tokens, self.emit, self.calls = tree, tree.tokens, emit, calls
         self.depth = tree.tokens[emit].depth
         self.stop = next(
@@ -251,7 +251,7 @@ class _EmitReader:
 
     # the query around EMIT
 
-    def _call(self) -> tuple[WindowCall, Query]:
+    def _call(self) -> tuple[WindowTvf, Query]:
         """The window function that the query reads."""
         inside = []
         for call in self.calls:
@@ -277,7 +277,7 @@ class _EmitReader:
             raise self._wrong_query("a query that EMITs reads one window function alone", place, place + 1, hint)
         return call, query
 
-    def _alias(self, call: WindowCall) -> str:
+    def _alias(self, call: WindowTvf) -> str:
         alias = call.relation.aliases[-1]
         if alias is None:
             return ""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION
 from sqlext.rewriter.emit.select_items import comma_list, is_key_of_all, select_items
-from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.emit.window_call import WindowTvf
 from sqlext.rewriter.emit.window_relations import WINDOW, spark_window
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Edit, Source, join
@@ -25,7 +25,7 @@ _FIELDS = {
 }
 
 
-def grouped_stream(tree: Tree, call: WindowCall, source: Source, durations: Mapping[str, int]) -> list[Edit] | None:
+def grouped_stream(tree: Tree, call: WindowTvf, source: Source, durations: Mapping[str, int]) -> list[Edit] | None:
     """The edits of the query around a call over a stream; None if the query does not group by the window.
 
     Raises UnsupportedError for windows that Spark cannot group by, and BindError for sessions of other keys.
@@ -101,7 +101,7 @@ def _keys_of_all(tree: Tree, query: Query) -> list[tuple[int, int]]:
     return [(i.lo, i.hi) for i in items if not any(_is_window_name(tree, k) for k in range(i.lo, i.hi))]
 
 
-def _check_keys(tree: Tree, call: WindowCall, group: tuple[int, int], keys: list[tuple[int, int]]) -> None:
+def _check_keys(tree: Tree, call: WindowTvf, group: tuple[int, int], keys: list[tuple[int, int]]) -> None:
     """Raise BindError (SESSION_KEYS) unless the keys of SESSION are the keys of GROUP BY."""
     words = {" ".join(t.text.lower() for t in tree.tokens[lo:hi]) for lo, hi in keys}
     own = {" ".join(key.text.lower().split()) for key in call.partition_by}

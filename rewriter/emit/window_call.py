@@ -38,7 +38,7 @@ _EXAMPLES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowCall:
+class WindowTvf:
     """A call of a window function.
 
     `data` is the relation after TABLE, which may have an alias. `time` is the column in DESCRIPTOR, None for
@@ -98,7 +98,7 @@ def is_ksql_window(tokens: Tokens, i: int) -> bool:
     return is_at(tokens, i, "WINDOW") and any(is_at(tokens, i + 1, word, "(") for word in _KSQL_WINDOWS)
 
 
-def parse_window_calls(tree: Tree) -> tuple[WindowCall, ...]:
+def parse_window_calls(tree: Tree) -> tuple[WindowTvf, ...]:
     """All window functions of a statement; a call in the data of another one comes before it. Raises ParseError.
 
     >>> from sqlext.rewriter.tree.read_tree import read_tree
@@ -112,7 +112,7 @@ def parse_window_calls(tree: Tree) -> tuple[WindowCall, ...]:
     return read_clauses(names, lambda name: _call(tree, name))
 
 
-def _call(tree: Tree, name: int) -> WindowCall:
+def _call(tree: Tree, name: int) -> WindowTvf:
     """The call whose function is token `name`. Raises ParseError; for ksqlDB's WINDOW, always."""
     if is_ksql_window(tree.tokens, name):
         word = tree.tokens[name + 1].word
@@ -138,7 +138,7 @@ class _WindowCallReader:
             raise self.cursor.error(message, name + 1, name + 2, error_class="UNCLOSED_PARENTHESIS")
         self.close = close
 
-    def call(self) -> WindowCall:
+    def call(self) -> WindowTvf:
         first, stop = self._bounds()
         relation = next((r for r in self.tree.relations if r.start == first), None)
         if relation is None:
@@ -147,7 +147,7 @@ class _WindowCallReader:
         arguments = self._named()
         data, partition_by = self._data(arguments)
         rows = self.tree.relation_at(data)
-        return WindowCall(
+        return WindowTvf(
             kind=self.kind,
             whole=self.tree.fragment(first, stop),
             data=data,

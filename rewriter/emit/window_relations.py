@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION
-from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.emit.window_call import WindowTvf
 from sqlext.rewriter.text.splice import Source, Text, TextLike, join
 
 WINDOW = "__window"  # Spark's own column: a struct of start and end, which carries the watermark
@@ -13,7 +13,7 @@ _BEFORE_END = "INTERVAL '0.000001' SECOND"
 _NAMES = ("window_start", "window_end", "window_time")
 
 
-def windowed(call: WindowCall, source: Source, durations: Mapping[str, int], time: Text | None) -> Text:
+def windowed(call: WindowTvf, source: Source, durations: Mapping[str, int], time: Text | None) -> Text:
     """The rows of the data with the columns `window_start`, `window_end` and `window_time`, as a subquery.
 
     `durations` are in microseconds; `time` is the column in DESCRIPTOR, None for GLOBAL_WINDOW.
@@ -36,7 +36,7 @@ def windowed(call: WindowCall, source: Source, durations: Mapping[str, int], tim
     return _named(rows, start, end, WINDOW)
 
 
-def spark_window(call: WindowCall, durations: Mapping[str, int], time: TextLike) -> Text:
+def spark_window(call: WindowTvf, durations: Mapping[str, int], time: TextLike) -> Text:
     """Spark's own function for the windows of a row.
 
     Its windows have the whole SIZE for CUMULATE, and the length of the slide for HOP if the slide is the longer one.
@@ -63,7 +63,7 @@ def _named(rows: Text, start: str, end: str, hidden: str) -> Text:
     return join(f"(SELECT * EXCEPT ({hidden}), {columns} FROM ", rows, ")")
 
 
-def _sessions(call: WindowCall, source: Source, data: Text, gap: int, time: Text) -> Text:
+def _sessions(call: WindowTvf, source: Source, data: Text, gap: int, time: Text) -> Text:
     """The rows with their sessions; a session begins at a row that is more than the gap later than the row before."""
     keys = [source.slice(key.start, key.stop) for key in call.partition_by]
     by = join(join(*keys, separator=", "), ", ") if keys else Text()

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.expressions.scalar_tree import Scalar
-from sqlext.operators.match.plan import MASK_BITS, Slot, WorkerPlan, mask_names
-from sqlext.operators.match.stream_plan import StreamPlan, stream_facts
+from sqlext.operators.match.plan import MASK_BITS, MatchOperatorPlan, Slot, mask_names
+from sqlext.operators.match.stream_plan import StreamMatchPlan, stream_facts
 from sqlext.operators.rows.columns import ROW_TIME, WITHIN_KEY
 from sqlext.operators.rules.plan import CODE, FIRST_TIME, LAST_TIME, MATCH_NUMBER, RulePlan, RulesPlan
 from sqlext.pattern.program.automaton import DONE, automaton, targets_from
@@ -26,7 +26,7 @@ def plan_rule(clause: str, plan: RulesPlan) -> RulePlan:
     rule = compile_rule(clause, plan.columns, plan.keys, plan.order, plan.settings, plan.max_length, plan.functions)
     match, groups = rule.plan, _mask_columns(rule)
     time = WITHIN_KEY if match.clause.within else ROW_TIME
-    worker = WorkerPlan(
+    worker = MatchOperatorPlan(
         task=match.task,
         masks=tuple(groups),
         neighbours=tuple((b, mask.neighbours) for b, mask in enumerate(match.masks) if mask.neighbours),
@@ -41,7 +41,7 @@ def plan_rule(clause: str, plan: RulesPlan) -> RulePlan:
     facts = stream_facts(match.task, (mask.neighbours for mask in match.masks), slots, needs_times=True)
     back = stream_checks.rows_read_back(match)
     keeps_all_keys = any(isinstance(x, MatchStart) for x in match.task.program.instructions)
-    stream = StreamPlan(
+    stream = StreamMatchPlan(
         worker=worker,
         schema=pa.schema([(CODE, pa.int64())]),
         time=time,
@@ -49,7 +49,7 @@ def plan_rule(clause: str, plan: RulesPlan) -> RulePlan:
         counts_matches=True,
         keeps_all_keys=keeps_all_keys,
         skips_failures=True,
-        engine=choose_on_stream(match.task, facts)[0],
+        matcher=choose_on_stream(match.task, facts)[0],
     )
     opening = None if back or keeps_all_keys else _opening(rule)
     return RulePlan(stream=stream, trees=rule.columns, masks=groups, measures=rule.measures, opening=opening)

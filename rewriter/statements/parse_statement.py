@@ -9,7 +9,7 @@ from typing import Union
 from sqlext.errors import all_of, raise_all
 from sqlext.rewriter.emit.check_emit import check_emit
 from sqlext.rewriter.emit.emit_clause import EmitClause, parse_emits
-from sqlext.rewriter.emit.window_call import WindowCall, parse_window_calls
+from sqlext.rewriter.emit.window_call import WindowTvf, parse_window_calls
 from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.match import check
 from sqlext.rewriter.match.match_clause import MatchClause
@@ -41,7 +41,7 @@ class ClauseSite:
 
 
 # Each part has `whole`: its full text, with the relations that it reads.
-Part = Union[ClauseSite, JoinClause, WindowClause, WindowCall, EmitClause, IdleSource, RulesClause]
+Part = Union[ClauseSite, JoinClause, WindowClause, WindowTvf, EmitClause, IdleSource, RulesClause]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class ParsedStatement:
     clauses: tuple[ClauseSite, ...]
     joins: tuple[JoinClause, ...]
     windows: tuple[WindowClause, ...] = ()
-    calls: tuple[WindowCall, ...] = ()
+    calls: tuple[WindowTvf, ...] = ()
     emits: tuple[EmitClause, ...] = ()
     rules: tuple[RulesClause, ...] = ()
     idle_sources: tuple[IdleSource, ...] = ()

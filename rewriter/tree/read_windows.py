@@ -32,7 +32,7 @@ class PatternWindow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowCall:
+class WindowTvf:
     """`measure OVER w` or `function(…) OVER (…)` at tokens `start` to `stop`; `over` is the word OVER."""
 
     start: int
@@ -65,10 +65,10 @@ class WindowQuery:
     late_clause: Range | None
     plain: dict[str, Range]
     windows: tuple[PatternWindow, ...]
-    calls: tuple[WindowCall, ...]
+    calls: tuple[WindowTvf, ...]
     overs: tuple[int, ...]
     repeated: tuple[int, ...]
-    misplaced: tuple[WindowCall, ...]
+    misplaced: tuple[WindowTvf, ...]
 
 
 def window_queries(tree: Tree) -> Iterator[WindowQuery]:
@@ -170,12 +170,12 @@ def has_pattern(tokens: Tokens, opening: int) -> bool:
     return False
 
 
-def _calls(tree: Tree, lo: int, hi: int, named: dict[str, PatternWindow]) -> Iterator[WindowCall]:
+def _calls(tree: Tree, lo: int, hi: int, named: dict[str, PatternWindow]) -> Iterator[WindowTvf]:
     """The calls OVER windows with row patterns in tokens `lo` to `hi`, without the calls in subqueries."""
     for over in _overs(tree.tokens, lo, hi):
         window, stop = _window_at(tree, over, named)
         if window is not None:
-            yield WindowCall(start=start_of_call(tree.tokens, over, lo), over=over, stop=stop, window=window)
+            yield WindowTvf(start=start_of_call(tree.tokens, over, lo), over=over, stop=stop, window=window)
 
 
 def _overs(tokens: Tokens, lo: int, hi: int) -> Iterator[int]:

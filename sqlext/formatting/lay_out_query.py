@@ -17,7 +17,7 @@ from collections.abc import Callable
 from sqlext.formatting.gaps import Layout, column_of, gap_before, indent_of, is_on_one_line
 from sqlext.formatting.lay_out_clause import ONE_LINE, STEP, WIDTH
 from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.emit.window_call import WindowTvf
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.text.tokens import WORD, Tokens, closing, index_at
 from sqlext.rewriter.tree.statement_tree import Tree
@@ -65,7 +65,7 @@ def _begins_criterion(join: JoinClause, tokens: Tokens, i: int) -> bool:
     return is_using and tokens[i].stop <= join.using[0].fragment.start <= tokens[i + 2].stop
 
 
-def lay_out_call(call: WindowCall) -> LayOut:
+def lay_out_call(call: WindowTvf) -> LayOut:
     """Put `NAME(argument, …)` on one line, or each argument on its own line if that line gets too long."""
 
     def lay_out(text: str, tokens: Tokens) -> Layout:

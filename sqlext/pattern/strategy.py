@@ -1,8 +1,8 @@
-"""Choose the engine that runs a task, and give the reason: the only module that chooses, in batch and on streams.
+"""Choose the matcher that runs a task, and give the reason: the only module that chooses, in batch and on streams.
 
-A table lists its engines in the order of preference, with the reason why one refuses a task. The first engine that
+A table lists its matchers in the order of preference, with the reason why one refuses a task. The first matcher that
 accepts the task runs it. A choice depends on the task alone, and on streams also on `StreamFacts`, but never on rows.
-Therefore EXPLAIN MATCH names the engine that runs.
+Therefore EXPLAIN MATCH names the matcher that runs.
 
 | strategy | accepts | time |
 |---|---|---|
@@ -11,10 +11,10 @@ Therefore EXPLAIN MATCH names the engine that runs.
 | bounded | row-local DEFINE, with or without WITHIN | linear |
 | threads | every contiguous pattern, for run-dependent DEFINE | see there |
 | interpreted | as threads, where DEFINE calls functions of Spark over several rows | as threads, in Python |
-| cep | CEP tasks: skipped rows, absences, NO SKIP | that of the engine in CEP_ENGINES |
+| cep | CEP tasks: skipped rows, absences, NO SKIP | that of the matcher in CEP_MATCHERS |
 | reference | everything | exponential, with a budget of steps |
 
-The engines of streams stop at the first start row whose outcome depends on later rows (`event_time`).
+The matchers of streams stop at the first start row whose outcome depends on later rows (`event_time`).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from sqlext.pattern.task.task import NO_SKIP, MatchTask, Rows, Spans, Task
 MAX_TWO_PASS_POSITIONS = 64  # bits of one integer
 
 
-class Engine(NamedTuple):
-    """`refusal(task)`: the reason why the engine cannot run a task, as a sentence, or None if it can; `reason(task)`:
-    the reason why it runs a task that the engines before it refused. On streams both also take StreamFacts."""
+class Matcher(NamedTuple):
+    """`refusal(task)`: the reason why the matcher cannot run a task, as a sentence, or None if it can; `reason(task)`:
+    the reason why it runs a task that the matchers before it refused. On streams both also take StreamFacts."""
 
     name: str
     refusal: Callable[..., str | None]
@@ -59,14 +59,14 @@ def choose(task: Task) -> tuple[str, str]:
     ('two_pass', 'DEFINE is row-local and PATTERN has 1 position, at most 64.')
     """
     if task.strategy == "auto":
-        engine = _first(BATCH_ENGINES, task)
-        return engine.name, engine.reason(task)
+        matcher = _first(BATCH_MATCHERS, task)
+        return matcher.name, matcher.reason(task)
     refusal = _strategy_refusal(task)
     if refusal:
         raise UnsupportedError(
             "STRATEGY_NOT_APPLICABLE",
             f'strategy "{task.strategy}" cannot run this clause: {refusal}',
-            hint=f'leave the strategy at "auto", which takes {_first(BATCH_ENGINES, task).name}.',
+            hint=f'leave the strategy at "auto", which takes {_first(BATCH_MATCHERS, task).name}.',
         )
     return task.strategy, f'strategy "{task.strategy}" was asked for.'
 
@@ -89,16 +89,16 @@ def match(task: Task, rows: Rows) -> Iterator[Spans]:
     >>> [spans.start.tolist() for spans in match(task, rows)]
     [[0, 2]]
     """
-    return _named(BATCH_ENGINES, choose(task)[0]).run(task, rows)
+    return _named(BATCH_MATCHERS, choose(task)[0]).run(task, rows)
 
 
 def choose_on_stream(task: Task, facts: StreamFacts) -> tuple[str, str]:
-    """The name of the engine that decides a task's matches on streams, and the reason as a sentence.
+    """The name of the matcher that decides a task's matches on streams, and the reason as a sentence.
 
     `stream_refusal` must have no reason against the task.
     """
-    engine = _first(_stream_engines(task), task, facts)
-    return engine.name, engine.reason(task, facts)
+    matcher = _first(_stream_matchers(task), task, facts)
+    return matcher.name, matcher.reason(task, facts)
 
 
 def decide(
@@ -107,9 +107,9 @@ def decide(
     event_times: EventTimes,
     position: SearchPosition,
     facts: StreamFacts,
-    engine: str | None = None,
+    matcher: str | None = None,
 ) -> Decisions:
-    """Continue the search from a position as far as the rows decide, with an engine (None: the one that is chosen).
+    """Continue the search from a position as far as the rows decide, with a matcher (None: the one that is chosen).
 
     `rows.limit` is as in batch, but only known where `event_times.end` has passed. Raises DataError as conditions do
     (STEP_BUDGET, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO), and MATCH_BUDGET.
@@ -125,12 +125,12 @@ def decide(
     >>> decisions.spans.start, decisions.time, decisions.position.row
     (array([0]), array([6]), array([3]))
     """
-    name = engine or choose_on_stream(task, facts)[0]
-    return _named(_stream_engines(task), name).run(task, rows, event_times, position, facts)
+    name = matcher or choose_on_stream(task, facts)[0]
+    return _named(_stream_matchers(task), name).run(task, rows, event_times, position, facts)
 
 
 def stream_refusal(task: Task, reads_ahead: bool) -> str | None:
-    """The part of a task that no engine of streams can decide, None if one can. `reads_ahead`: as in StreamFacts.
+    """The part of a task that no matcher of streams can decide, None if one can. `reads_ahead`: as in StreamFacts.
 
     >>> from sqlext.pattern.program.ast import Variable
     >>> from sqlext.pattern.cep.nfa_compile import compile_nfa
@@ -151,23 +151,23 @@ def stream_refusal(task: Task, reads_ahead: bool) -> str | None:
     return "NEXT in DEFINE together with AFTER MATCH NO SKIP" if reads_ahead else None
 
 
-def _first(engines: Sequence[Engine], *task: Any) -> Engine:
-    return next(engine for engine in engines if engine.refusal(*task) is None)
+def _first(matchers: Sequence[Matcher], *task: Any) -> Matcher:
+    return next(matcher for matcher in matchers if matcher.refusal(*task) is None)
 
 
-def _named(engines: Sequence[Engine], name: str) -> Engine:
-    return next(engine for engine in engines if engine.name == name)
+def _named(matchers: Sequence[Matcher], name: str) -> Matcher:
+    return next(matcher for matcher in matchers if matcher.name == name)
 
 
-def _stream_engines(task: Task) -> Sequence[Engine]:
-    return CEP_STREAM_ENGINES if isinstance(task, CepTask) else STREAM_ENGINES
+def _stream_matchers(task: Task) -> Sequence[Matcher]:
+    return CEP_STREAM_MATCHERS if isinstance(task, CepTask) else STREAM_MATCHERS
 
 
 def _strategy_refusal(task: Task) -> str | None:
     """The reason why the strategy that the task names cannot run it, or None."""
     if task.strategy not in STRATEGIES:
         return f"there are only {', '.join(STRATEGIES)}."
-    return _named(BATCH_ENGINES, task.strategy).refusal(task)
+    return _named(BATCH_MATCHERS, task.strategy).refusal(task)
 
 
 # batch: refusals and reasons
@@ -237,7 +237,7 @@ def _refused_by_cep(task: Task) -> str | None:
 
 
 def _why_cep(task: CepTask) -> str:
-    return _first(CEP_ENGINES, task).reason(task)
+    return _first(CEP_MATCHERS, task).reason(task)
 
 
 def _wants_preferred(task: CepTask, *_: Any) -> str | None:
@@ -332,8 +332,8 @@ def _why_searched(task: CepTask, facts: StreamFacts) -> str:
     return str(undecidable(task))
 
 
-# The engines are imported when they run: Numba takes half a second to load, which Spark's driver does not need, and a
-# worker loads the engine that runs alone.
+# The matchers are imported when they run: Numba takes half a second to load, which Spark's driver does not need, and a
+# worker loads the matcher that runs alone.
 
 
 def _two_pass(task: MatchTask, rows: Rows) -> Iterator[Spans]:
@@ -369,7 +369,7 @@ def _interpret(task: MatchTask, rows: Rows) -> Iterator[Spans]:
 def _cep(task: CepTask, rows: Rows) -> Iterator[Spans]:
     from sqlext.pattern.cep import timeouts
 
-    return timeouts.completed(_first(CEP_ENGINES, task).run(task, rows), task, rows)
+    return timeouts.completed(_first(CEP_MATCHERS, task).run(task, rows), task, rows)
 
 
 def _reference(task: Any, rows: Rows) -> Iterator[Spans]:
@@ -418,30 +418,30 @@ def _on_stream(name: str, task: Any, *inputs: Any) -> Decisions:
     return run[name](task, *inputs)
 
 
-BATCH_ENGINES = (
-    Engine("two_pass", _refused_by_two_pass, _why_two_pass, _two_pass),
-    Engine("lazy_dfa", _refused_by_lazy_dfa, _why_lazy_dfa, _lazy_dfa),
-    Engine("bounded", _refused_by_bounded, _why_bounded, _bounded),
-    Engine("threads", _refused_by_threads, _why_threads, _threads),
-    Engine("interpreted", _refused_by_interpreted, _why_interpreted, _interpret),
-    Engine("cep", _refused_by_cep, _why_cep, _cep),
-    Engine("reference", lambda *_: None, lambda task: _REFERENCE, _reference),
+BATCH_MATCHERS = (
+    Matcher("two_pass", _refused_by_two_pass, _why_two_pass, _two_pass),
+    Matcher("lazy_dfa", _refused_by_lazy_dfa, _why_lazy_dfa, _lazy_dfa),
+    Matcher("bounded", _refused_by_bounded, _why_bounded, _bounded),
+    Matcher("threads", _refused_by_threads, _why_threads, _threads),
+    Matcher("interpreted", _refused_by_interpreted, _why_interpreted, _interpret),
+    Matcher("cep", _refused_by_cep, _why_cep, _cep),
+    Matcher("reference", lambda *_: None, lambda task: _REFERENCE, _reference),
 )
-CEP_ENGINES = (  # the engines of strategy cep
-    Engine("shared_buffer", _refused_by_shared_buffer, _why_shared_buffer, _shared_buffer),
-    Engine("path_search", _wants_preferred, _why_path_search, _path_search),
-    Engine("desugared", _wants_every_match, _why_desugared, _desugared),
+CEP_MATCHERS = (  # the matchers of strategy cep
+    Matcher("shared_buffer", _refused_by_shared_buffer, _why_shared_buffer, _shared_buffer),
+    Matcher("path_search", _wants_preferred, _why_path_search, _path_search),
+    Matcher("desugared", _wants_every_match, _why_desugared, _desugared),
 )
-STREAM_ENGINES = (  # the engines of contiguous tasks
-    Engine("walk", _refused_by_walk, _why_walk, _streamed("walk")),
-    Engine("unknown_rows", _refused_by_unknown_rows, _why_unknown_rows, _streamed("unknown_rows")),
-    Engine("reference", lambda *_: None, _why_reference, _streamed("reference")),
+STREAM_MATCHERS = (  # the matchers of contiguous tasks
+    Matcher("walk", _refused_by_walk, _why_walk, _streamed("walk")),
+    Matcher("unknown_rows", _refused_by_unknown_rows, _why_unknown_rows, _streamed("unknown_rows")),
+    Matcher("reference", lambda *_: None, _why_reference, _streamed("reference")),
 )
-CEP_STREAM_ENGINES = (
-    Engine("shared_buffer", _refused_by_shared_buffer_on_stream, _why_shared_buffer, _streamed("shared_buffer")),
-    Engine("path_search", _wants_preferred, _why_path_search, _streamed("path_search")),
-    Engine("desugared", _refused_by_desugared_on_stream, _why_desugared_on_stream, _streamed("desugared")),
-    Engine("end_search", _refused_by_end_search, _why_searched, _streamed("end_search")),
-    Engine("path_verdicts", _wants_every_match, _why_searched, _streamed("path_verdicts")),
+CEP_STREAM_MATCHERS = (
+    Matcher("shared_buffer", _refused_by_shared_buffer_on_stream, _why_shared_buffer, _streamed("shared_buffer")),
+    Matcher("path_search", _wants_preferred, _why_path_search, _streamed("path_search")),
+    Matcher("desugared", _refused_by_desugared_on_stream, _why_desugared_on_stream, _streamed("desugared")),
+    Matcher("end_search", _refused_by_end_search, _why_searched, _streamed("end_search")),
+    Matcher("path_verdicts", _wants_every_match, _why_searched, _streamed("path_verdicts")),
 )
-STRATEGIES = tuple(engine.name for engine in BATCH_ENGINES)
+STRATEGIES = tuple(matcher.name for matcher in BATCH_MATCHERS)

@@ -34,7 +34,7 @@ CALLS = (
     call("sum", "double", filter="f"),
     e.FiringAggregate(call=BoundAggregate(function="count", types=(), result="bigint"), columns=()),
 )
-PLAN = w.WindowPlan(
+PLAN = w.EmitOperatorPlan(
     schema=pa.schema([*SCHEMA, (MARK, pa.bool_())]),
     time="time",
     keys=("k",),
@@ -58,7 +58,7 @@ EXPECTED = [
 
 
 def run(
-    portions: list[list[tuple]], first_plan: w.WindowPlan = PLAN, plan_behind: w.WindowPlan = PLAN
+    portions: list[list[tuple]], first_plan: w.EmitOperatorPlan = PLAN, plan_behind: w.EmitOperatorPlan = PLAN
 ) -> tuple[list, list[str]]:
     """The firings of all portions, of which the first one may be that of another plan, and what failed."""
     driven = Driven(EmitOperator(windows=first_plan))

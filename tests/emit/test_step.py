@@ -45,7 +45,7 @@ NUMBERS = [
 ]
 
 
-def plan_of(case: dict, keeps_rows: bool, aggregates=(IDS, *NUMBERS)) -> w.WindowPlan:
+def plan_of(case: dict, keeps_rows: bool, aggregates=(IDS, *NUMBERS)) -> w.EmitOperatorPlan:
     kind, *sizes = case["assigner"]
     step, size, offset = {
         "tumble": lambda size, offset: (0, size, offset), "hop": lambda *x: x, "cumulate": lambda *x: x,
@@ -54,7 +54,7 @@ def plan_of(case: dict, keeps_rows: bool, aggregates=(IDS, *NUMBERS)) -> w.Windo
     kind = e.GLOBAL if kind == "global" else kind.upper()
     triggers = [(TRIGGERS[k], *x) for k, *x in case["triggers"] if k != "watermark"]
     evictor = case["evict"]
-    return w.WindowPlan(
+    return w.EmitOperatorPlan(
         schema=SCHEMA, time="time", keys=("key",), sort=(SortKey("value"), SortKey("id")),
         assigner=w.Assigner(kind=kind, size=size, step=step, offset=offset),
         emit=e.Emit(
@@ -88,7 +88,7 @@ def table(rows: list) -> pa.Table:
                      pa.array(value, pa.int64()), pa.array(id_, pa.int64())], schema=SCHEMA)  # fmt: skip
 
 
-def fired(steps: list, plan: w.WindowPlan) -> tuple[list, list]:
+def fired(steps: list, plan: w.EmitOperatorPlan) -> tuple[list, list]:
     """The firings, and the ids of the late rows."""
     driven, firings = Driven(EmitOperator(windows=plan), watermark=BEGINNING), []
     for rows, watermark, clock in steps:

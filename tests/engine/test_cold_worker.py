@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.operators.match.match_rows import match_batches
-from sqlext.operators.match.plan import WorkerPlan
+from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.pattern.program.program import Done, MatchLabel, Program
 from sqlext.pattern.task.task import Aggregate, Call, MatchTask, Navigation, Operand
 from sqlext.rewriter.lowering.match_plan import Bound, OperandColumn, Slot
@@ -43,7 +43,7 @@ slots = (
     Slot(name="rows", kind="array", columns=("v",), aggregate=Aggregate(function="array_agg", argument=0)),
 )
 bounds = (Bound(is_inclusive=True),) if task.is_within else ()
-plan = WorkerPlan(
+plan = MatchOperatorPlan(
     task=task, masks=("m",), operands=(OperandColumn("v", "bigint", "int"),), carried=("k",), partition_by=("k",),
     slots=slots, bounds=bounds,
 )

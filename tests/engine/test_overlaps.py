@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from sqlext.operators.match.match_rows import match_batches
-from sqlext.operators.match.plan import Slot, WorkerPlan
+from sqlext.operators.match.plan import MatchOperatorPlan, Slot
 from sqlext.operators.match.read_rows import columns_of, read_rows
 from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.pattern.program.ast import Concatenation, Quantified, Variable
@@ -94,11 +94,11 @@ SLOTS = {
 }
 
 
-def plan(pattern: str, *slots: Slot, **task) -> WorkerPlan:
+def plan(pattern: str, *slots: Slot, **task) -> MatchOperatorPlan:
     """Every row but the last of each partition is A and B; the last row is C."""
     program = compile_pattern(PATTERNS[pattern], ("A", "B", "C"))
     bits = (0, 1, 2)
-    return WorkerPlan(
+    return MatchOperatorPlan(
         task=replace(MatchTask(program=program, bits=bits, conditions=(None,) * 3, skip=Skip("TO NEXT ROW")), **task),
         masks=("m",),
         carried=("x",),
@@ -117,7 +117,7 @@ def rows(n: int = N) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(mask), x, y, pa.array(starts)], ["m", "x", "y", PARTITION_START])
 
 
-def answer(plan: WorkerPlan) -> list[tuple]:
+def answer(plan: MatchOperatorPlan) -> list[tuple]:
     return [tuple(row.values()) for batch in match_batches(iter([rows()]), plan) for row in batch.to_pylist()]
 
 

@@ -16,7 +16,7 @@ import pytest
 import sqlext
 from sqlext.operators.match.match_ranges import match_range, match_seams
 from sqlext.operators.match.match_rows import match_batches
-from sqlext.operators.match.plan import Bound, Limits, OperandColumn, Slot, WorkerPlan
+from sqlext.operators.match.plan import Bound, Limits, MatchOperatorPlan, OperandColumn, Slot
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.task.task import Aggregate, Call, MatchTask, Navigation, Operand, Output, Skip
 from sqlext.rewriter.match.parse_pattern import parse_pattern
@@ -50,7 +50,7 @@ PATTERNS = [
 SKIPS = [Skip(), Skip(), Skip("TO NEXT ROW"), Skip("TO LAST", (1,), else_next_row=True)]
 
 
-def plan_of(chance: random.Random) -> WorkerPlan:
+def plan_of(chance: random.Random) -> MatchOperatorPlan:
     tree, _ = parse_pattern(pattern := chance.choice(PATTERNS), 0, len(pattern))
     program = compile_pattern(tree, ("A", "B", "C", "D"))
     output = Output(is_all_rows=chance.random() < 0.3, shows_unmatched=chance.random() < 0.5)
@@ -67,7 +67,7 @@ def plan_of(chance: random.Random) -> WorkerPlan:
     keys = ("k",) if chance.random() < 0.6 else ()
     slots = SLOTS + (AROUND if chance.random() < 0.4 else ())
     bounds = (Bound(key="i", end="end", is_inclusive=chance.random() < 0.5),) if is_within else ()
-    return WorkerPlan(
+    return MatchOperatorPlan(
         task=task,
         masks=("m",),
         neighbours=neighbours,
@@ -96,7 +96,7 @@ def cut(batch: pa.RecordBatch, chance: random.Random, most: int) -> list[pa.Reco
     return [batch.slice(lo, hi - lo) for lo, hi in pairwise([0, *at, batch.num_rows])]
 
 
-def in_ranges(ranges: list[list[pa.RecordBatch]], plan: WorkerPlan, piece_rows: int) -> list[dict]:
+def in_ranges(ranges: list[list[pa.RecordBatch]], plan: MatchOperatorPlan, piece_rows: int) -> list[dict]:
     plan = replace(plan, limits=Limits(rows=piece_rows))
     parcels = [p for i, batches in enumerate(ranges) for p in match_range(iter(batches), plan, i)]
     return rows(match_seams(iter(parcels), plan))

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from sqlext.operators.match.match_rows import match_batches, whole_partitions, with_partition_starts
-from sqlext.operators.match.plan import Limits, Slot, WorkerPlan
+from sqlext.operators.match.plan import Limits, MatchOperatorPlan, Slot
 from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.operators.rows.long_columns import bytes_of, concatenated, wide_type
 from sqlext.pattern.program.ast import Concatenation, Quantified, Variable
@@ -24,7 +24,7 @@ from sqlext.pattern.task.task import Aggregate, MatchTask, Navigation, Output
 A, B, C = Variable("A"), Variable("B"), Variable("C")
 
 
-def v_shapes() -> WorkerPlan:
+def v_shapes() -> MatchOperatorPlan:
     """`A B+ C+`; the key, the top, the bottom and the rows of each match."""
     pattern = Concatenation(
         (A, Quantified(item=B, at_least=1, at_most=None), Quantified(item=C, at_least=1, at_most=None))
@@ -38,7 +38,7 @@ def v_shapes() -> WorkerPlan:
         Slot(name="n", kind="aggregate", aggregate=Aggregate(function="count")),
         Slot(name="rows", kind="array", columns=("v",), aggregate=Aggregate(function="array_agg", argument=0)),
     )
-    return WorkerPlan(task=task, masks=("m",), carried=("k",), partition_by=("k",), slots=slots)
+    return MatchOperatorPlan(task=task, masks=("m",), carried=("k",), partition_by=("k",), slots=slots)
 
 
 def rows(sizes: list[int], seed: int) -> pa.RecordBatch:
@@ -81,7 +81,7 @@ def texts(sizes: list[int], seed: int) -> pa.RecordBatch:
     return whole.append_column("p", pa.array([[("a", x)] for x in s], pa.map_(pa.string(), pa.string())))
 
 
-def over_texts(limits: Limits) -> WorkerPlan:
+def over_texts(limits: Limits) -> MatchOperatorPlan:
     plan = v_shapes()
     top, bottom, n, members = plan.slots
     slots = (replace(top, columns=("l",)), replace(bottom, columns=("s",)), n, replace(members, columns=("s",)))

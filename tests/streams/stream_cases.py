@@ -14,8 +14,8 @@ from sqlext.aggregates.bind import BoundAggregate
 from sqlext.errors import DataError
 from sqlext.operators.match.match_rows import match_batches
 from sqlext.operators.match.operator import MatchOperator
-from sqlext.operators.match.plan import Bound, OperandColumn, Slot, WorkerPlan
-from sqlext.operators.match.stream_plan import StreamPlan
+from sqlext.operators.match.plan import Bound, MatchOperatorPlan, OperandColumn, Slot
+from sqlext.operators.match.stream_plan import StreamMatchPlan
 from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY, SortKey
 from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.program import ast
@@ -49,8 +49,8 @@ _KIND = pa.timestamp("us", "UTC")
 class Case:
     """`rows`: in the order of their times; `plan`: with the slot of MATCH_ROWTIME(), for batch."""
 
-    plan: WorkerPlan
-    stream: StreamPlan
+    plan: MatchOperatorPlan
+    stream: StreamMatchPlan
     rows: pa.Table
 
 
@@ -64,7 +64,7 @@ def random_case(chance: random.Random) -> Case:
     time = WITHIN_KEY if is_within else ROW_TIME
     slots = (*_slots(chance), Slot(name=ROWTIME, kind="rowtime", columns=(time, WITHIN_END) if is_within else (time,)))
     bounds = (Bound(is_inclusive=chance.random() < 0.4),) if is_within else ()
-    plan = WorkerPlan(
+    plan = MatchOperatorPlan(
         task=task,
         masks=("mask",),
         neighbours=neighbours,
@@ -76,7 +76,7 @@ def random_case(chance: random.Random) -> Case:
     )
     rows = _rows(chance, is_within, time)
     conditions = [c for c in (*task.conditions, *(c for _, c in neighbours)) if c is not None]
-    stream = StreamPlan(
+    stream = StreamMatchPlan(
         worker=replace(plan, slots=slots[:-1]),
         schema=rows.schema,
         time=time,

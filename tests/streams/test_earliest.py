@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from sqlext.operators.match.operator import MatchOperator
-from sqlext.operators.match.plan import Bound, Slot, WorkerPlan
-from sqlext.operators.match.stream_plan import StreamPlan
+from sqlext.operators.match.plan import Bound, MatchOperatorPlan, Slot
+from sqlext.operators.match.stream_plan import StreamMatchPlan
 from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY, SortKey
 from sqlext.pattern.program.program import MatchStart
 from sqlext.pattern.task.task import (
@@ -56,7 +56,7 @@ def _case(lines: list[str]) -> Case:
     return Case(lines[0], pattern.strip(), named, steps)
 
 
-def plan_of(case: Case) -> StreamPlan:
+def plan_of(case: Case) -> StreamMatchPlan:
     tree, labels = tree_of(case.pattern)
     show = case.options.get("show", "one")
     is_within = "within" in case.options
@@ -92,8 +92,8 @@ def plan_of(case: Case) -> StreamPlan:
     bounds = (Bound(is_inclusive="inclusive" in case.options),) if is_within else ()
     time = WITHIN_KEY if is_within else ROW_TIME
     fields = [("u", pa.int64()), ("mask", pa.int8()), (time, _KIND)] + ([(WITHIN_END, _KIND)] if is_within else [])
-    return StreamPlan(
-        worker=WorkerPlan(task=task, masks=("mask",), slots=tuple(slots), bounds=bounds),
+    return StreamMatchPlan(
+        worker=MatchOperatorPlan(task=task, masks=("mask",), slots=tuple(slots), bounds=bounds),
         schema=pa.schema(fields),
         time=time,
         sort=(SortKey("u"),),
@@ -102,7 +102,7 @@ def plan_of(case: Case) -> StreamPlan:
     )
 
 
-def rows_of(case: Case, plan: StreamPlan, number: int, time: int, letter: str) -> pa.Table:
+def rows_of(case: Case, plan: StreamMatchPlan, number: int, time: int, letter: str) -> pa.Table:
     if letter == "-":
         return plan.schema.empty_table()
     columns = [[number], [1 << _LETTERS.index(letter)], [time], [time + int(case.options.get("within", 0))]]

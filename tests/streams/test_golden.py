@@ -12,8 +12,8 @@ import pytest
 
 from sqlext.errors import DataError
 from sqlext.operators.match.operator import MatchOperator
-from sqlext.operators.match.plan import Slot, WorkerPlan
-from sqlext.operators.match.stream_plan import StreamPlan
+from sqlext.operators.match.plan import MatchOperatorPlan, Slot
+from sqlext.operators.match.stream_plan import StreamMatchPlan
 from sqlext.operators.rows.columns import ROW_TIME, SortKey
 from sqlext.operators.stateful import state_log
 from sqlext.pattern.program.compile import compile_pattern
@@ -37,8 +37,8 @@ def operator() -> MatchOperator:
         Slot(name=name, kind="value", columns=("i",), navigation=Navigation(argument=0, from_first=first))
         for name, first in (("f", True), ("l", False))
     )
-    worker = WorkerPlan(task=task, masks=("mask",), carried=("k",), partition_by=("k",), slots=slots)
-    plan = StreamPlan(worker=worker, schema=SCHEMA, time=ROW_TIME, sort=(SortKey("i"),), counts_matches=True)
+    worker = MatchOperatorPlan(task=task, masks=("mask",), carried=("k",), partition_by=("k",), slots=slots)
+    plan = StreamMatchPlan(worker=worker, schema=SCHEMA, time=ROW_TIME, sort=(SortKey("i"),), counts_matches=True)
     return MatchOperator(plan=plan)
 
 

@@ -18,7 +18,7 @@ from sqlext.aggregates.bind import BoundAggregate
 from sqlext.errors import DataError
 from sqlext.operators.emit import parts as e
 from sqlext.operators.emit.operator import EmitOperator
-from sqlext.operators.emit.plan import Assigner, WindowPlan
+from sqlext.operators.emit.plan import Assigner, EmitOperatorPlan
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.stateful import state_log
 from sqlext.operators.stateful.operator import KEYS
@@ -72,9 +72,9 @@ PLANS = {
 }  # fmt: skip
 
 
-def plan_of(name: str) -> WindowPlan:
+def plan_of(name: str) -> EmitOperatorPlan:
     assigner, aggregates, emit = PLANS[name]
-    return WindowPlan(
+    return EmitOperatorPlan(
         schema=SCHEMA, time="time", keys=("k",), sort=(SortKey("v"),), assigner=assigner, emit=emit,
         aggregates=aggregates, keeps_rows=emit.evictor is not None, skips_failures=aggregates is OBJECTS,
     )  # fmt: skip

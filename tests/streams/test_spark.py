@@ -16,7 +16,7 @@ from sqlext.engine.match.operator_plan import stream_plan
 from sqlext.engine.match.run_batch import unsorted_query
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import plan_statement
-from sqlext.operators.match.stream_plan import StreamPlan
+from sqlext.operators.match.stream_plan import StreamMatchPlan
 from sqlext.pattern.strategy import choose_on_stream
 from sqlext.sessions.hook import unhooked
 
@@ -154,7 +154,7 @@ def test_explain_names_the_engine_that_decides(spark, views, time):
     assert len(set(named)) > 3
 
 
-def operator_plan(plan, clause) -> StreamPlan:
+def operator_plan(plan, clause) -> StreamMatchPlan:
     """What the operator of a planned clause gets."""
     rows = plan.queries.run(unsorted_query(clause.plan))
     return stream_plan(clause.plan, rows.schema, clause.is_ansi)

@@ -9,7 +9,7 @@ from sqlext.engine.queries.spark_errors import cast_hint
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.emit.parts import AFTER_WATERMARK, GLOBAL
 from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.emit.window_call import WindowTvf
 from sqlext.rewriter.text.names import unquoted
 
 
@@ -43,7 +43,7 @@ def check_stream(emit: EmitClause, rows: DataFrame) -> None:
         )  # fmt: skip
 
 
-def check_grouped_time(call: WindowCall, kind: str) -> None:
+def check_grouped_time(call: WindowTvf, kind: str) -> None:
     """Raise UnsupportedError (WATERMARK) for windows of a stream over a time of type `kind` that has no watermark."""
     if call.time is not None and kind != "timestamp":
         raise UnsupportedError(

@@ -8,11 +8,11 @@ from sqlext.operators.emit.aggregate_states import is_vectorised
 from sqlext.operators.emit.parts import AGGREGATE, GLOBAL, FiringAggregate
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.lower_emit import EmitPlan
-from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.emit.window_call import WindowTvf
 from sqlext.rewriter.text.splice import Text
 
 
-def explained_call(call: WindowCall, how: str) -> Section:
+def explained_call(call: WindowTvf, how: str) -> Section:
     """The section of a window function without EMIT. `how`: how the windows are computed."""
     line = call.whole.place.line
     return Section(kind="Windows", title=f", line {line}", text=lambda: f"{_windows(call)}\ncomputed by {how}")
@@ -42,7 +42,7 @@ def _text(plan: EmitPlan, prefix: Text, is_streaming: bool) -> str:
     return "\n".join([*lines, *(f"== {title} ==\n{text}" for title, text in sections.items())])
 
 
-def _windows(call: WindowCall) -> str:
+def _windows(call: WindowTvf) -> str:
     time = "" if call.time is None else f", time {call.time.text}"
     durations = "".join(f", {name.lower()} {d.text}" for name, d in call.durations.items())
     return f"windows {call.kind}{time}{durations}"

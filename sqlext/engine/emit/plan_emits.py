@@ -22,7 +22,7 @@ from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.grouped_stream import grouped_stream
 from sqlext.rewriter.emit.lower_emit import WINDOW_KEYS, EmitPlan, lower_emit
 from sqlext.rewriter.emit.upserted import is_whole_query, upserted
-from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.emit.window_call import WindowTvf
 from sqlext.rewriter.emit.window_relations import windowed
 from sqlext.rewriter.heads.heads import StreamTarget
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
@@ -72,7 +72,7 @@ class WindowCallPlanner:
     statement: ParsedStatement
     queries: Queries
 
-    def plan(self, call: WindowCall, source: Source, prefix: Text) -> Planned:
+    def plan(self, call: WindowTvf, source: Source, prefix: Text) -> Planned:
         """The plan of a window function: its edits replace it by Spark's own functions.
 
         A window function with EMIT stays as it is, because its query is planned as a whole.
@@ -149,7 +149,7 @@ class EmitPlanner:
 
 
 def _bound(
-    call: WindowCall, source: Source, prefix: Text, queries: Queries, alias: str = ""
+    call: WindowTvf, source: Source, prefix: Text, queries: Queries, alias: str = ""
 ) -> tuple[DataFrame, SparkTypeResolver]:
     """The rows of the data, and the resolver of types of expressions over them."""
     rows = queries.run(join(prefix, "SELECT * FROM ", call.data_as("", source)))
@@ -162,7 +162,7 @@ def _bound(
     return rows, SparkTypeResolver(queries, prefix, call.data_as(alias, source))
 
 
-def _check_durations(call: WindowCall, durations: Mapping[str, int]) -> None:
+def _check_durations(call: WindowTvf, durations: Mapping[str, int]) -> None:
     step = durations.get("STEP" if call.kind == CUMULATE else "SLIDE")
     if step is None:
         return

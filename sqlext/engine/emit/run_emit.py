@@ -26,7 +26,7 @@ from sqlext.expressions.values import arrow_type
 from sqlext.operators.emit.aggregate_states import depends_on_order
 from sqlext.operators.emit.operator import EmitOperator, fire_batch
 from sqlext.operators.emit.parts import CUMULATE, HOP, ROWTIME, SESSION, Evictor, FiringAggregate, Trigger
-from sqlext.operators.emit.plan import Assigner, WindowPlan
+from sqlext.operators.emit.plan import Assigner, EmitOperatorPlan
 from sqlext.operators.rows.columns import FAILURE, LATE_ROW, NOT_COMPUTED, SortKey
 from sqlext.operators.stateful.bucket import Bucket
 from sqlext.operators.stateful.parcels import BUCKET, PARCEL_DDL, pack
@@ -82,7 +82,7 @@ def kept_of_window(plan: EmitPlan) -> tuple[bool, str]:
     return False, "its partial aggregates"
 
 
-def _batch(plan: EmitPlan, rows: DataFrame, windows: WindowPlan) -> DataFrame:
+def _batch(plan: EmitPlan, rows: DataFrame, windows: EmitOperatorPlan) -> DataFrame:
     keys = [F.col(name) for name in windows.keys]
     whole = rows.repartition(*keys) if keys else rows.repartition(1)
     return map_in_arrow(whole, partial(fire_batch, windows=windows), firing_schema(windows))
@@ -90,7 +90,7 @@ def _batch(plan: EmitPlan, rows: DataFrame, windows: WindowPlan) -> DataFrame:
 
 def _on_stream(
     plan: EmitPlan,
-    windows: WindowPlan,
+    windows: EmitOperatorPlan,
     queries: Queries,
     prefix: Text,
     spark: SparkSession,
@@ -227,7 +227,7 @@ def result_query(plan: EmitPlan, firings: str) -> Text:
     return join("SELECT ", shown, f"\n  FROM {firings}", having)
 
 
-def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> WindowPlan:
+def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> EmitOperatorPlan:
     """The plan for workers; `rows`: the columns that Spark computes."""
     _check_keys(rows.fields[: plan.keys], plan)
     durations = plan.durations
@@ -237,7 +237,7 @@ def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> WindowPlan
         step=durations.get({HOP: "SLIDE", CUMULATE: "STEP"}.get(plan.clause.call.kind, ""), 0),
         offset=durations.get("OFFSET", 0),
     )
-    return WindowPlan(
+    return EmitOperatorPlan(
         schema=arrow_schema(rows.fields, lambda i: _place(plan.columns[i][1], plan)),
         time=TIME,
         keys=tuple(name for name, _ in plan.columns[: plan.keys]),
@@ -266,6 +266,6 @@ def _place(text: Text, plan: EmitPlan) -> Place:
     return Place(plan.clause.whole.source, min(origins), max(origins) + 1) if origins else plan.clause.keyword.place
 
 
-def firing_schema(plan: WindowPlan) -> T.StructType:
+def firing_schema(plan: EmitOperatorPlan) -> T.StructType:
     """The columns of a firing, in Spark's types."""
     return spark_schema(plan.result_schema([pa.nulls(0, arrow_type(a.call.result)) for a in plan.aggregates]))

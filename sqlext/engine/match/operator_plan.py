@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from pyspark.sql import types as T
 
-from sqlext.operators.match.plan import MASK_BITS, Slot, WorkerPlan, mask_names
-from sqlext.operators.match.stream_plan import StreamPlan, stream_facts
+from sqlext.operators.match.plan import MASK_BITS, MatchOperatorPlan, Slot, mask_names
+from sqlext.operators.match.stream_plan import StreamMatchPlan, stream_facts
 from sqlext.operators.rows.columns import FAILURE, LATE_ROW, ROW_TIME, WITHIN_KEY, SortKey
 from sqlext.pattern.program.program import MatchStart
 from sqlext.pattern.strategy import choose_on_stream
@@ -21,10 +21,10 @@ _EXTRA = (LATE_ROW, FAILURE)  # columns of rows that arrive, which the state doe
 _MASK_TYPES = ((8, "Y"), (16, "S"), (32, ""), (64, "L"))  # bits, suffix of integer literals of that width
 
 
-def worker_plan(plan: MatchPlan, is_ansi: bool) -> WorkerPlan:
+def worker_plan(plan: MatchPlan, is_ansi: bool) -> MatchOperatorPlan:
     """The part of the plan that workers need."""
     neighbours = ((b, mask.neighbours) for b, mask in enumerate(plan.masks) if mask.neighbours)
-    return WorkerPlan(
+    return MatchOperatorPlan(
         task=plan.task,
         masks=tuple(name for name, _ in mask_columns(plan)),
         neighbours=() if plan.needs_window else tuple(neighbours),
@@ -56,12 +56,12 @@ def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
     return columns
 
 
-def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> StreamPlan:
+def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> StreamMatchPlan:
     """The plan of a step; `arriving`: the columns of the rows that arrive."""
     worker = worker_plan(plan, is_ansi)
     worker = replace(worker, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
     kept = T.StructType([field for field in arriving.fields if field.name not in _EXTRA])
-    return StreamPlan(
+    return StreamMatchPlan(
         worker=worker,
         schema=arrow_schema(kept),  # the state does not depend on the session's time zone
         time=WITHIN_KEY if plan.clause.within else ROW_TIME,

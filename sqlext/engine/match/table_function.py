@@ -28,7 +28,7 @@ from sqlext.engine.match.run_batch import output_schema
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.expressions.function import Settings
 from sqlext.expressions.scalar_tree import Scalar
-from sqlext.operators.match.plan import MASK_BITS, Bound, Slot, WorkerPlan, mask_names
+from sqlext.operators.match.plan import MASK_BITS, Bound, MatchOperatorPlan, Slot, mask_names
 from sqlext.operators.rows.columns import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower
@@ -56,7 +56,7 @@ class MatchAnalysis(AnalyzeResult):
     the input columns.
     """
 
-    plan: WorkerPlan | None = None
+    plan: MatchOperatorPlan | None = None
     order: tuple[int, ...] = ()
     reads: tuple[tuple[str, int], ...] = ()
     bits: tuple[int, ...] = ()
@@ -194,7 +194,7 @@ def _analyse(schema: T.StructType, arguments: dict[str, str], is_ansi: bool) -> 
     shown = T.StructType([T.StructField(name, result[i].dataType) for name, i in zip(names, order)])
     within = tuple(_index(schema, c) for c in arguments.get("within", "").replace("<=", "<").split("<") if c)
     slots = tuple(replace(s, columns=tuple(map(_row_column, s.columns))) if _is_by_row(s) else s for s in plan.slots)
-    worker = WorkerPlan(
+    worker = MatchOperatorPlan(
         task=replace(plan.task, is_within=bool(within)),
         masks=mask_names(len(plan.masks)),
         operands=plan.operands,
@@ -292,7 +292,7 @@ def _match_rows(rows: list[Any], analysis: MatchAnalysis) -> Iterator[tuple[Any,
         yield from zip(*(columns[i] for i in analysis.order))
 
 
-def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: WorkerPlan) -> pa.Table:
+def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: MatchOperatorPlan) -> pa.Table:
     """The partition as the worker reads it: operands and arguments of aggregates by value, other columns by row
     number."""
 

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.engine.match.operator_plan import worker_plan
 from sqlext.engine.match.run_batch import check_types, input_columns, output_schema, result_query
 from sqlext.engine.queries.queries import Queries
-from sqlext.operators.match.plan import WorkerPlan
+from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.rewriter.lowering.match_plan import WINDOW, MatchPlan
 from sqlext.rewriter.text.splice import Text, join
@@ -49,7 +49,7 @@ def input_query(plan: MatchPlan, prefix: Text, spark: SparkSession) -> Text:
     return join(prefix, "SELECT ", columns, " FROM ", plan.input, f" WINDOW {WINDOW} AS (", plan.window, ")")
 
 
-def _matcher(plan: WorkerPlan) -> type:
+def _matcher(plan: MatchOperatorPlan) -> type:
     """The handler class of a statement's function: it is called once for each batch, and once after the last batch of a
     bucket."""
 

@@ -34,7 +34,7 @@ from sqlext.engine.streams.planner import PlannedRelation, Planner, Section
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import Place, UnsupportedError
 from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.emit.window_call import WindowTvf
 from sqlext.rewriter.heads.heads import parse_target
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match_windows.parse_window import WindowClause
@@ -193,7 +193,7 @@ PLANNERS: Mapping[type[Part], Callable[[Planning], Planner[Any]]] = {
     ClauseSite: _matches,
     WindowClause: _windows,
     JoinClause: _joins,
-    WindowCall: lambda p: WindowCallPlanner(statement=p.statement, queries=p.queries),
+    WindowTvf: lambda p: WindowCallPlanner(statement=p.statement, queries=p.queries),
     EmitClause: _emits,
     RulesClause: lambda p: RulesPlanner(spark=p.call.spark, queries=p.queries, is_portable=p.is_portable),
     IdleSource: lambda p: IdlePlanner(spark=p.call.spark, queries=p.queries, is_portable=p.is_portable),

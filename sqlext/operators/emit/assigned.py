@@ -13,7 +13,7 @@ from sqlext.operators.emit.assigners import assign
 from sqlext.operators.emit.firing_points import Entries
 from sqlext.operators.emit.panes import Panes, joined, new_panes
 from sqlext.operators.emit.parts import END, SESSION
-from sqlext.operators.emit.plan import WindowPlan
+from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.operators.emit.sessions import session_windows, take_late_rows
 from sqlext.operators.rows.arrow import are_valid, as_arrow, one_chunk
 from sqlext.operators.rows.row_order import sorted_rows
@@ -40,7 +40,7 @@ class StepRows:
     is_waiting: np.ndarray
 
 
-def step_rows(rows: Arrivals, plan: WindowPlan) -> StepRows:
+def step_rows(rows: Arrivals, plan: EmitOperatorPlan) -> StepRows:
     """The rows of a step in the order in which they are assigned to windows."""
     is_kept = are_valid(one_chunk(rows.table.column(END)))
     taken = np.flatnonzero(~is_kept & ~rows.is_waiting)
@@ -50,7 +50,9 @@ def step_rows(rows: Arrivals, plan: WindowPlan) -> StepRows:
     )  # fmt: skip
 
 
-def in_order(rows: np.ndarray, code: np.ndarray, time: np.ndarray, table: pa.Table, plan: WindowPlan) -> np.ndarray:
+def in_order(
+    rows: np.ndarray, code: np.ndarray, time: np.ndarray, table: pa.Table, plan: EmitOperatorPlan
+) -> np.ndarray:
     """The order of these rows of a table: by `code`, then by time, then by the other columns."""
     ties = table.select([key.column for key in plan.sort]).take(as_arrow(rows))
     return sorted_rows(code[rows], time[rows], ties, plan.sort)
@@ -72,7 +74,7 @@ class Assigned:
 
 
 def assigned(
-    rows: StepRows, panes: Panes, before: int, moment: int, plan: WindowPlan, aggregations: Sequence[Aggregation]
+    rows: StepRows, panes: Panes, before: int, moment: int, plan: EmitOperatorPlan, aggregations: Sequence[Aggregation]
 ) -> Assigned:
     """The rows in their windows. `panes`: the panes of the state; `before`: the watermark before the step; `moment`:
     the time of a firing that a late row causes."""

@@ -16,7 +16,7 @@ from sqlext.operators.emit.assigned import Assigned
 from sqlext.operators.emit.firing_points import Points
 from sqlext.operators.emit.panes import Panes
 from sqlext.operators.emit.parts import EARLY, LATE, MERGED, ON_TIME, START
-from sqlext.operators.emit.plan import WindowPlan
+from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.operators.rows.arrow import as_arrow, shown_value, strings
 from sqlext.operators.stateful.operator import FAILURES
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
@@ -63,7 +63,7 @@ def firing_rows(
     windows: Assigned,
     at_points: Sequence[States],
     aggregations: Sequence[Aggregation],
-    plan: WindowPlan,
+    plan: EmitOperatorPlan,
 ) -> tuple[np.ndarray, pa.RecordBatch, list[Errors]]:
     """The time and the result row of each point, and by point the errors of each aggregate. The panes are the panes
     before the step."""
@@ -84,7 +84,7 @@ def firing_rows(
     return points.time, _batch(panes.take(pane).keys, window, timing, points.time, values, plan), errors
 
 
-def failures(points: Points, fired: pa.RecordBatch, errors: Sequence[Errors], plan: WindowPlan) -> pa.Table:
+def failures(points: Points, fired: pa.RecordBatch, errors: Sequence[Errors], plan: EmitOperatorPlan) -> pa.Table:
     """The errors of the firings, with the columns FAILURES; `row`: the keys and the window's start."""
     at = sorted((point, i) for i, of_aggregate in enumerate(errors) for point in of_aggregate)
     columns = [fired.column(name) for name in (*plan.keys, START)]
@@ -95,7 +95,7 @@ def failures(points: Points, fired: pa.RecordBatch, errors: Sequence[Errors], pl
 
 
 def merged_rows(
-    ended: Panes, watermark: int, aggregations: Sequence[Aggregation], plan: WindowPlan
+    ended: Panes, watermark: int, aggregations: Sequence[Aggregation], plan: EmitOperatorPlan
 ) -> tuple[np.ndarray, pa.RecordBatch]:
     """A row of timing MERGED for each session that has fired and was then merged into an earlier one."""
     ended = ended.take(np.flatnonzero(ended.fired > 0))
@@ -105,7 +105,7 @@ def merged_rows(
     return time, _batch(ended.keys, (ended.start, ended.end, ended.fired + 1), timing, time, values, plan)
 
 
-def _batch(keys, window, timing: np.ndarray, time: np.ndarray, values, plan: WindowPlan) -> pa.RecordBatch:
+def _batch(keys, window, timing: np.ndarray, time: np.ndarray, values, plan: EmitOperatorPlan) -> pa.RecordBatch:
     """The result rows. `window`: start, end and number of each firing."""
     start, end, number = window
     is_bounded = (start != BEGINNING) | (end != NEVER)

@@ -9,7 +9,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from sqlext.operators.emit.panes import pane_schema
-from sqlext.operators.emit.plan import WindowPlan
+from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.operators.stateful.operator import KEYS, ROWS, Clock, State, Step, TimesBy, first_state
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
 
@@ -21,7 +21,7 @@ class EmitOperator:
     `extra`: further columns of the rows that arrive: LATE_ROW and FAILURE, if they are needed.
     """
 
-    windows: WindowPlan
+    windows: EmitOperatorPlan
     extra: tuple[str, ...] = ()
     times_by: TimesBy = TimesBy.EVENTS
 
@@ -43,7 +43,7 @@ class EmitOperator:
         return advance(state, arrived[ROWS], clock.watermark, self.windows, clock.now)
 
 
-def fire_batch(batches: Iterator[pa.RecordBatch], windows: WindowPlan) -> Iterator[pa.RecordBatch]:
+def fire_batch(batches: Iterator[pa.RecordBatch], windows: EmitOperatorPlan) -> Iterator[pa.RecordBatch]:
     """All firings over the rows of whole keys, in any order: one step, whose watermark is past all rows."""
     tables = [pa.Table.from_batches([batch]) for batch in batches]
     if not tables:

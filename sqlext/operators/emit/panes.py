@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sqlext.operators.emit.aggregate_states import Aggregation, States, restored, stored
 from sqlext.operators.emit.firing_points import NOTHING, PaneTimes
-from sqlext.operators.emit.plan import WindowPlan
+from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.operators.emit.triggers import Columns, empty_columns, stored_columns
 from sqlext.operators.emit.whole import partial_fields
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk
@@ -20,13 +20,13 @@ _NUMBERS = ("start", "end", "count", "fired", "news")
 _ARRAYS = (*_NUMBERS, "was_on_time")
 
 
-def pane_schema(plan: WindowPlan) -> pa.Schema:
+def pane_schema(plan: EmitOperatorPlan) -> pa.Schema:
     """The columns of the state that hold panes: the keys, `_fields`, the partial aggregates."""
     keys = (plan.schema.field(k) for k in plan.keys)
     return pa.schema([*keys, *_fields(plan), *(field for partial in partial_fields(plan) for field in partial)])
 
 
-def _fields(plan: WindowPlan) -> list[pa.Field]:
+def _fields(plan: EmitOperatorPlan) -> list[pa.Field]:
     """The columns that every pane has, and the columns of triggers: integers, was_on_time, floating-point numbers."""
     own = [(column.name, column.type) for column in stored_columns(plan.emit)]
     integers = [(name, pa.int64()) for name in _NUMBERS] + [(name, kind) for name, kind in own if kind == pa.int64()]
@@ -72,7 +72,7 @@ class Panes:
         partials = tuple(tuple(column[at] for column in states) for states in self.partials)
         return replace(self, **arrays, own=own, keys=self.keys.take(as_arrow(at)), partials=partials)
 
-    def table(self, plan: WindowPlan) -> pa.Table:
+    def table(self, plan: EmitOperatorPlan) -> pa.Table:
         """The panes as `pane_schema` stores them."""
         arrays = {**{name: getattr(self, name) for name in _ARRAYS}, **self.own}
         known = [as_arrow(arrays[field.name.removeprefix("__")]) for field in _fields(plan)]
@@ -84,7 +84,7 @@ class Panes:
         return pa.Table.from_arrays([*self.keys.columns, *known, *partials], schema=pane_schema(plan))
 
 
-def stored_panes(table: pa.Table, code: np.ndarray, plan: WindowPlan) -> Panes:
+def stored_panes(table: pa.Table, code: np.ndarray, plan: EmitOperatorPlan) -> Panes:
     """The panes of the state; `code`: the numbers of their keys."""
     columns = [one_chunk(column) for column in table.columns]
     rest = iter(columns[len(plan.keys) :])

@@ -40,7 +40,7 @@ class Assigner:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowPlan:
+class EmitOperatorPlan:
     """`schema`: the columns of the rows that arrive; `time`: the column with their event time; `keys`: the columns of
     GROUP BY; `sort`: the order of rows with equal times; `keeps_rows`: firings are computed from rows, not from partial
     aggregates; `skips_failures`: an aggregate that cannot be computed is NULL and does not end the query."""

@@ -9,7 +9,7 @@ import numpy as np
 from sqlext.operators.emit.assigned import Assigned, StepRows
 from sqlext.operators.emit.firing_points import Points
 from sqlext.operators.emit.parts import END, KEEP_DELTA, KEEP_ROWS, KEEP_TIME, SESSION, START
-from sqlext.operators.emit.plan import WindowPlan
+from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.operators.rows.arrow import are_valid, as_arrow, as_numpy, one_chunk, to_values
 from sqlext.operators.rows.row_order import sorted_rows
 from sqlext.pattern.task.event_time import earlier
@@ -27,7 +27,7 @@ class PaneRows:
     bounds: np.ndarray
 
 
-def pane_rows(rows: StepRows, windows: Assigned, plan: WindowPlan) -> PaneRows:
+def pane_rows(rows: StepRows, windows: Assigned, plan: EmitOperatorPlan) -> PaneRows:
     """The kept rows, together with the rows that the panes get now."""
     kept = np.flatnonzero(rows.is_kept)
     row = np.concatenate([kept, windows.row])
@@ -39,7 +39,7 @@ def pane_rows(rows: StepRows, windows: Assigned, plan: WindowPlan) -> PaneRows:
     return PaneRows(row=row[order], time=rows.time[row[order]], position=position[order], bounds=bounds)
 
 
-def _pane_of(kept: np.ndarray, rows: StepRows, windows: Assigned, plan: WindowPlan) -> np.ndarray:
+def _pane_of(kept: np.ndarray, rows: StepRows, windows: Assigned, plan: EmitOperatorPlan) -> np.ndarray:
     """The pane of each kept row. A session may have grown, so this is the last session of the key that begins before
     the row."""
     start, end = (as_numpy(one_chunk(rows.table.column(name)))[kept] for name in (START, END))
@@ -57,7 +57,7 @@ def _pane_of(kept: np.ndarray, rows: StepRows, windows: Assigned, plan: WindowPl
 
 
 def seen(
-    points: Points, of_panes: PaneRows, values: np.ndarray | None, plan: WindowPlan
+    points: Points, of_panes: PaneRows, values: np.ndarray | None, plan: EmitOperatorPlan
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The rows that each point sees: point i sees `start[i]` to `stop[i]` of the array of rows.
 
@@ -89,7 +89,7 @@ def _come_in_order(of_panes: PaneRows) -> np.ndarray:
     return in_order
 
 
-def _first_left(start: int, stop: int, of_panes: PaneRows, plan: WindowPlan) -> int:
+def _first_left(start: int, stop: int, of_panes: PaneRows, plan: EmitOperatorPlan) -> int:
     """The first of the rows `start` to `stop` that EVICT may keep."""
     evictor = plan.emit.evictor
     if evictor is None or start == stop or evictor.kind == KEEP_DELTA:
@@ -100,7 +100,7 @@ def _first_left(start: int, stop: int, of_panes: PaneRows, plan: WindowPlan) -> 
     return start + int(np.searchsorted(time, earlier(time[-1:], int(evictor.amount))[0], side="right"))
 
 
-def evicted(at: np.ndarray, of_panes: PaneRows, values: np.ndarray | None, plan: WindowPlan) -> np.ndarray:
+def evicted(at: np.ndarray, of_panes: PaneRows, values: np.ndarray | None, plan: EmitOperatorPlan) -> np.ndarray:
     """The rows that EVICT keeps of the rows `at` of PaneRows, in order."""
     evictor = plan.emit.evictor
     if evictor is None or not len(at):
@@ -115,7 +115,7 @@ def evicted(at: np.ndarray, of_panes: PaneRows, values: np.ndarray | None, plan:
 
 
 def still_seen(
-    last_count: np.ndarray, is_open: np.ndarray, of_panes: PaneRows, plan: WindowPlan
+    last_count: np.ndarray, is_open: np.ndarray, of_panes: PaneRows, plan: EmitOperatorPlan
 ) -> tuple[np.ndarray, np.ndarray]:
     """The rows, and their panes, that later firings of the open panes may see.
 

@@ -25,7 +25,7 @@ from sqlext.operators.emit.firing_points import NOTHING, Points
 from sqlext.operators.emit.firings import failures, firing_rows, merged_rows, partial_values
 from sqlext.operators.emit.panes import Panes, stored_panes
 from sqlext.operators.emit.parts import END, START
-from sqlext.operators.emit.plan import WindowPlan
+from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.operators.emit.seen_rows import PaneRows, delta_values, pane_rows, seen, still_seen
 from sqlext.operators.emit.triggers import TriggerInput
 from sqlext.operators.emit.whole import aggregations
@@ -35,7 +35,7 @@ from sqlext.operators.stateful.operator import KEYS, ROWS, Change, State, Step
 from sqlext.pattern.task.event_time import BEGINNING, NEVER, later
 
 
-def advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, clock: int = BEGINNING) -> Step:
+def advance(state: State, arrived: pa.Table, watermark: int, plan: EmitOperatorPlan, clock: int = BEGINNING) -> Step:
     """Run one step. `watermark`: no row up to it will arrive any more, except late ones; `clock`: the time of day,
     which only triggers on the clock read. Both are in int64 microseconds.
 
@@ -47,7 +47,7 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, c
     return first.then(_advance(first.after(state), arrived, watermark, plan, clock))
 
 
-def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, clock: int) -> Step:
+def _advance(state: State, arrived: pa.Table, watermark: int, plan: EmitOperatorPlan, clock: int) -> Step:
     came = arrivals(state, arrived, watermark, time=plan.time, keys=plan.keys, lateness=plan.emit.lateness)
     before, watermark = came.before, came.watermark
     # the time of firings that late rows cause: Spark accepts no row with an older time
@@ -89,18 +89,18 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, 
     )
 
 
-def _last(panes: Panes, plan: WindowPlan) -> np.ndarray:
+def _last(panes: Panes, plan: EmitOperatorPlan) -> np.ndarray:
     """`int64[p]`: the watermark at which each window is complete."""
     return np.where(panes.end == NEVER, NEVER, panes.end - plan.lag)
 
 
-def _close(panes: Panes, plan: WindowPlan) -> np.ndarray:
+def _close(panes: Panes, plan: EmitOperatorPlan) -> np.ndarray:
     """`int64[p]`: the watermark from which on no row can be added to the window any more."""
     return later(_last(panes, plan), plan.emit.lateness)
 
 
 def _points(
-    rows: StepRows, windows: Assigned, before: int, moment: int, watermark: int, clock: int, plan: WindowPlan
+    rows: StepRows, windows: Assigned, before: int, moment: int, watermark: int, clock: int, plan: EmitOperatorPlan
 ) -> tuple[Points, Panes]:
     """All firings of the step, and the panes after it, without their partial aggregates."""
     panes, entries = windows.panes, windows.entries
@@ -162,7 +162,7 @@ def _news(panes: Panes, windows: Assigned, points: Points) -> np.ndarray:
 
 
 def _values_of_rows(
-    points: Points, of_panes: PaneRows, rows: StepRows, aggregations: Sequence[Aggregation], plan: WindowPlan
+    points: Points, of_panes: PaneRows, rows: StepRows, aggregations: Sequence[Aggregation], plan: EmitOperatorPlan
 ) -> list[States]:
     evictor = plan.emit.evictor
     values = delta_values(evictor.column, rows) if evictor is not None and evictor.column else None

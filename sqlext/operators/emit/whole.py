@@ -13,18 +13,18 @@ import pyarrow as pa
 from sqlext.expressions.function import Settings
 from sqlext.operators.emit.aggregate_states import Aggregation, Count, Errors, States, aggregation, report
 from sqlext.operators.emit.parts import FiringAggregate
-from sqlext.operators.emit.plan import WindowPlan
+from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.operators.rows.arrow import are_valid, as_numpy, taken
 from sqlext.operators.rows.columns import NOT_COMPUTED
 from sqlext.operators.rows.failed_arguments import failed_aggregate, failed_rows
 
 
-def aggregations(plan: WindowPlan, columns: Mapping[str, pa.Array], settings: Settings) -> list[Aggregation]:
+def aggregations(plan: EmitOperatorPlan, columns: Mapping[str, pa.Array], settings: Settings) -> list[Aggregation]:
     """The aggregations of all calls over these columns of the rows."""
     return [_whole(aggregation(call, columns, settings), call, columns) for call in plan.aggregates]
 
 
-def partial_fields(plan: WindowPlan) -> list[tuple[pa.Field, ...]]:
+def partial_fields(plan: EmitOperatorPlan) -> list[tuple[pa.Field, ...]]:
     """The columns of the partial aggregates of each call; none where firings are computed from rows."""
     if plan.keeps_rows:
         return []

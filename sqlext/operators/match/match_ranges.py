@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from sqlext.operators.match.match_rows import with_partition_starts
 from sqlext.operators.match.output import result_batches
-from sqlext.operators.match.plan import Limits, WorkerPlan
+from sqlext.operators.match.plan import Limits, MatchOperatorPlan
 from sqlext.operators.match.read_rows import columns_of, read_rows
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, stream_of
 from sqlext.operators.rows.columns import PARTITION_START
@@ -42,7 +42,9 @@ Parcel = tuple[int, int, pa.RecordBatch]  # kind, around, rows
 # the first step: matches within a range
 
 
-def match_range(batches: Iterator[pa.RecordBatch], plan: WorkerPlan, range_number: int) -> Iterator[pa.RecordBatch]:
+def match_range(
+    batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, range_number: int
+) -> Iterator[pa.RecordBatch]:
     """The parcels of a range, whose rows come in sorted batches; `range_number`: how many ranges precede it.
 
     Raises DataError for errors that can only be found in the rows.
@@ -53,7 +55,7 @@ def match_range(batches: Iterator[pa.RecordBatch], plan: WorkerPlan, range_numbe
         yield pa.RecordBatch.from_arrays([*numbers, _binary(stream_of(rows))], schema=PARCELS)
 
 
-def _parcels(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterator[Parcel]:
+def _parcels(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[Parcel]:
     pieces = Pieces(plan)
     for batch in with_partition_starts(batches, plan.partition_by):
         yield from pieces.push(batch)
@@ -70,7 +72,7 @@ class Pieces:
     """Collects the rows of a range, and matches the rows between cuts whenever about as many rows or bytes have been
     added as the plan's limits allow."""
 
-    def __init__(self, plan: WorkerPlan):
+    def __init__(self, plan: MatchOperatorPlan):
         self.plan = plan
         self.before, self.after = reach(plan)
         self.pending: list[pa.Table] = []
@@ -123,7 +125,7 @@ def _in_parcels(table: pa.Table) -> list[pa.RecordBatch]:
     return [parcel for batch in table.to_batches() for parcel in cut_batch(batch, PARCEL_BYTES)]
 
 
-def reach(plan: WorkerPlan) -> tuple[int, int]:
+def reach(plan: MatchOperatorPlan) -> tuple[int, int]:
     """How many rows before and after a match, or a row, measures and conditions may read as neighbours."""
     steps = [slot.navigation.step for slot in plan.slots if slot.kind in ("value", "classifier")]
     conditions = [condition for _, condition in plan.neighbours]
@@ -131,7 +133,7 @@ def reach(plan: WorkerPlan) -> tuple[int, int]:
     return before, max([0, *steps, *map(rows_ahead, conditions)])
 
 
-def _read(table: pa.Table, plan: WorkerPlan) -> tuple[dict[str, pa.Array], Rows]:
+def _read(table: pa.Table, plan: MatchOperatorPlan) -> tuple[dict[str, pa.Array], Rows]:
     columns = columns_of(table)
     starts = as_numpy(columns[PARTITION_START]).copy()
     starts[0] = True  # the first row of this range, even if its partition began earlier
@@ -139,7 +141,9 @@ def _read(table: pa.Table, plan: WorkerPlan) -> tuple[dict[str, pa.Array], Rows]
     return columns, read_rows(columns, plan)
 
 
-def _matches(columns: dict[str, pa.Array], rows: Rows, lo: int, hi: int, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
+def _matches(
+    columns: dict[str, pa.Array], rows: Rows, lo: int, hi: int, plan: MatchOperatorPlan
+) -> Iterator[pa.RecordBatch]:
     """The result rows of the matches in rows lo to hi (exclusive), between two cuts."""
     if lo < hi:
         for spans in match(plan.task, parts.part_of(rows, lo, hi)):
@@ -149,7 +153,7 @@ def _matches(columns: dict[str, pa.Array], rows: Rows, lo: int, hi: int, plan: W
 # the second step: matches across ranges
 
 
-def match_seams(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
+def match_seams(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.RecordBatch]:
     """The result rows in the parcels, and the result rows of the seams that the leftovers form; parcels come in order
     of ranges.
 
@@ -175,7 +179,9 @@ def _unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, lis
                 yield kind.as_py(), around.as_py(), list(stream)
 
 
-def _match_seam(seam: list[pa.RecordBatch], begin: int, around: int, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
+def _match_seam(
+    seam: list[pa.RecordBatch], begin: int, around: int, plan: MatchOperatorPlan
+) -> Iterator[pa.RecordBatch]:
     """The result rows of a seam, whose first `begin` rows and last `around` rows are only read as neighbours."""
     batches = [batch for batch in seam if batch.num_rows]
     if batches:

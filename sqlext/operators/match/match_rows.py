@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.operators.match.output import result_batches
-from sqlext.operators.match.plan import Limits, WorkerPlan
+from sqlext.operators.match.plan import Limits, MatchOperatorPlan
 from sqlext.operators.match.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.operators.match.window_output import window_batches
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, differs
@@ -22,7 +22,7 @@ from sqlext.pattern.stream.rowtime import Times, batch_times
 from sqlext.pattern.task.task import Rows
 
 
-def match_batches(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
+def match_batches(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.RecordBatch]:
     """The result rows of all partitions in a sorted stream of batches.
 
     Raises DataError for errors that can only be found in the rows.
@@ -95,7 +95,7 @@ def _last_start(batch: pa.RecordBatch) -> int:
     return int(starts[-1]) if len(starts) else -1
 
 
-def match_partitions(table: pa.Table, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
+def match_partitions(table: pa.Table, plan: MatchOperatorPlan) -> Iterator[pa.RecordBatch]:
     """The result rows of whole partitions."""
     columns = columns_of(table)
     rows = read_rows(columns, plan)
@@ -107,7 +107,7 @@ def match_partitions(table: pa.Table, plan: WorkerPlan) -> Iterator[pa.RecordBat
         yield from result_batches(columns, rows, times.of(spans, rows.bounds) if times else spans, plan)
 
 
-def _times(columns: dict[str, pa.Array], rows: Rows, plan: WorkerPlan) -> Times:
+def _times(columns: dict[str, pa.Array], rows: Rows, plan: MatchOperatorPlan) -> Times:
     """When each match and each unmatched row is decided, for MATCH_ROWTIME()."""
     key, end = time_columns(columns)
     return batch_times(decide, plan.task, rows, key, end, rows_needed(columns, plan))

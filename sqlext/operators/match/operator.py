@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sqlext.operators.match.stream_plan import StreamPlan
+from sqlext.operators.match.stream_plan import StreamMatchPlan
 from sqlext.operators.rows.columns import WITHIN_END
 from sqlext.operators.stateful.operator import KEYS, ROWS, Clock, State, Step, TimesBy
 
@@ -17,7 +17,7 @@ from sqlext.operators.stateful.operator import KEYS, ROWS, Clock, State, Step, T
 class MatchOperator:
     """`extra`: further columns of the rows that arrive: LATE_ROW and FAILURE, if they are needed."""
 
-    plan: StreamPlan
+    plan: StreamMatchPlan
     extra: tuple[str, ...] = ()
     times_by: TimesBy = TimesBy.EVENTS
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sqlext.errors import DataError
 from sqlext.operators.match.fold_rows import Progress, fold_column, is_growing
-from sqlext.operators.match.plan import AGGREGATE_SLOTS, Slot, WorkerPlan
+from sqlext.operators.match.plan import AGGREGATE_SLOTS, MatchOperatorPlan, Slot
 from sqlext.operators.match.read_rows import frame_ends, time_columns
 from sqlext.operators.match.slot_values import failed_results, mapped_values, member_values
 from sqlext.operators.rows.arrow import are_valid, as_arrow, lists, shown_value, strings, taken, to_arrow, to_values
@@ -38,7 +38,7 @@ class Block:
     is NULL; None: raise DataError.
     """
 
-    plan: WorkerPlan
+    plan: MatchOperatorPlan
     columns: dict[str, pa.Array]
     rows: Rows
     spans: Spans
@@ -49,7 +49,7 @@ class Block:
 
 
 def result_batches(
-    columns: dict[str, pa.Array], rows: Rows, spans: Spans, plan: WorkerPlan
+    columns: dict[str, pa.Array], rows: Rows, spans: Spans, plan: MatchOperatorPlan
 ) -> Iterator[pa.RecordBatch]:
     """The result rows of a block of matches. Raises DataError where AFTER MATCH SKIP failed."""
     out = navigation.output_rows(spans, plan.task.output)
@@ -57,7 +57,7 @@ def result_batches(
     check_skip(columns, spans, plan)
 
 
-def check_skip(columns: dict[str, pa.Array], spans: Spans, plan: WorkerPlan) -> None:
+def check_skip(columns: dict[str, pa.Array], spans: Spans, plan: MatchOperatorPlan) -> None:
     """Raise DataError where AFTER MATCH SKIP failed."""
     if spans.failure is not None:
         raise _skip_error(columns, spans, plan)
@@ -295,7 +295,7 @@ SLOT_COLUMNS: dict[str, Callable[[Slot, Block], pa.Array]] = {
 }
 
 
-def _skip_error(columns: dict[str, pa.Array], spans: Spans, plan: WorkerPlan) -> DataError:
+def _skip_error(columns: dict[str, pa.Array], spans: Spans, plan: MatchOperatorPlan) -> DataError:
     """The run-time error of AFTER MATCH SKIP, which names the variable, the partition and the match."""
     failure, skip, labels = spans.failure, plan.task.skip, plan.task.program.labels
     assert failure is not None

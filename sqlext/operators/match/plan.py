@@ -93,7 +93,7 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkerPlan:
+class MatchOperatorPlan:
     """The task that workers run, the columns that they read, and the columns that they return.
 
     - `masks`: the integer columns that hold the bits of the task, MASK_BITS in each; none if all bits are set;

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sqlext.errors import DataError
 from sqlext.expressions.values import from_arrow
-from sqlext.operators.match.plan import OperandColumn, WorkerPlan
+from sqlext.operators.match.plan import MatchOperatorPlan, OperandColumn
 from sqlext.operators.rows.arrow import as_numpy, mask_bytes, one_chunk, ranks, strings, to_values
 from sqlext.operators.rows.columns import PARTITION_START, ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.operators.rows.failed_arguments import failed_rows
@@ -29,7 +29,9 @@ def columns_of(table: pa.Table) -> dict[str, pa.Array]:
     return {name: one_chunk(table.column(name)) for name in table.column_names}
 
 
-def read_rows(columns: dict[str, pa.Array], plan: WorkerPlan, errors: dict[int, DataError] | None = None) -> Rows:
+def read_rows(
+    columns: dict[str, pa.Array], plan: MatchOperatorPlan, errors: dict[int, DataError] | None = None
+) -> Rows:
     """The rows as matchers read them; PARTITION_START is one of the columns.
 
     `errors`: the list in which to note, by row, conditions on neighbours that cannot be computed and therefore do not
@@ -56,7 +58,7 @@ def read_rows(columns: dict[str, pa.Array], plan: WorkerPlan, errors: dict[int, 
     return rows
 
 
-def _mask(columns: dict[str, pa.Array], plan: WorkerPlan) -> np.ndarray:
+def _mask(columns: dict[str, pa.Array], plan: MatchOperatorPlan) -> np.ndarray:
     """The value of Rows.mask before conditions on neighbours are evaluated."""
     n = len(columns[PARTITION_START])
     if plan.masks:
@@ -65,7 +67,7 @@ def _mask(columns: dict[str, pa.Array], plan: WorkerPlan) -> np.ndarray:
     return np.full((n, -(-bits // 8)), 255, np.uint8)
 
 
-def _with_neighbours(rows: Rows, plan: WorkerPlan) -> np.ndarray:
+def _with_neighbours(rows: Rows, plan: MatchOperatorPlan) -> np.ndarray:
     """The mask without the bits that a row loses because conditions on its neighbours do not hold."""
     mask = rows.mask.copy()
     for bit, condition in plan.neighbours:
@@ -85,7 +87,7 @@ def _truth_by_row(condition: Condition, rows: Rows) -> np.ndarray:
     return result
 
 
-def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -> np.ndarray | None:
+def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: MatchOperatorPlan) -> np.ndarray | None:
     """The value of Rows.limit: the nearest of the plan's bounds, or the ends of the frames of a window."""
     if plan.task.frame is not None and plan.task.is_within and not plan.bounds:
         end = plan.frame_end
@@ -106,12 +108,12 @@ def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -
     return reduce(np.minimum, each)
 
 
-def frame_ends(rows: Rows, plan: WorkerPlan) -> np.ndarray:
+def frame_ends(rows: Rows, plan: MatchOperatorPlan) -> np.ndarray:
     """`int64[n]`: where the frame of each row of a window ends. A bound of DEFINE ends the match, not the frame."""
     return frame_limits(rows.bounds, None) if rows.limit is None or plan.bounds else rows.limit
 
 
-def _operands(columns: dict[str, pa.Array], plan: WorkerPlan) -> tuple[tuple[Values, ...], np.ndarray | None]:
+def _operands(columns: dict[str, pa.Array], plan: MatchOperatorPlan) -> tuple[tuple[Values, ...], np.ndarray | None]:
     """The values of Rows.columns and Rows.classifiers.
 
     Strings are represented by their ranks among all strings that occur, including the names of the labels.
@@ -151,7 +153,7 @@ def _ordered(column: pa.Array) -> Values:
     return Values(in_order(values.values), values.valid)
 
 
-def rows_needed(columns: dict[str, pa.Array], plan: WorkerPlan) -> np.ndarray | None:
+def rows_needed(columns: dict[str, pa.Array], plan: MatchOperatorPlan) -> np.ndarray | None:
     """The value of EventTimes.need: the last row that each condition reads on each row; None if no condition reads
     NEXT.
 

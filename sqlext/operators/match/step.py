@@ -22,7 +22,7 @@ import pyarrow as pa
 from sqlext.errors import DataError
 from sqlext.operators.match.output import Block, block_batches
 from sqlext.operators.match.read_rows import columns_of, read_rows, rows_needed, time_columns
-from sqlext.operators.match.stream_plan import BACK, DUE, FIRST, MATCHED, NUMBER, TIME, StreamPlan
+from sqlext.operators.match.stream_plan import BACK, DUE, FIRST, MATCHED, NUMBER, TIME, StreamMatchPlan
 from sqlext.operators.rows.arrow import as_arrow, shown_value, strings
 from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.operators.rows.row_order import sorted_rows
@@ -36,7 +36,7 @@ from sqlext.pattern.task.event_time import BEGINNING, NEVER, Decisions, EventTim
 from sqlext.pattern.task.task import NO_SKIP, Rows, Spans, Task
 
 
-def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -> Step:
+def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamMatchPlan) -> Step:
     """Run one step. `watermark`: int64 microseconds; no row up to it will arrive any more, and it never goes back.
 
     Raises DataError as conditions and aggregates do, unless `plan.skips_failures`.
@@ -84,7 +84,7 @@ class RowSearch:
     `failures`: the failures of conditions, with their times.
     """
 
-    plan: StreamPlan
+    plan: StreamMatchPlan
     state: State
     block: Block
     event_times: EventTimes
@@ -158,7 +158,7 @@ class RowSearch:
 
 
 def search_rows(
-    table: pa.Table, code: np.ndarray, key_code: np.ndarray, state: State, watermark: int, plan: StreamPlan
+    table: pa.Table, code: np.ndarray, key_code: np.ndarray, state: State, watermark: int, plan: StreamMatchPlan
 ) -> RowSearch:
     """Resume the search in sorted rows. `code: int64[n]`: the keys of the rows; `key_code: int64[k]`: the keys of the
     state."""
@@ -196,11 +196,11 @@ def _decide(
     key_code: np.ndarray,
     event_times: EventTimes,
     state: State,
-    plan: StreamPlan,
+    plan: StreamMatchPlan,
 ) -> tuple[Rows, SearchPosition, Decisions, list[Failure]]:
     """The rows as matchers read them, where the search began, what it decided, and the failures.
 
-    If a condition fails, or may read a row that could not be computed, or a budget is spent, the engine that can skip
+    If a condition fails, or may read a row that could not be computed, or a budget is spent, the matcher that can skip
     failures decides the step instead.
     """
     worker = plan.worker
@@ -208,20 +208,20 @@ def _decide(
         rows = read_rows(columns, worker)
         if not rows.has_failed:
             before = _positions(rows.bounds, code, key_code, state)
-            return rows, before, decide(worker.task, rows, event_times, before, plan.facts, plan.engine), []
+            return rows, before, decide(worker.task, rows, event_times, before, plan.facts, plan.matcher), []
     except DataError:
         if not plan.skips_failures:
             raise
     errors: dict[int, DataError] = {}
     rows = replace(read_rows(columns, worker, errors), errors={})
     before = _positions(rows.bounds, code, key_code, state)
-    decisions = decide(worker.task, rows, event_times, before, plan.facts, _tolerant_engine(worker.task))
+    decisions = decide(worker.task, rows, event_times, before, plan.facts, _tolerant_matcher(worker.task))
     neighbours = [Failure(row, int(event_times.key[row]), error) for row, error in errors.items()]
     return rows, before, decisions, [*neighbours, *decisions.failures]
 
 
-def _tolerant_engine(task: Task) -> str:
-    """The name of the engine for streams that notes failures in `Rows.errors` instead of raising them."""
+def _tolerant_matcher(task: Task) -> str:
+    """The name of the matcher for streams that notes failures in `Rows.errors` instead of raising them."""
     if not isinstance(task, CepTask):
         return "reference"
     return "path_search" if task.skip.mode == NO_SKIP else "path_verdicts"

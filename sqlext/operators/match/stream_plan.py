@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sqlext.operators.match.plan import Slot, WorkerPlan
+from sqlext.operators.match.plan import MatchOperatorPlan, Slot
 from sqlext.operators.rows.columns import SortKey
 from sqlext.pattern.conditions.condition_reads import reads_ahead
 from sqlext.pattern.task.event_time import StreamFacts
 from sqlext.pattern.task.task import Condition, Task
 
-# The columns of the state that hold the search position of each key (see `StreamPlan.key_schema`).
+# The columns of the state that hold the search position of each key (see `StreamMatchPlan.key_schema`).
 BACK, NUMBER, MATCHED, TIME, DUE, FIRST = "__back", "__number", "__matched", "__at", "__due", "__first"
 _POSITION = (BACK, NUMBER, MATCHED, TIME, DUE, FIRST)
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamPlan:
+class StreamMatchPlan:
     """The plan of a step.
 
     - `schema`: the columns that the state keeps of a row; `time`: the column with its event time;
@@ -29,10 +29,10 @@ class StreamPlan:
     - `keeps_all_keys`: PATTERN has `^`, so the state must show which keys have had rows before;
     - `needs_times`: MATCH_ROWTIME() is needed;
     - `skips_failures`: a condition or an aggregate that fails does not end the query, see `guard`;
-    - `engine`: the name of the engine that decides matches, None for the one that `facts` let `strategy` choose.
+    - `matcher`: the name of the matcher that decides matches, None for the one that `facts` let `strategy` choose.
     """
 
-    worker: WorkerPlan
+    worker: MatchOperatorPlan
     schema: pa.Schema
     time: str
     sort: tuple[SortKey, ...] = ()
@@ -41,7 +41,7 @@ class StreamPlan:
     keeps_all_keys: bool = False
     needs_times: bool = True
     skips_failures: bool = False
-    engine: str | None = None
+    matcher: str | None = None
 
     @property
     def facts(self) -> StreamFacts:
@@ -69,7 +69,7 @@ class StreamPlan:
 def stream_facts(
     task: Task, neighbours: Iterable[Condition | None], slots: Iterable[Slot], needs_times: bool
 ) -> StreamFacts:
-    """The facts on which the choice of an engine depends besides the task. A measure with NEXT needs the times of
+    """The facts on which the choice of a matcher depends besides the task. A measure with NEXT needs the times of
     matches, too."""
     reads_later = any(slot.kind == "value" and slot.navigation.step > 0 for slot in slots)
     return StreamFacts(needs_times=needs_times or reads_later, reads_ahead=reads_ahead(task, neighbours))

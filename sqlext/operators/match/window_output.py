@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.operators.match.output import Block, block_batches, check_skip
-from sqlext.operators.match.plan import WorkerPlan
+from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.pattern.measures.window_rows import window_rows
 from sqlext.pattern.task.task import Rows, Spans
 
 
 def window_batches(
-    columns: dict[str, pa.Array], rows: Rows, blocks: Iterable[Spans], plan: WorkerPlan
+    columns: dict[str, pa.Array], rows: Rows, blocks: Iterable[Spans], plan: MatchOperatorPlan
 ) -> Iterator[pa.RecordBatch]:
     """The rows in their order, each with the values of its match. Raises DataError where AFTER MATCH SKIP failed.
 

@@ -12,7 +12,7 @@ from sqlext.errors import SqlExtError
 from sqlext.expressions.function import Settings
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Scalar, columns_in
-from sqlext.operators.match.stream_plan import StreamPlan
+from sqlext.operators.match.stream_plan import StreamMatchPlan
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rules.limits import MAX_LENGTH, MAX_VERSIONS
 
@@ -91,7 +91,7 @@ class RulePlan:
     of which at least one must hold on the row that begins a match; None if a match may begin on any row.
     """
 
-    stream: StreamPlan
+    stream: StreamMatchPlan
     trees: Mapping[str, Scalar]
     masks: Mapping[str, tuple[Scalar, ...]]
     measures: Mapping[str, Scalar]

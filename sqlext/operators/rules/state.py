@@ -49,7 +49,7 @@ def table_schemas(plan: RulesPlan) -> Mapping[str, pa.Schema]:
     """The tables of the state.
 
     ROWS: the events that some version may still read, and the events above the watermark, with ROW; KEYS: for each key
-    and version the position of its search (see `StreamPlan.key_schema`); RULES: the versions that were taken up.
+    and version the position of its search (see `StreamMatchPlan.key_schema`); RULES: the versions that were taken up.
     """
     return {ROWS: row_schema(plan), KEYS: position_schema(plan), RULES: VERSIONS}
 

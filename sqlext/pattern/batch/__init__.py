@@ -1,1 +1,1 @@
-"""The engines that match whole partitions: the reference and the compiled matchers that must equal it."""
+"""The matchers of whole partitions: the reference and the compiled ones that must equal it."""

@@ -3,8 +3,8 @@
 The conditions of DEFINE see mapped rows only, and count the row that is tested as mapped to the tested variable. They
 are evaluated in two ways:
 
-- `PathEvaluator` evaluates them on the path without its gaps, for engines in Python;
-- `Rewriting` expresses them over a path that has gaps, for compiled engines. In the desugared program gaps are mapped,
+- `PathEvaluator` evaluates them on the path without its gaps, for matchers in Python;
+- `Rewriting` expresses them over a path that has gaps, for compiled matchers. In the desugared program gaps are mapped,
   too, and a skipped row is tested for variables that it is not mapped to ("not B", "no N"). Other sets of labels and
   other offsets account for both where that is possible; where it is not, the task is left to Python.
 """

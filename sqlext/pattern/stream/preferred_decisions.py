@@ -31,7 +31,7 @@ Decide = Callable[[MatchTask, Rows, EventTimes, SearchPosition, StreamFacts], De
 def by_desugared_task(
     task: CepTask, rows: Rows, event_times: EventTimes, position: SearchPosition, facts: StreamFacts, decide: Decide
 ) -> Decisions:
-    """Decide with the inner task; `decide` runs the engine that is chosen for it."""
+    """Decide with the inner task; `decide` runs the matcher that is chosen for it."""
     inner, inner_rows = desugared_task(task, rows)
     inner = replace(inner, strategy=task.strategy)  # "reference", or no effect
     need = _needed(task, desugared_program(task.nfa), rows, event_times.need)

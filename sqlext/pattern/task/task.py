@@ -1,7 +1,7 @@
-"""The types of what an engine runs (Task), reads (Rows) and returns (Spans).
+"""The types of what a matcher runs (Task), reads (Rows) and returns (Spans).
 
 All parts of the project meet in these types: the rewriter lowers a clause to a MatchTask or a CepTask (`cep.cep_task`),
-an engine matches Rows against it, and `navigation` turns the Spans into values. A task is pickled to the workers.
+a matcher matches Rows against it, and `navigation` turns the Spans into values. A task is pickled to the workers.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class Frame:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """The fields that every engine needs.
+    """The fields that every matcher needs.
 
     Row i satisfies label l if bit `bits[l]` of its mask is set (`bits[l]` None: no row-local condition) and
     `conditions[l]` (None: no run-dependent condition) is true for the path. `is_within`: Rows.limit is present.
@@ -247,9 +247,9 @@ class Rows:
     - `key, end: int64[n]` or None: the first ORDER BY key, and the end of the WITHIN bound that begins at the row, both
       in the order of their values. They serve only to number the matches of NO SKIP.
     - `errors`: where `conditions` notes, by row, conditions that cannot be computed and therefore do not hold; None:
-      such a condition raises DataError. Only engines that evaluate conditions one by one read it.
+      such a condition raises DataError. Only matchers that evaluate conditions one by one read it.
     - `failed: bool[n]`, by Navigation.argument: the rows on which a column could not be computed, None if there are
-      none. An aggregate over such a row cannot be computed; the same engines read it.
+      none. An aggregate over such a row cannot be computed; the same matchers read it.
     """
 
     bounds: np.ndarray

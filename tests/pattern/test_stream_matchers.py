@@ -1,6 +1,6 @@
-"""The cases of batch row by row through every engine of streams that accepts them, with a restart after each row.
+"""The cases of batch row by row through every matcher of streams that accepts them, with a restart after each row.
 
-After each row, the engine keeps what a stream keeps of a key: the rows from the search position on. By then it has
+After each row, the matcher keeps what a stream keeps of a key: the rows from the search position on. By then it has
 emitted exactly the results of batch whose MATCH_ROWTIME() is at most the watermark.
 """
 
@@ -20,9 +20,9 @@ from sqlext.pattern.batch.parts import may_fail, part_of
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.conditions.condition_reads import reads_ahead
 from sqlext.pattern.strategy import (
-    CEP_STREAM_ENGINES,
-    STREAM_ENGINES,
-    Engine,
+    CEP_STREAM_MATCHERS,
+    STREAM_MATCHERS,
+    Matcher,
     choose_on_stream,
     decide,
     match,
@@ -66,17 +66,17 @@ def in_batch(task: Task, rows: Rows) -> list[tuple[int, Result]]:
     return results
 
 
-def replayed(task: Task, rows: Rows, engine: Engine) -> Iterator[tuple[int, Counter]]:
+def replayed(task: Task, rows: Rows, matcher: Matcher) -> Iterator[tuple[int, Counter]]:
     """(watermark, the results emitted so far) after each row and when all bounds have ended; ends at a failure."""
     assert rows.key is not None
-    facts, emitted, before = facts_for(engine), Counter(), BEGINNING
+    facts, emitted, before = facts_for(matcher), Counter(), BEGINNING
     first, position = 0, None
     last = int(rows.key[-1] if rows.end is None else rows.end.max()) + 1
     for watermark in [*rows.key.tolist(), *range(int(rows.key[-1]) + 1, last + 1)]:
         passed = kept(rows, first, watermark)
         if passed is not None:
             position = first_position(passed[0]) if position is None else position
-            decisions = decide(task, *passed, position, facts, engine.name)
+            decisions = decide(task, *passed, position, facts, matcher.name)
             timed = results_of(decisions.spans, decisions.time, decisions.unmatched_time, first)
             emitted.update(result for time, result in timed if before < time <= watermark)
             first, position = restarted(decisions.position, first)
@@ -108,25 +108,25 @@ def restarted(position: SearchPosition, first: int) -> tuple[int, SearchPosition
     return first + dropped, position
 
 
-def facts_for(engine: Engine) -> StreamFacts:
-    return StreamFacts(needs_times=engine.name != "unknown_rows")
+def facts_for(matcher: Matcher) -> StreamFacts:
+    return StreamFacts(needs_times=matcher.name != "unknown_rows")
 
 
-def engines_for(task: Task) -> list[Engine]:
-    """The engines that accept a task. A stream refuses a SKIP that may fail, so `unknown_rows` knows no failure."""
-    engines = CEP_STREAM_ENGINES if isinstance(task, CepTask) else STREAM_ENGINES
-    is_fine = [engine for engine in engines if engine.refusal(task, facts_for(engine)) is None]
-    return [engine for engine in is_fine if engine.name != "unknown_rows" or not may_fail(task)]
+def matchers_for(task: Task) -> list[Matcher]:
+    """The matchers that accept a task. A stream refuses a SKIP that may fail, so `unknown_rows` knows no failure."""
+    matchers = CEP_STREAM_MATCHERS if isinstance(task, CepTask) else STREAM_MATCHERS
+    is_fine = [matcher for matcher in matchers if matcher.refusal(task, facts_for(matcher)) is None]
+    return [matcher for matcher in is_fine if matcher.name != "unknown_rows" or not may_fail(task)]
 
 
 def assert_law(task: Task, rows: Rows) -> None:
     assert stream_refusal(task, reads_ahead(task)) is None
-    batch, engines = in_batch(task, rows), engines_for(task)
-    assert choose_on_stream(task, StreamFacts())[0] in [engine.name for engine in engines]
-    for engine in engines:
-        for watermark, emitted in replayed(task, rows, engine):
+    batch, matchers = in_batch(task, rows), matchers_for(task)
+    assert choose_on_stream(task, StreamFacts())[0] in [matcher.name for matcher in matchers]
+    for matcher in matchers:
+        for watermark, emitted in replayed(task, rows, matcher):
             expected = Counter(result for time, result in batch if time <= watermark)
-            assert emitted == expected, f"{engine.name} at {watermark}"
+            assert emitted == expected, f"{matcher.name} at {watermark}"
 
 
 def partitions(task: Task, words: str) -> Iterator[Rows]:
@@ -158,8 +158,8 @@ def test_the_cases_of_cep(title, task, rows):
     assert_law(task, rows if rows.key is not None else replace(rows, key=np.arange(len(rows.mask))))
 
 
-def test_every_engine_has_cases():
+def test_every_matcher_has_cases():
     tasks = [task for _, task, _ in DECIDABLE] + [task_of(pattern) for pattern, *_ in lines("matches.txt")]
-    accepted = Counter((type(task), engine.name) for task in tasks for engine in engines_for(task))
-    assert len(accepted) == len(STREAM_ENGINES) + len(CEP_STREAM_ENGINES)
+    accepted = Counter((type(task), matcher.name) for task in tasks for matcher in matchers_for(task))
+    assert len(accepted) == len(STREAM_MATCHERS) + len(CEP_STREAM_MATCHERS)
     assert len(CEP) - len(DECIDABLE) <= 2  # $ together with NO SKIP
