@@ -13,7 +13,7 @@ from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import lasting_task
 from sqlext.pattern.conditions.condition_reads import reads_ahead, reads_number, rows_back
 from sqlext.pattern.program.automaton import DONE, automaton, has_more_targets, targets_behind, targets_from
-from sqlext.pattern.program.program import MatchEnd, MatchStart
+from sqlext.pattern.program.program import MatchEnd
 from sqlext.pattern.strategy import stream_refusal
 from sqlext.pattern.task.task import NO_SKIP, Condition, Task
 from sqlext.rewriter.lowering.match_plan import MatchPlan
@@ -193,7 +193,7 @@ def warnings(plan: MatchPlan) -> list[str]:
             f"while {awaited} could still come, a less preferred match and all later matches of its key are not "
             "emitted, which may last for ever; add WITHIN or UNTIL."
         )
-    if any(isinstance(x, MatchStart) for x in plan.task.program.instructions):
+    if plan.task.program.has_start_anchor:
         sentences.append("^ makes the stream keep every key for ever.")
     if counts_matches(plan):
         sentences.append("MATCH_NUMBER() makes the stream keep every key that had a match for ever.")

@@ -12,7 +12,8 @@ from sqlext.rewriter.tree.keywords import is_at, without_pipe
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.statement_tree import Site, Tree
 
-_KEYWORD = re.compile(r"MATCH_?RECOGN", re.IGNORECASE)  # also where it is misspelt
+KEYWORD = "MATCH_?RECOGN"  # also where it is misspelt
+_KEYWORD = re.compile(KEYWORD, re.IGNORECASE)
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -114,7 +115,7 @@ def _with_lateral_view(tree: Tree, keyword: int) -> str | None:
 
 def _is_misspelt(tokens: Tokens, i: int) -> bool:
     """True if token i is a misspelt MATCH_RECOGNIZE, such as `MATCH_RECOGNISE` before `( … PATTERN ( … ) … )`."""
-    if not re.fullmatch("MATCH_?RECOGN[A-Z]*", tokens[i].word) or not is_at(tokens, i + 1, "("):
+    if not re.fullmatch(KEYWORD + "[A-Z]*", tokens[i].word) or not is_at(tokens, i + 1, "("):
         return False
     return holds_pattern(tokens, i + 1)
 

@@ -11,7 +11,6 @@ from sqlext.operators.match.stream_plan import StreamMatchPlan, stream_facts
 from sqlext.operators.rows.columns import ROW_TIME, WITHIN_KEY
 from sqlext.operators.rules.plan import CODE, FIRST_TIME, LAST_TIME, MATCH_NUMBER, RulePlan, RulesPlan
 from sqlext.pattern.program.automaton import DONE, automaton, targets_from
-from sqlext.pattern.program.program import MatchStart
 from sqlext.pattern.strategy import choose_on_stream
 from sqlext.pattern.task.task import Navigation
 from sqlext.rewriter.lowering import stream_checks
@@ -40,7 +39,7 @@ def plan_rule(clause: str, plan: RulesPlan) -> RulePlan:
     slots = tuple(slot for slot in worker.slots if slot.kind != "rowtime")
     facts = stream_facts(match.task, (mask.neighbours for mask in match.masks), slots, needs_times=True)
     back = stream_checks.rows_read_back(match)
-    keeps_all_keys = any(isinstance(x, MatchStart) for x in match.task.program.instructions)
+    keeps_all_keys = match.task.program.has_start_anchor
     stream = StreamMatchPlan(
         worker=worker,
         schema=pa.schema([(CODE, pa.int64())]),

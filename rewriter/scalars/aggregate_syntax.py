@@ -13,15 +13,6 @@ from sqlext.rewriter.text.splice import Text
 Bounds = tuple[int, int]  # a range of lexemes
 
 
-@dataclass(frozen=True)
-class SortExpression:
-    """A key of ORDER BY inside an aggregate: its lexemes and its direction. `nulls_last` None means Spark's default."""
-
-    bounds: Bounds
-    is_descending: bool
-    nulls_last: bool | None
-
-
 @dataclass(frozen=True, kw_only=True)
 class AggregateSyntax:
     """The parts of a call, as ranges of lexemes.
@@ -34,7 +25,7 @@ class AggregateSyntax:
     is_distinct: bool
     first: int
     arguments: tuple[Bounds, ...]
-    order_by: tuple[SortExpression, ...]
+    order_by: tuple[SortPart[Bounds], ...]
     is_within_group: bool
     filter: Bounds | None
     nulls: str
@@ -87,10 +78,7 @@ def parts_of_text(
     arguments = tuple(text(*bounds) for bounds in syntax.arguments)
     return AggregateParts(
         arguments=() if [str(a).strip() for a in arguments] == ["*"] else arguments,
-        order_by=tuple(
-            SortPart(key=text(*key.bounds), is_descending=key.is_descending, nulls_last=key.nulls_last)
-            for key in syntax.order_by
-        ),
+        order_by=tuple(SortPart(text(*part.key), part.is_descending, part.nulls_last) for part in syntax.order_by),
         is_within_group=syntax.is_within_group,
         is_distinct=syntax.is_distinct,
         nulls=syntax.nulls,
@@ -139,16 +127,16 @@ def _is_order_by(words: Words, i: int) -> bool:
     return words.word(i).split() == ["ORDER", "BY"] or (words.word(i) == "ORDER" and words.word(i + 1) == "BY")
 
 
-def _sort_expressions(words: Words, i: int, stop: int) -> list[SortExpression]:
+def _sort_expressions(words: Words, i: int, stop: int) -> list[SortPart[Bounds]]:
     """The keys after ORDER BY, which is at i."""
     lo = i + (2 if words.word(i) == "ORDER" else 1)
     return [_sort_expression(words, *bounds) for bounds in words.arguments(lo - 1, stop)]
 
 
-def _sort_expression(words: Words, lo: int, hi: int) -> SortExpression:
+def _sort_expression(words: Words, lo: int, hi: int) -> SortPart[Bounds]:
     nulls_last: bool | None = None
     if words.word(hi - 2) == "NULLS" and words.word(hi - 1) in ("FIRST", "LAST"):
         nulls_last, hi = words.word(hi - 1) == "LAST", hi - 2
     direction = words.word(hi - 1)
     hi -= direction in ("ASC", "DESC")
-    return SortExpression((lo, hi), direction == "DESC", nulls_last)
+    return SortPart((lo, hi), direction == "DESC", nulls_last)

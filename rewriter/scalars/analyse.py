@@ -250,7 +250,7 @@ class Analyser(Words):
         remain in the call."""
         name = self.parts[i].raw
         written = [(bounds, self._argument(*bounds, name)) for bounds in syntax.arguments]
-        keys = [(key.bounds, self._argument(*key.bounds, name)) for key in syntax.order_by]
+        keys = [(part.key, self._argument(*part.key, name)) for part in syntax.order_by]
         conditions = [(syntax.filter, self._argument(*syntax.filter, name))] if syntax.filter else []
         reading = [pair for pair in written if pair[1].reads_row]
         if not reading and not keys:  # SUM(1): a constant for every row

@@ -7,7 +7,7 @@ import re
 from sqlext.errors import ParseError, Place
 from sqlext.rewriter.emit.emit_clause import is_emit
 from sqlext.rewriter.emit.window_call import DURATIONS, is_ksql_window, is_window_call
-from sqlext.rewriter.match.sites import holds_pattern, scan
+from sqlext.rewriter.match.sites import KEYWORD, holds_pattern, scan
 from sqlext.rewriter.rules.rules_clause import is_rules_clause
 from sqlext.rewriter.statements.idle_sources import is_idle_after
 from sqlext.rewriter.text.fragments import Fragment
@@ -19,7 +19,7 @@ from sqlext.rewriter.tree.read_windows import pattern_windows
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _TYPES = "|".join(sorted(TYPE_WORDS))
 _CANDIDATE = re.compile(
-    rf"MATCH_?RECOGN|\bMATCH_RULES\b|\bPATTERN{_BLANK}\(|\b(?:DEFINE|MEASURES)\b"
+    rf"{KEYWORD}|\bMATCH_RULES\b|\bPATTERN{_BLANK}\(|\b(?:DEFINE|MEASURES)\b"
     rf"|(?:INTERVAL|ASOF){_BLANK}\b(?:{_TYPES}|JOIN)\b"
     rf"|EXPLAIN{_BLANK}\bMATCH\b|\bPATTERN{_BLANK}\bRULES?\b|\b(?:{'|'.join(DURATIONS)}){_BLANK}\(|\bEMIT\b"
     rf"|\bWINDOW{_BLANK}\b(?:TUMBL|HOPP)ING\b|\bIDLE{_BLANK}\bAFTER\b",

@@ -10,7 +10,6 @@ from pyspark.sql import types as T
 from sqlext.operators.match.plan import MASK_BITS, MatchOperatorPlan, Slot, mask_names
 from sqlext.operators.match.stream_plan import StreamMatchPlan, stream_facts
 from sqlext.operators.rows.columns import FAILURE, LATE_ROW, ROW_TIME, WITHIN_KEY, SortKey
-from sqlext.pattern.program.program import MatchStart
 from sqlext.pattern.strategy import choose_on_stream
 from sqlext.rewriter.lowering import stream_checks
 from sqlext.rewriter.lowering.match_plan import MatchPlan
@@ -68,7 +67,7 @@ def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> Strea
         sort=tuple(_sort_key(name, direction) for name, _, direction in sort_keys(plan)[1:]),
         back=stream_checks.rows_read_back(plan),
         counts_matches=stream_checks.counts_matches(plan),
-        keeps_all_keys=any(isinstance(x, MatchStart) for x in plan.task.program.instructions),
+        keeps_all_keys=plan.task.program.has_start_anchor,
         needs_times=_shows_times(plan),
         engine=engine(plan)[0],
     )

@@ -38,7 +38,7 @@ _NO_TIME = np.datetime64("NaT", "us")
 
 @dataclass(kw_only=True)
 class Bucket:
-    """An operator, which Spark calls for one bucket of keys at a time, through a `shipped_processor`.
+    """An operator, which Spark calls for one bucket of keys at a time, as a processor of `engine.streams.shipped`.
 
     `fingerprint`: the digest of what decides rows and state; `former`: other digests that the state may have, from
     earlier versions; `buckets`: how many buckets there are, None: as many as the state has partitions; `folders`: where
@@ -165,7 +165,7 @@ def changed_query() -> DataError:
     """The error for a query that resumes from the checkpoint of another query."""
     return DataError(
         "CHANGED_QUERY",
-        "the checkpoint was written by another MATCH_RECOGNIZE: it may lack rows that this one needs",
+        "the checkpoint was written by another clause: it may lack rows that this one needs",
         hint="start the changed query with a new checkpoint, or run the old text again.",
     )
 

@@ -70,6 +70,11 @@ class Program:
     instructions: tuple[Instruction, ...]
     labels: tuple[str, ...]
 
+    @property
+    def has_start_anchor(self) -> bool:
+        """True if the pattern contains ^, which asks whether a row is the first one of its partition."""
+        return any(isinstance(x, MatchStart) for x in self.instructions)
+
     def __str__(self) -> str:
         return "\n".join(f"{i}: {self._line(x)}" for i, x in enumerate(self.instructions))
 
