@@ -1,6 +1,6 @@
 -- A row pattern in the WINDOW clause: every day keeps its row, and says whether the price falls and recovers from it.
 --
--- The frame, the current row and at most five rows behind it, is where the pattern is matched for each row. A day from
+-- The frame, the current row and at most five rows after it, is where the pattern is matched for each row. A day from
 -- which the price falls (down+) and then rises (up+) has a match: `bottom` is a measure of the window, and aggregates
 -- over the window see the rows of the match. The other days have none: their measures are NULL, and they count 0 rows.
 -- SKIP TO NEXT ROW tries every day. Ordinary windows, joins and filters stand beside it in the same query.

@@ -5,18 +5,18 @@
 >>> spark = sqlext.extend(your_own_session)           # doctest: +SKIP
 """
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from sqlext.host_folder import unpacked
 
-__path__ = unpacked(__path__)  # before the imports below: they read the folder that replaces a zip
+__path__ = unpacked(__path__)  # before the first import of a module: it reads the folder that replaces a zip
 
-from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtError, SqlExtErrors, UnsupportedError
-
-# Workers load this file too, so none of these modules imports pyspark, sqlglot or numba before it is called.
-from sqlext.sessions.explain import compile, explain
-from sqlext.sessions.session import extend, is_extended, restore, session
-from sqlext.spark.progress import StreamState, state
+if TYPE_CHECKING:
+    from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtError, SqlExtErrors, UnsupportedError
+    from sqlext.sessions.explain import compile, explain
+    from sqlext.sessions.session import extend, is_extended, restore, session
+    from sqlext.spark.progress import StreamState, state
 
 __all__ = [
     "BindError",
@@ -35,6 +35,29 @@ __all__ = [
     "session",
     "state",
 ]
+
+# Executors import this file too, and get neither the modules of the driver nor wait for them.
+_MODULES = {
+    "sqlext.errors": (
+        "BindError", "DataError", "ParseError", "SetupError", "SqlExtError", "SqlExtErrors", "UnsupportedError",
+    ),
+    "sqlext.sessions.explain": ("compile", "explain"),
+    "sqlext.sessions.session": ("extend", "is_extended", "restore", "session"),
+    "sqlext.spark.progress": ("StreamState", "state"),
+}  # fmt: skip
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """A name of the public interface, from the module that defines it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def load_ipython_extension(shell: Any) -> None:

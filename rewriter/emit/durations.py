@@ -23,7 +23,7 @@ def duration(
     text = source.slice(fragment.start, fragment.stop)
     if re.fullmatch(r"\d+\s+[A-Za-z]+", fragment.text):
         is_of_rows = fragment.text.upper().endswith(("ROW", "ROWS"))
-        hint = "EVERY n ROWS stands without EARLY." if is_of_rows else f"write INTERVAL {fragment.text}."
+        hint = "EVERY n ROWS is written without EARLY." if is_of_rows else f"write INTERVAL {fragment.text}."
         raise BindError(error_class, "a duration begins with INTERVAL", place=fragment.place, hint=hint)
     (kind,) = resolver.types([text])
     if not kind.startswith("interval ") or "year" in kind or "month" in kind:

@@ -246,7 +246,7 @@ class _EmitReader:
         at = min(self.cursor.index, self.stop - 1)
         word = self.tokens[at].text
         if self.tokens[at].word in _BEHIND:
-            return self.cursor.error(f"{word} stands behind EMIT", at, at + 1, hint=f"write {word} … EMIT ….")
+            return self.cursor.error(f"{word} is written after EMIT", at, at + 1, hint=f"write {word} … EMIT ….")
         return self.cursor.error(f"{word} is not expected in EMIT here", at, at + 1)
 
     # the query around EMIT
@@ -303,8 +303,8 @@ class _EmitReader:
                 hint = "write it in a query around this one."
                 raise self._wrong_query(f"a query that EMITs has no {self.tokens[i].word}", i, i + 1, hint)
             if is_at(self.tokens, i, "ORDER", "BY"):
-                hint = "write ORDER BY behind EMIT; it sorts the firings."
-                raise self._wrong_query("ORDER BY stands before EMIT", i, i + 2, hint)
+                hint = "write ORDER BY after EMIT; it sorts the firings."
+                raise self._wrong_query("ORDER BY is written before EMIT", i, i + 2, hint)
         return {self.tokens[i].word: (i, stop) for i, stop in zip(at, [*at[1:], self.emit])}
 
     def _range(self, heads: dict[str, tuple[int, int]], word: str, length: int) -> tuple[int, int]:
@@ -330,7 +330,7 @@ class _EmitReader:
                 break
             if self.cursor.word not in _STARTS:
                 at = min(self.cursor.index, self.stop - 1)
-                raise self.cursor.error("a trigger is expected behind the comma", at, at + 1)
+                raise self.cursor.error("a trigger is expected after the comma", at, at + 1)
         return tuple(triggers)
 
     def _trigger(self) -> EmitPart:

@@ -41,7 +41,7 @@ def grouped_stream(tree: Tree, call: WindowTvf, source: Source, durations: Mappi
     if call.kind in (CUMULATE, GLOBAL) or (call.kind == HOP and durations["SLIDE"] > durations["SIZE"]):
         raise UnsupportedError(
             "WINDOW_STREAM", f"Spark cannot group a stream by the windows of this {call.kind}", place=call.whole.place,
-            hint="write EMIT AFTER WATERMARK behind GROUP BY: it gives one row for each window.",
+            hint="write EMIT AFTER WATERMARK after GROUP BY: it gives one row for each window.",
         )  # fmt: skip
     keys = _keys_of_all(tree, query) if is_all else comma_list(tree, *group)
     if call.kind == SESSION:

@@ -123,7 +123,7 @@ def _call(tree: Tree, name: int) -> WindowTvf:
 
 def _misplaced(message: str, place: Place, kind: str) -> ParseError:
     """The error for a window function that is not a relation of FROM, with a hint how to write it."""
-    hint = f"write GROUP BY window_start, window_end behind FROM {_EXAMPLES[kind]}."
+    hint = f"write GROUP BY window_start, window_end after FROM {_EXAMPLES[kind]}."
     return ParseError("MISPLACED_CLAUSE", message, place=place, hint=hint)
 
 

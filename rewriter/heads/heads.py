@@ -96,7 +96,7 @@ class Cursor:
         at = min(self.index, len(self.tokens) - 1)
         if self.is_at_end:
             return self.error(f"{what} must follow here", at, at + 1)
-        return self.error(f"{self.tokens[at].text} stands where {what} must follow", at, at + 1)
+        return self.error(f"{self.tokens[at].text} is written where {what} must follow", at, at + 1)
 
     def error(self, message: str, lo: int, hi: int, *, hint: str = "", error_class: str = "") -> ParseError:
         """An error at tokens `lo` to `hi` (exclusive)."""

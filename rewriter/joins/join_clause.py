@@ -128,7 +128,7 @@ def check_right_time(tree: Tree, clause: JoinClause) -> None:
         if tree.key(i) == right and tokens[i + 1].text == "." and tree.key(i + 2) in (time, "*"):
             times = f"{right}.{time}"
             raise UnsupportedError(
-                "ASOF_USING", f"{times} has no value of its own behind USING", place=_place(tree, i, i + 3),
+                "ASOF_USING", f"{times} has no value of its own after USING", place=_place(tree, i, i + 3),
                 hint=f"write MATCH_CONDITION (left.{time} >= {times}) USING (…), without {time}, or ON.",
             )  # fmt: skip
 
@@ -144,7 +144,7 @@ def _join_type(tree: Tree, join: Join) -> str:
     if behind and kind == "INTERVAL":
         type_ = " ".join([*words_of(tree.tokens[join.first : join.keyword]), *behind])
         raise ParseError(
-            "JOIN_TYPE", f"{' '.join(behind)} stands before INTERVAL JOIN, not inside",
+            "JOIN_TYPE", f"{' '.join(behind)} is written before INTERVAL JOIN, not inside",
             place=_place(tree, join.keyword, join.behind),
             hint=f"write {type_} INTERVAL JOIN; an alias called interval is written AS interval.",
         )  # fmt: skip
@@ -178,7 +178,7 @@ def _misplaced(tree: Tree, keyword: int) -> ParseError:
     start = next((i for i in range(first - 1, -1, -1) if tokens[i].depth < depth), -1)
     if any(token.word == "TABLE" and token.depth == depth for token in tokens[start + 1 : first]):
         hint = f"write TABLE (SELECT … FROM a {kind} JOIN b …)."
-    return ParseError("MISPLACED_CLAUSE", f"{kind} JOIN must stand between two relations of FROM", place=place,
+    return ParseError("MISPLACED_CLAUSE", f"{kind} JOIN must be written between two relations of FROM", place=place,
                       hint=hint)  # fmt: skip
 
 
@@ -200,7 +200,7 @@ def _match_condition(tree: Tree, join: Join) -> MatchCondition:
     lo, hi = join.match_condition or (0, 0)
     if hi - lo < 4 or tree.tokens[hi - 1].text != ")":
         raise ParseError(
-            "MATCH_CONDITION", "ASOF JOIN needs MATCH_CONDITION behind its right relation",
+            "MATCH_CONDITION", "ASOF JOIN needs MATCH_CONDITION after its right relation",
             place=_place(tree, join.keyword, join.behind),
             hint="write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.",
         )  # fmt: skip

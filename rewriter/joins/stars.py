@@ -58,7 +58,7 @@ def check_no_column_names(tree: Tree, clause: JoinClause) -> None:
         if alias.columns:
             name = tree.fragment(alias.name, alias.name + 1)
             raise UnsupportedError(
-                "COLUMN_NAMES", "the columns of a join on time cannot be named directly behind it", place=name.place,
+                "COLUMN_NAMES", "the columns of a join on time cannot be named directly after it", place=name.place,
                 hint=f"put the join into a subquery: FROM (SELECT * FROM …) AS {name.text} (…).",
             )  # fmt: skip
 
@@ -123,6 +123,6 @@ def _check_no_pivot(tree: Tree, start: int, stop: int) -> None:
         word = tree.tokens[i].word
         if word in ("PIVOT", "UNPIVOT") and tree.tokens[i + 1].word in ("(", "INCLUDE", "EXCLUDE"):
             raise UnsupportedError(
-                "PIVOT", f"{word} directly behind a join on time is not built", place=tree.fragment(i, i + 1).place,
+                "PIVOT", f"{word} directly after a join on time is not built", place=tree.fragment(i, i + 1).place,
                 hint=f"put the join into a subquery: FROM (SELECT * FROM …) {word} (…).",
             )  # fmt: skip

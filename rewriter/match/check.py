@@ -157,7 +157,7 @@ def _time_outs_have_a_bound(clause: MatchClause) -> Errors:
     if rows.shows_timeouts and clause.within is None and rows.fragment is not None:
         message = "SHOW TIMEOUT MATCHES needs WITHIN: without a bound no partial match times out"
         yield BindError("TIMEOUT_WITHOUT_WITHIN", message, place=rows.fragment.place,
-                        hint="write WITHIN INTERVAL … behind PATTERN.")  # fmt: skip
+                        hint="write WITHIN INTERVAL … after PATTERN.")  # fmt: skip
 
 
 def _pattern_fits(clause: MatchClause) -> Errors:
@@ -177,7 +177,7 @@ def _pattern_fits(clause: MatchClause) -> Errors:
 def _absences_have_rows_before(clause: MatchClause) -> Errors:
     for absence in _leading(clause.pattern, has_row=False):
         written = absence.operator.replace(">", "> ") + absence.variable.name
-        message = f"{written} stands where no row of the match can come before it"
+        message = f"{written} is written where no row of the match can come before it"
         hint = f"an absence describes the rows after a mapped row: A {written}."
         yield BindError("ABSENCE_WITHOUT_ROW", message, place=_place(clause, absence), hint=hint)
 
@@ -188,7 +188,7 @@ def _absences_at_the_end_have_a_bound(clause: MatchClause) -> Errors:
     for absence in _trailing(clause.pattern, is_last=True):
         name = absence.variable.name
         message = f"!-> {name} at the end of a pattern needs WITHIN: without a bound, {name} may always come later"
-        hint = f"write WITHIN INTERVAL … behind PATTERN, or !{name} to test only the next row."
+        hint = f"write WITHIN INTERVAL … after PATTERN, or !{name} to test only the next row."
         yield BindError("ABSENCE_WITHOUT_WITHIN", message, place=_place(clause, absence), hint=hint)
 
 
@@ -204,7 +204,7 @@ def _unmapped_variables_not_read(clause: MatchClause) -> Errors:
             yield BindError("UNMAPPED_VARIABLE", message, place=name.fragment.place, hint=UNMAPPED_HINT)
 
 
-UNMAPPED_HINT = "it stands only behind !, !-> or UNTIL."
+UNMAPPED_HINT = "it may only follow !, !-> or UNTIL."
 
 
 def unmapped_variables(pattern: ast.Pattern) -> frozenset[str]:

@@ -28,9 +28,9 @@ class MistakenHead:
 
 
 _FILTER_HINT = (
-    "filter the input, FROM (SELECT … WHERE …) MATCH_RECOGNIZE (…), or the result, behind the closing parenthesis."
+    "filter the input, FROM (SELECT … WHERE …) MATCH_RECOGNIZE (…), or the result, after the closing parenthesis."
 )
-_RESULT_HINT = "write it behind the closing parenthesis, for the result of the clause."
+_RESULT_HINT = "write it after the closing parenthesis, for the result of the clause."
 _QUERY_CLAUSES = {
     ("WHERE",): _FILTER_HINT,
     ("HAVING",): _FILTER_HINT,
@@ -54,7 +54,7 @@ def mistaken_head(words: Sequence[str], is_head_next: bool) -> MistakenHead | No
     >>> mistaken_head(["PATERN", "(", "A", ")"], False).hint
     'did you mean PATTERN?'
     >>> mistaken_head(["WHERE", "X", ">", ""], False).message
-    'WHERE cannot stand inside MATCH_RECOGNIZE'
+    'WHERE is not allowed inside MATCH_RECOGNIZE'
     >>> mistaken_head(["MEASURE", ",", "A", "."], False) is None   # a name
     True
     """
@@ -66,7 +66,7 @@ def mistaken_head(words: Sequence[str], is_head_next: bool) -> MistakenHead | No
 def _frame(words: Sequence[str]) -> MistakenHead | None:
     if words[0] not in ("ROWS", "RANGE") or words[1] not in ("BETWEEN", "UNBOUNDED") or words[2] in _ENDS:
         return None
-    hint = "leave it out, or bound the match: WITHIN INTERVAL '1' HOUR behind PATTERN ( … ), or PATTERN (A B{0,5})."
+    hint = "leave it out, or bound the match: WITHIN INTERVAL '1' HOUR after PATTERN ( … ), or PATTERN (A B{0,5})."
     return MistakenHead(meant=NOTHING, length=2, message="a frame belongs to a pattern in the WINDOW clause", hint=hint)
 
 
@@ -82,7 +82,7 @@ def _search_mode(words: Sequence[str]) -> MistakenHead | None:
 def _query_clause(words: Sequence[str]) -> MistakenHead | None:
     for head, hint in _QUERY_CLAUSES.items():
         if tuple(words[: len(head)]) == head and words[len(head)] not in (",", ")", "."):
-            message = f"{' '.join(head)} cannot stand inside MATCH_RECOGNIZE"
+            message = f"{' '.join(head)} is not allowed inside MATCH_RECOGNIZE"
             return MistakenHead(meant=NOTHING, length=len(head), message=message, hint=hint)
     return None
 
@@ -93,7 +93,7 @@ def _incomplete(words: Sequence[str]) -> MistakenHead | None:
         return None
     if words[0] in ("PARTITION", "ORDER") and words[1] != "BY":
         hint = f"write {words[0]} BY."
-        return MistakenHead(meant=f"{words[0]} BY", length=1, message=f"BY is missing behind {words[0]}", hint=hint)
+        return MistakenHead(meant=f"{words[0]} BY", length=1, message=f"BY is missing after {words[0]}", hint=hint)
     if words[0] == "PATTERN":
         message, hint = "the parentheses of PATTERN are missing", "write PATTERN (A B+)."
         return MistakenHead(meant=NOTHING, length=1, message=message, hint=hint, error_class="MISSING_PATTERN")

@@ -199,7 +199,7 @@ class ClauseParser:
             if section.head in seen:
                 self.add("DUPLICATE_CLAUSE", f"{self._title(section)} is written twice", section.start, section.lo)
             elif this < rank:
-                message = f"{self._title(section)} must stand before {self.order[rank]}"
+                message = f"{self._title(section)} must be written before {self.order[rank]}"
                 self.add("CLAUSE_ORDER", message, section.start, section.lo, self.order_hint)
             rank = max(rank, this)
             seen.add(section.head)
@@ -272,7 +272,7 @@ class ClauseParser:
                 self.add("MISSING_AS", "each item of DEFINE is variable AS condition", lo, min(lo + 2, hi), hint)
                 continue
             if lo + 2 == hi:
-                self.add("MISSING_EXPRESSION", "a condition is missing behind AS", lo + 1, hi)
+                self.add("MISSING_EXPRESSION", "a condition is missing after AS", lo + 1, hi)
                 continue
             self._check_no_second_as(lo + 2, hi)
             definitions.append(Definition(name_of(self.text, self.tokens[lo]), self.expression(lo + 2, hi)))

@@ -88,7 +88,7 @@ def _lexemes(source: str, start: int, stop: int) -> Iterator[_PatternLexeme]:
             at = _end_of_comment(source, at, stop)
             continue
         if match[0] == "{--":
-            hint = "put a space behind {- and before -}."
+            hint = "put a space after {- and before -}."
             raise _error("COMMENT_IN_PATTERN", "{-- begins a comment", source, at, at + 3, hint)
         if kind != "space":
             yield _PatternLexeme(kind=str(kind), text=match[0], start=at, stop=match.end())
@@ -181,7 +181,7 @@ class _Parser:
             return self._fail_at("DOUBLE_BAR", "|| has no meaning in PATTERN", lexeme,
                                  "one | separates alternatives; an empty alternative is written ().")  # fmt: skip
         return self._fail_at("NOTHING_TO_REPEAT", f"there is nothing before {lexeme.text} that it could repeat", lexeme,
-                             "a quantifier stands behind a variable or a closing bracket.")  # fmt: skip
+                             "a quantifier follows a variable or a closing bracket.")  # fmt: skip
 
     # variables
 
@@ -206,7 +206,7 @@ class _Parser:
     def _absence(self, operator: _PatternLexeme) -> ast.Absence:
         if self._next.kind not in ("name", "quoted"):
             hint = "!(A | B) is written !A !B." if self._next.text == "(" else None
-            message = f"{operator.text} needs one variable behind it"
+            message = f"{operator.text} needs one variable after it"
             raise self._fail_at("NO_VARIABLE_BEHIND_NOT", message, operator, hint)
         lexeme = self._take()
         if self._next.kind == "quantifier":
@@ -264,7 +264,7 @@ class _Parser:
             return item
         keyword = self._take()
         if self._next.kind not in ("name", "quoted"):
-            raise self._fail_at("NO_VARIABLE_BEHIND_UNTIL", "UNTIL needs a variable behind it", keyword,
+            raise self._fail_at("NO_VARIABLE_BEHIND_UNTIL", "UNTIL needs a variable after it", keyword,
                                 "to use a variable called UNTIL, write `UNTIL`.")  # fmt: skip
         lexeme = self._take()
         return ast.Until(item, self._variable(lexeme), place=(item.place[0], lexeme.stop))
@@ -274,7 +274,7 @@ class _Parser:
     def _check_no_operator(self, level: _Level, behind: _PatternLexeme) -> None:
         if level.operator:
             operator = level.operator.text
-            raise self._fail("OPERATOR_WITHOUT_ELEMENT", f"{operator} needs an element behind it", level.operator.start,
+            raise self._fail("OPERATOR_WITHOUT_ELEMENT", f"{operator} needs an element after it", level.operator.start,
                              behind.stop, f"write A {operator} B.")  # fmt: skip
 
     def _branch(self, level: _Level, behind: _PatternLexeme) -> ast.Pattern:

@@ -96,7 +96,7 @@ def _misplaced(tree: Tree, keyword: int) -> ParseError:
     hint = f"write FROM relation {word} (…) AS alias; its result can be joined to others."
     if relations is not None:
         hint = f"write FROM (SELECT * FROM {relations}) {word} (…)."
-    message = f"{word} must stand directly behind the relation that it reads"
+    message = f"{word} must directly follow the relation that it reads"
     return ParseError("MISPLACED_CLAUSE", message, place=place, hint=hint)
 
 
@@ -143,7 +143,7 @@ def _close(text: str, tokens: Tokens, opening: int) -> int:
             if character in _CLOSED_BY:
                 expected.append(_CLOSED_BY[character])
             elif character in _CLOSED_BY.values() and (missing := expected.pop()) != character:
-                message = f"{character} stands where {missing} is expected"
+                message = f"{character} is written where {missing} is expected"
                 raise ParseError("UNEXPECTED_BRACKET", message, place=Place(text, tokens[i].start, tokens[i].stop),
                                  hint=_comment_hint(text[tokens[opening].start : tokens[i].start]))  # fmt: skip
         if not expected:
@@ -168,5 +168,5 @@ def _unclosed(tokens: Tokens, opening: int) -> int:
 
 def _comment_hint(body: str) -> str | None:
     if "{--" in body or "--}" in body:
-        return "-- begins a comment, also in {-- and --}: put a space behind {- and before -}."
+        return "-- begins a comment, also in {-- and --}: put a space after {- and before -}."
     return None

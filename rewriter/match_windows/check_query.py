@@ -41,8 +41,8 @@ def _repeated(tree: Tree, site: WindowQuery) -> Errors:
 
 def _misplaced(tree: Tree, site: WindowQuery) -> Errors:
     for call in site.misplaced:
-        message = "a call over a window stands in the select list, in QUALIFY or in ORDER BY only"
-        hint = "write it in QUALIFY behind the WINDOW clause, or in a subquery, and filter, group or join around it."
+        message = "a call over a window is allowed only in the select list, in QUALIFY and in ORDER BY"
+        hint = "write it in QUALIFY after the WINDOW clause, or in a subquery, and filter, group or join around it."
         yield BindError("MISPLACED_CALL", message, place=tree.fragment(call.start, call.stop).place, hint=hint)
 
 
@@ -69,6 +69,6 @@ def _nested(tree: Tree, site: WindowQuery) -> Errors:
     for outer in site.calls:
         for call in site.calls:
             if outer.start < call.start < outer.over:
-                message = "a call over a window cannot stand inside another one"
+                message = "a call over a window is not allowed inside another one"
                 place, hint = tree.fragment(call.start, call.stop).place, "compute one of them in a subquery."
                 yield BindError("NESTED_WINDOW_CALL", message, place=place, hint=hint)

@@ -35,7 +35,7 @@ def _no_anchors(clause: MatchClause) -> Errors:
     for node in ast.walk(clause.pattern):
         if isinstance(node, (ast.PartitionStart, ast.PartitionEnd)):
             written = "^" if isinstance(node, ast.PartitionStart) else "$"
-            message = f"{written} cannot stand in the pattern of a window, which is matched inside the frame of a row"
+            message = f"{written} is not allowed in the pattern of a window, which is matched inside the frame of a row"
             hint = "test for the edge of the partition in DEFINE, by a column that a subquery computes."
             yield BindError("ANCHOR_IN_WINDOW", message, place=Place(clause.whole.source, *node.place), hint=hint)
 
@@ -50,13 +50,13 @@ def _only_neighbours(clause: MatchClause) -> Errors:
 def _no_every_match(clause: MatchClause) -> Errors:
     after = clause.after_match
     if after is not None and after.mode == "NO SKIP":
-        message = "a row of a window has one match, so AFTER MATCH NO SKIP cannot stand there"
+        message = "a row of a window has one match, so AFTER MATCH NO SKIP is not allowed there"
         yield BindError("NO_SKIP_IN_WINDOW", message, place=after.fragment.place, hint="write SKIP TO NEXT ROW.")
 
 
 def _no_within(clause: MatchClause) -> Errors:
     if clause.within is not None:
-        message = "WITHIN cannot stand in a window, whose frame bounds the match"
+        message = "WITHIN is not allowed in a window, whose frame bounds the match"
         hint = "write ROWS BETWEEN CURRENT ROW AND n FOLLOWING, or compare with FIRST(time) in DEFINE."
         yield UnsupportedError("WITHIN_IN_WINDOW", message, place=clause.within.bound.place, hint=hint)
 
@@ -66,7 +66,7 @@ def _no_values_of_results(clause: MatchClause) -> Errors:
         parts = lexemes(fragment)
         for part, behind in pairwise(parts):
             if part.word in _OF_A_RESULT and behind.raw == "(":
-                message = f"{part.word}() cannot stand in a window: {_OF_A_RESULT[part.word]}"
+                message = f"{part.word}() is not allowed in a window: {_OF_A_RESULT[part.word]}"
                 yield BindError("VALUE_IN_WINDOW", message, place=Place(fragment.source, part.start, part.stop),
                                 hint="use MATCH_RECOGNIZE.")  # fmt: skip
 

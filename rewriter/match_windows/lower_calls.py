@@ -41,7 +41,7 @@ class Calls:
                             hint=f"write {parts[-1].raw} OVER ….")  # fmt: skip
         name = parts[0].word
         if name in _OF_THE_PARTITION:
-            message = f"{parts[0].raw} does not look at the rows of a match, so it cannot stand over a row pattern"
+            message = f"{parts[0].raw} does not look at the rows of a match, so it is not allowed over a row pattern"
             hint = f"write {parts[0].raw} over a window without a pattern."
             raise UnsupportedError("WINDOW_FUNCTION", message, place=call.place, hint=hint)
         self._check_no_filter(parts)
@@ -50,7 +50,7 @@ class Calls:
             return self._navigation(reader, name)
         reference, after = reader.aggregate()
         if reference is None or after != len(parts):
-            message = f"{parts[0].raw} is no aggregate, so it cannot stand over a row pattern"
+            message = f"{parts[0].raw} is no aggregate, so it is not allowed over a row pattern"
             raise BindError("WINDOW_FUNCTION", message, place=call.place,
                             hint="an aggregate, first_value, last_value and nth_value can.")  # fmt: skip
         text = self.measures.slot_text(reference)
@@ -61,7 +61,7 @@ class Calls:
         at = next((i for i in range(1, len(parts) - 1) if parts[i].word == "FILTER" and parts[i - 1].raw == ")"), None)
         if at is not None and parts[at + 1].raw == "(":
             place = Place(self.context.source.text, parts[at].start, parts[-1].stop)
-            message = "FILTER cannot stand in a call over a row pattern"
+            message = "FILTER is not allowed in a call over a row pattern"
             hint = f"write {parts[0].raw}(CASE WHEN condition THEN value END) OVER …."
             raise UnsupportedError("AGGREGATE_FILTER", message, place=place, hint=hint)
 
@@ -129,7 +129,7 @@ class CallReader(Analyser):
         if len(bounds) != most or syntax.stop != len(self.parts) or syntax.filter or syntax.order_by:
             example = "nth_value(v, 2)" if name in _NTH else f"{name.lower()}(v)"
             raise self._error("WRONG_ARGUMENTS", f"{self.parts[0].raw} has the wrong arguments", 0, syntax.call_stop,
-                              f"write {example}, with or without IGNORE NULLS behind it.")  # fmt: skip
+                              f"write {example}, with or without IGNORE NULLS after it.")  # fmt: skip
         if name in _NTH:
             text = str(self.slice(*bounds[1]))
             if not text.isdigit() or int(text) < 1:

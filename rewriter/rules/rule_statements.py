@@ -127,7 +127,7 @@ class _RuleReader:
         first = cursor.tokens[0].word
         if first in (ENABLE, DISABLE):
             hint = f"write ALTER PATTERN RULE name ON rules_table {first}."
-            raise cursor.error(f"{first} stands behind the rule", 0, 1, hint=hint)
+            raise cursor.error(f"{first} is written after the rule", 0, 1, hint=hint)
         self.form = DESCRIBE if first == "DESC" else first
         cursor.index, cursor.hint = 1, f"write {_FORMS[self.form]}."
         or_replace = cursor.take("OR", "REPLACE")
@@ -144,7 +144,7 @@ class _RuleReader:
         definition = self._definition(or_replace, if_not_exists) if self.form == CREATE else None
         verb = self._switch() if self.form == "ALTER" else self.form
         if not cursor.is_at_end:
-            message = f"{cursor.tokens[cursor.index].text} stands behind the end of the statement"
+            message = f"{cursor.tokens[cursor.index].text} is written after the end of the statement"
             raise cursor.error(message, cursor.index, cursor.index + 1)
         return RuleStatement(
             text=cursor.text, verb=verb, table=table, name=name, if_exists=if_exists, definition=definition

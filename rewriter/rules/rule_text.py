@@ -104,7 +104,7 @@ def _check_alone(clause: str) -> None:
 def parsed_rule(text: str) -> MatchClause:
     sites = scan(text)
     if len(sites) != 1 or sites[0].whole.stop != len(text.rstrip()) or sites[0].relation.text != "`__events`":
-        hint = "the text of a rule is MATCH_RECOGNIZE ( … ), and nothing behind it."
+        hint = "the text of a rule is MATCH_RECOGNIZE ( … ), and nothing after it."
         place = Place(text, len(_EVENTS), len(text)) if len(text) > len(_EVENTS) else None
         raise ParseError("RULE_TEXT", "this is no rule", place=place, hint=hint)
     return parse_match(text, tokenize(text), sites[0])

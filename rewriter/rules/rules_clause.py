@@ -78,7 +78,7 @@ class _RulesReader:
         tree, keyword = self.tree, self.keyword
         relation, close = tree.relation_of(keyword), closing(self.tokens, keyword + 1)
         if relation is None:
-            message = f"{WORD} must stand directly behind the relation that it reads"
+            message = f"{WORD} must directly follow the relation that it reads"
             hint = f"write FROM relation {WORD} (…) AS alias."
             raise self.cursor.error(message, keyword, keyword + 1, hint=hint, error_class="MISPLACED_CLAUSE")
         if close is None:
@@ -106,7 +106,7 @@ class _RulesReader:
         if starts[0] != self.keyword + 2:
             raise self.cursor.error(f"{WORD} cannot read this", self.keyword + 2, starts[0])
         if words != [head for head in _HEADS if head in words]:
-            raise self.cursor.error(f"the parts of {WORD} stand in another order, or twice", starts[0], close)
+            raise self.cursor.error(f"the parts of {WORD} are written in another order, or twice", starts[0], close)
         return {
             head: (i + (2 if head != "RULES" else 1), stop) for (i, head), stop in zip(heads, starts[1:], strict=True)
         }

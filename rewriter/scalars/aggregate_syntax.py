@@ -78,7 +78,10 @@ def parts_of_text(
     arguments = tuple(text(*bounds) for bounds in syntax.arguments)
     return AggregateParts(
         arguments=() if [str(a).strip() for a in arguments] == ["*"] else arguments,
-        order_by=tuple(SortPart(text(*part.key), part.is_descending, part.nulls_last) for part in syntax.order_by),
+        order_by=tuple(
+            SortPart(key=text(*part.key), is_descending=part.is_descending, nulls_last=part.nulls_last)
+            for part in syntax.order_by
+        ),
         is_within_group=syntax.is_within_group,
         is_distinct=syntax.is_distinct,
         nulls=syntax.nulls,
@@ -139,4 +142,4 @@ def _sort_expression(words: Words, lo: int, hi: int) -> SortPart[Bounds]:
         nulls_last, hi = words.word(hi - 1) == "LAST", hi - 2
     direction = words.word(hi - 1)
     hi -= direction in ("ASC", "DESC")
-    return SortPart((lo, hi), direction == "DESC", nulls_last)
+    return SortPart(key=(lo, hi), is_descending=direction == "DESC", nulls_last=nulls_last)

@@ -301,7 +301,7 @@ class Analyser(Words):
         return (variable,)
 
     def _window_function(self, lo: int, hi: int) -> BindError:
-        message = "a window function cannot stand in MATCH_RECOGNIZE"
+        message = "a window function is not allowed in MATCH_RECOGNIZE"
         return self._error("WINDOW_FUNCTION", message, lo, hi, "compute it in a subquery that is the input.")
 
     # arguments
@@ -351,12 +351,12 @@ class Analyser(Words):
                 hint=f"{function} takes an expression over one row, which may hold CLASSIFIER() and MATCH_NUMBER().",
             )
         hint = "only PREV and NEXT can contain FIRST and LAST: PREV(LAST(A.price), 2)."
-        raise self._error("NESTED_CALL", f"{self.parts[i].raw} cannot stand inside {function}", i, close + 1, hint)
+        raise self._error("NESTED_CALL", f"{self.parts[i].raw} is not allowed inside {function}", i, close + 1, hint)
 
     def _check_member(self, i: int) -> None:
         """Raise BindError unless `A.column` names a column of the input."""
         if i + 2 >= len(self.parts) or self.parts[i + 2].raw == "*":
-            raise self._error("MISPLACED_STAR", f"{self.parts[i].raw}.* can stand only in COUNT", i, i + 2)
+            raise self._error("MISPLACED_STAR", f"{self.parts[i].raw}.* is allowed only in COUNT", i, i + 2)
         if self.scope.column(self.parts[i + 2]) is None:
             raise unknown_column(self.parts[i + 2], self.scope)
 

@@ -79,7 +79,7 @@ def _source(tree: Tree, idle: int) -> IdleSource:
     watermark, delay = bounds
     start, stop = _start(tokens, watermark), _behind_interval(tree, idle)
     if start == watermark or delay == watermark + 1:
-        raise _error(tree, "MISPLACED_CLAUSE", "WATERMARK belongs behind a relation, and needs a column", watermark)
+        raise _error(tree, "MISPLACED_CLAUSE", "WATERMARK belongs after a relation, and needs a column", watermark)
     is_named = delay - watermark > 3 and tokens[delay - 2].word == "AS"
     table = table_of(tokens, start, watermark)
     return IdleSource(

@@ -51,7 +51,9 @@ def explained(text: str) -> Fragment | None:
         return None
     if is_at(tokens, 2, "EXPLAIN", "MATCH"):
         place = Place(text, tokens[2].start, tokens[3].stop)
-        raise ParseError("UNEXPECTED_WORD", "EXPLAIN MATCH stands twice", place=place, hint="leave one of them out.")
+        raise ParseError(
+            "UNEXPECTED_WORD", "EXPLAIN MATCH is written twice", place=place, hint="leave one of them out."
+        )
     end = len(tokens)
     while end and tokens[end - 1].text == ";":
         end -= 1

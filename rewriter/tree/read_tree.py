@@ -28,7 +28,7 @@ from sqlext.rewriter.tree.read_names import BEFORE_RELATION, alias_of, ctes_of, 
 from sqlext.rewriter.tree.statement_tree import Cte, Join, Query, Relation, Tree
 
 # The part of a list of relations that a level is reading.
-_RELATION, _PIVOT, _CRITERIA, _CONDITION, _BEHIND = "relation", "PIVOT", "criteria", "condition", "behind a relation"
+_RELATION, _PIVOT, _CRITERIA, _CONDITION, _BEHIND = "relation", "PIVOT", "criteria", "condition", "after a relation"
 # The kinds of lists of relations: a FROM, with joins on time; the one relation of USING or of a join after a pipe; the
 # arguments of a table function; the relation after TABLE in such an argument.
 _FROM, _SINGLE, _ARGUMENT, _DATA = "FROM", "single", "argument", "data"

@@ -54,7 +54,7 @@ def _check_not_own_name(tree: Tree, cte: Cte, piece: Fragment) -> None:
         raise UnsupportedError(
             "RECURSIVE_INPUT", f'the recursive CTE "{cte.name.text}" cannot be the input of a clause inside it',
             place=Place(tree.text, readers[0].start, readers[0].stop),
-            hint="use the clause on the finished CTE, in the query behind WITH.",
+            hint="use the clause on the finished CTE, in the query after WITH.",
         )  # fmt: skip
 
 

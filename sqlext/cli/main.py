@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         help="how rows are written (default: by the ending of the file; a table on a terminal, else tabs)",
     )  # fmt: skip
     run.add_argument(
-        "--null", metavar="TEXT", help='what stands for NULL (default: nothing in CSV, where an empty text is "")'
+        "--null", metavar="TEXT", help='the text for NULL (default: nothing in CSV, where an empty text is "")'
     )
     run.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the rows of the one result to FILE")
     _command(commands, "explain", "show how the statements of a file would be run, and why")

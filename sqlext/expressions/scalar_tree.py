@@ -120,7 +120,7 @@ def cast(value: Scalar, target: str, settings: Settings) -> Scalar:
     if value.type == target:
         return value
     if not is_cast_by_spark(value.type, target):
-        raise BindError("DATATYPE_MISMATCH", f"{value.type} stands where {target} is needed",
+        raise BindError("DATATYPE_MISMATCH", f"{value.type} is written where {target} is needed",
                         hint=f"write CAST(… AS {target.upper()}).")  # fmt: skip
     return call("CAST", (value,), settings, target)
 

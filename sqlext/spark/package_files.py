@@ -7,13 +7,21 @@ import hashlib
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 _CODE = ".py"
 _MACHINE_CODE = (".nbi", ".nbc")  # Numba's index of a kernel's signatures, and the kernel for one of them
 _SOME_DAY = (2020, 1, 1, 0, 0, 0)  # the date of all files in the zip, so that the same code gives the same zip
+_DRIVER_ONLY = (
+    "catalog",
+    "cli",
+    "demo_data",
+    "formatting",
+    "notebooks",
+    "sessions",
+)  # folders that executors never read
 _TOKENIZER = "sqlglot"  # pure Python; `sqlext_match` and streams parse texts on workers
 
 
@@ -39,14 +47,16 @@ def files(folder: Path, suffixes: tuple[str, ...]) -> Iterator[tuple[str, Path]]
     yield from sorted((path.relative_to(folder).as_posix(), path) for path in paths if path.suffix in suffixes)
 
 
-def write_zip(target: Path) -> None:
-    """Write the package with its compiled kernels, and the tokenizer that it needs. Raises OSError.
+def write_zip(target: Path, left_out: Collection[str] = ()) -> None:
+    """Write the package with its compiled kernels, without the folders in `left_out`, and the tokenizer that it needs.
 
-    The same files give the same bytes. Python imports from the zip, and `host_folder` unpacks it.
+    The same files give the same bytes. Python imports from the zip, and `host_folder` unpacks it. Raises OSError.
     """
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for package, folder in (("sqlext", package_folder()), (_TOKENIZER, _folder_of(_TOKENIZER))):
             for name, path in files(folder, (_CODE, *_MACHINE_CODE)):
+                if package == "sqlext" and name.partition("/")[0] in left_out:
+                    continue
                 entry = zipfile.ZipInfo(f"{package}/{name}", _SOME_DAY)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(entry, path.read_bytes())
@@ -60,10 +70,12 @@ def _folder_of(package: str) -> Path:
 
 @functools.cache
 def shipped_zip() -> Path:
-    """The zip for the executors of this process's applications, in a temporary folder; its name is derived from its
-    content."""
+    """The zip for the executors of this process's applications, in a temporary folder: the folders that they need.
+
+    Its name is derived from its content.
+    """
     folder = Path(tempfile.mkdtemp(prefix="sqlext-"))
     written = folder / "sqlext.zip"
-    write_zip(written)
+    write_zip(written, _DRIVER_ONLY)
     content = hashlib.sha256(written.read_bytes()).hexdigest()[:16]
     return written.rename(folder / f"sqlext-{content}.zip")

@@ -241,7 +241,7 @@ FROM readings LATERAL VIEW explode(array(1, 2)) AS k MATCH_RECOGNIZE (
   DEFINE a AS true
 );
 -- error
--- SQLEXT_MISPLACED_CLAUSE: MATCH_RECOGNIZE must stand directly behind the relation that it reads
+-- SQLEXT_MISPLACED_CLAUSE: MATCH_RECOGNIZE must directly follow the relation that it reads
 --   2 | FROM readings LATERAL VIEW explode(array(1, 2)) AS k MATCH_RECOGNIZE (
 --     |                                                      ^^^^^^^^^^^^^^^
 -- Hint: write FROM (SELECT * FROM readings LATERAL VIEW explode(array(1, 2)) AS k) MATCH_RECOGNIZE (…).

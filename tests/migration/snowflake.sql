@@ -363,7 +363,7 @@ SELECT company, price_date, price FROM stock_price_history
     DEFINE LOWEST AS price = MIN(price) OVER (ROWS BETWEEN 2 PRECEDING AND 2 FOLLOWING)
   );
 -- error
--- SQLEXT_WINDOW_FUNCTION: a window function cannot stand in MATCH_RECOGNIZE
+-- SQLEXT_WINDOW_FUNCTION: a window function is not allowed in MATCH_RECOGNIZE
 --   6 |     DEFINE LOWEST AS price = MIN(price) OVER (ROWS BETWEEN 2 PRECEDING AND 2 FOLLOWING)
 --     |                              ^^^^^^^^^^^^^^^
 -- Hint: compute it in a subquery that is the input.

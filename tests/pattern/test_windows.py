@@ -219,7 +219,7 @@ def test_every_strategy_skips_as_the_reference_does(part):
 @pytest.mark.parametrize(
     ("text", "letters", "expected"),
     [
-        # SEEK: rows 0 to 2 have the match that begins at row 2; the rows behind it have none
+        # SEEK: rows 0 to 2 have the match that begins at row 2; the rows after it have none
         ("A B", "BBAB", [(0, 2, "AB"), (1, 2, "AB"), (2, 2, "AB")]),
         # an empty match is found at the current row
         ("A*", "BA", [(0, 0, ""), (1, 1, "A")]),

@@ -14,7 +14,7 @@ import pytest
 import sqlext
 from sqlext.sessions import warm
 from sqlext.spark.executors import LIBRARIES, STREAM_LIBRARIES, WorkerPython, check
-from sqlext.spark.package_files import digest, write_zip
+from sqlext.spark.package_files import digest, shipped_zip, write_zip
 
 # Workers have the libraries of this Python, but look for packages in the zip first, as Spark has them do.
 IMPORTED = """
@@ -66,6 +66,35 @@ def test_the_same_code_is_the_same_in_each_zip(archive, tmp_path):
 
     write_zip(tmp_path / "again.zip")
     assert sources(tmp_path / "again.zip") == sources(archive)
+
+
+WORKER_MODULES = """
+import importlib, json, pkgutil, sys
+sys.path.insert(1, {archive!r})
+import sqlext
+from sqlext import operators
+for module in pkgutil.walk_packages(operators.__path__, "sqlext.operators."):
+    importlib.import_module(module.name)
+import sqlext.engine.match.table_function, sqlext.engine.streams.shipped, sqlext.rewriter.rules.plan_rule
+folders = {{name.split(".")[1] for name in sys.modules if name.startswith("sqlext.")}}
+print(json.dumps([sqlext.__path__[0], sorted(folders)]))
+"""
+
+
+def test_executors_get_only_the_folders_that_they_need(tmp_path):
+    process = subprocess.run(
+        [sys.executable, "-c", WORKER_MODULES.format(archive=str(shipped_zip()))],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+    folder, loaded = json.loads(process.stdout)
+    assert Path(folder).is_relative_to(tmp_path)
+    sent = {name.split("/")[1] for name in zipfile.ZipFile(shipped_zip()).namelist() if name.startswith("sqlext/")}
+    assert sent == {*loaded, "__init__.py", "__main__.py", "host_folder.py", "errors.py"} - {"host_folder", "errors"}
 
 
 def test_warming_up_matches_by_every_strategy_in_ranges_and_on_a_stream():

@@ -65,8 +65,8 @@ def _frame(plan: MatchPlan) -> str:
     """A description of how far the frame of a window reaches."""
     end = plan.frame_end
     if end.rows is None and end.column is None:
-        return "the rows behind it"
-    return f"{end.column or end.rows} rows behind it"
+        return "the rows after it"
+    return f"{end.column or end.rows} rows after it"
 
 
 def _mask(plan: MatchPlan, mask: Mask, printer: Printer, is_lead: bool) -> str:

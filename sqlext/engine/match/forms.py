@@ -200,7 +200,7 @@ def _stream(p: PhysicalPlan, queries: Queries, spark: SparkSession, writes_table
 STREAM = Form(
     name=run_stream.NAME,
     refusal=lambda clause, settings: None if clause.is_streaming else "the input is not a stream.",
-    strategy=lambda plan, settings: operator_plan.engine(plan),
+    strategy=lambda plan, settings: operator_plan.stream_matcher(plan),
     frame=lambda p, queries, spark: _stream(p, queries, spark, writes_tables=p.has_effect),
     preview=lambda p, queries, spark: _stream(p, queries, spark, writes_tables=False),
     input_query=lambda plan, prefix: run_batch.unsorted_query(plan),

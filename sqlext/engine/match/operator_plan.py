@@ -69,12 +69,12 @@ def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> Strea
         counts_matches=stream_checks.counts_matches(plan),
         keeps_all_keys=plan.task.program.has_start_anchor,
         needs_times=_shows_times(plan),
-        engine=engine(plan)[0],
+        matcher=stream_matcher(plan)[0],
     )
 
 
-def engine(plan: MatchPlan) -> tuple[str, str]:
-    """The name of the engine that decides the matches, and the reason."""
+def stream_matcher(plan: MatchPlan) -> tuple[str, str]:
+    """The name of the matcher that decides the matches, and the reason."""
     facts = stream_facts(plan.task, (mask.neighbours for mask in plan.masks), plan.slots, _shows_times(plan))
     name, why = choose_on_stream(plan.task, facts)
     return (

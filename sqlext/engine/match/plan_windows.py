@@ -197,7 +197,7 @@ class _QueryPlanner:
         if frame.isStreaming:
             raise UnsupportedError(
                 "WINDOW_OVER_STREAM",
-                "a window gives each row the match of the rows behind it, so it cannot be computed over a stream",
+                "a window gives each row the match of the rows after it, so it cannot be computed over a stream",
                 place=self.part.clauses[0].keyword.place,
                 hint="write MATCH_RECOGNIZE, which emits a match when it is complete.",
             )

@@ -57,6 +57,6 @@ def arrow_schema(fields: Sequence[T.StructField], place_of: Callable[[int], Plac
         except PySparkTypeError:
             raise UnsupportedError(
                 "TYPE_OF_EXPRESSION", f"Spark does not pass values of type {field.dataType.simpleString()} to Python",
-                place=place_of(i), hint="write CAST(… AS STRING), or a number that stands for the value.",
+                place=place_of(i), hint="write CAST(… AS STRING), or a number that represents the value.",
             ) from None  # fmt: skip
     return pa.schema(columns)

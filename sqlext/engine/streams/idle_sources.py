@@ -71,7 +71,7 @@ class IdlePlanner:
             f" WHERE IF({BEAT}, {quoted(column)} IS NULL, TRUE) AND spark_partition_id() >= 0)",
             f" AS {quoted(idle.own_name)}" if idle.own_name else "",
         )  # fmt: skip
-        how = f"in a micro-batch without rows the watermark of {column} follows the clock, {idle.idle.text} behind it"
+        how = f"in a micro-batch without rows the watermark of {column} follows the clock, {idle.idle.text} after it"
         edit = Edit(idle.whole.start, idle.whole.stop, text)
         return Planned(edits=[edit], sections=[_section(idle, how)], needs_workers=True)
 

@@ -78,7 +78,7 @@ def undecidable(task: CepTask) -> str | None:
     if task.is_between:
         return "the bound begins anew with each row of a match."
     if any(end.absent or (end.needs_next and task.is_within) for end in task.nfa.ends):
-        return "rows behind a match, up to the end of WITHIN, decide it."
+        return "rows after a match, up to the end of WITHIN, decide it."
     return None if inner_task(task).strategy == "auto" else "a condition cannot be expressed over a path with gaps."
 
 

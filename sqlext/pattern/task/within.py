@@ -62,7 +62,7 @@ def frame_limits(bounds: np.ndarray, following: Values | int | None) -> np.ndarr
         offset = "NULL" if is_null else f"{following.values[bad]}"
         raise DataError(
             "FRAME_OFFSET",
-            f"the frame of row {number} of its partition ends {offset} rows behind it",
+            f"the frame of row {number} of its partition ends {offset} rows after it",
             hint="write coalesce(…, 0) or greatest(…, 0) around the expression before FOLLOWING.",
         )
     return np.minimum(end, rows + np.minimum(following.values.astype(np.int64), len(end)) + 1)
