@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 import sqlext
 from benchmarks.processes import Watch
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rules.operator import RulesOperator
 from sqlext.operators.rules.plan import RulesPlan
@@ -80,7 +80,7 @@ def step_seconds(rules: int, options: argparse.Namespace) -> Iterator[float]:
         keys=("k",),
         order=("ts",),
         sort=(SortKey("amount"),),
-        settings=Settings(is_ansi=True, time_zone="UTC"),
+        settings=ExecutionSettings(is_ansi=True, time_zone="UTC"),
         compile=plan_rule,
     )
     operator, nothing = RulesOperator(plan=plan), ARRIVING_VERSIONS.empty_table()

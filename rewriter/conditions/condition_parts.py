@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from sqlext.aggregates.registry import kernel_result
 from sqlext.errors import Place, UnsupportedError
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.spark_types import is_year_month
 from sqlext.expressions.values import arrow_type
@@ -48,7 +48,7 @@ class ConditionParts:
     items: Sequence[Item]
     source: Source
     resolver: TypeResolver
-    settings: Settings
+    settings: ExecutionSettings
     navigation: Callable[[Reference, int], Navigation]
     aggregate: Callable[[Reference, int | None], Aggregate]
     column: Callable[[Text, str, str], int]

@@ -58,7 +58,8 @@ class EmitPlan:
     `columns` are pairs (name, text) that Spark computes on each row of `relation`, which has the user's WHERE: first
     the keys (`keys` is their number), then the time, then the columns that aggregates and DELTA read. `durations` are
     the durations of the window function in microseconds. `shown` are pairs (name, text) that Spark computes on each
-    firing for which `having` holds. `input_types` are the columns of the data with their types.
+    firing for which `having` holds. `input_types` are the columns of the data with their types. `is_ansi` is the
+    session's `spark.sql.ansi.enabled`.
     """
 
     clause: EmitClause
@@ -71,6 +72,7 @@ class EmitPlan:
     shown: tuple[tuple[str, Text], ...]
     having: Text | None
     input_types: tuple[tuple[str, str], ...] = ()
+    is_ansi: bool = True
 
 
 def lower_emit(

@@ -60,7 +60,7 @@ class MatchPlan:
     `order_by` contains pairs (expression, direction). `masks[b]` is the condition of bit b; `operands` are the columns
     that conditions read (Rows.columns). All `bounds` hold at once. Without `needs_window`, workers compute the parts of
     masks that read neighbouring rows, and find the partitions by comparing keys. `frame_end` is the end of a window's
-    frame.
+    frame. `is_ansi` is the session's `spark.sql.ansi.enabled`.
     """
 
     clause: MatchClause
@@ -79,6 +79,7 @@ class MatchPlan:
     filters: tuple[Text, ...] = ()
     input_types: tuple[tuple[str, str], ...] = ()
     frame_end: FrameEnd = FrameEnd()
+    is_ansi: bool = True
 
     @property
     def input(self) -> Text:

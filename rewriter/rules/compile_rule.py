@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlext.aggregates.registry import kernel_result
 from sqlext.errors import SqlExtError, UnsupportedError
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Scalar
 from sqlext.operators.match.plan import Slot
@@ -47,7 +47,7 @@ def compile_rule(
     schema: Sequence[tuple[str, str]],
     partition: Sequence[str],
     order: Sequence[str],
-    settings: Settings,
+    settings: ExecutionSettings,
     max_length: int = MAX_LENGTH,
     functions: Mapping[str, PythonFunction] | None = None,
 ) -> CompiledRule:
@@ -60,7 +60,7 @@ def compile_rule(
 
     >>> rule = compile_rule("MATCH_RECOGNIZE (MEASURES LAST(B.v) AS v PATTERN (A B) DEFINE B AS v > 10)",
     ...                     [("k", "string"), ("ts", "timestamp"), ("v", "int")], ["k"], ["ts"],
-    ...                     Settings(is_ansi=True, time_zone="UTC"))
+    ...                     ExecutionSettings(is_ansi=True, time_zone="UTC"))
     >>> rule.measures["v"].type, rule.masks[0].function
     ('int', '>')
     """
@@ -77,7 +77,7 @@ def _compiled(
     clause: str,
     text: str,
     schema: Sequence[tuple[str, str]],
-    settings: Settings,
+    settings: ExecutionSettings,
     functions: Mapping[str, PythonFunction],
 ) -> CompiledRule:
     parsed = parsed_rule(text)

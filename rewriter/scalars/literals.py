@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.expressions.casts import cast
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Constant
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?(bd|[ldfsy])?", re.IGNORECASE)
@@ -24,12 +24,12 @@ _SMALL = {
 _YEAR_MONTH = {"YEAR": 12, "MONTH": 1}
 
 
-def literal(words: Sequence[str], settings: Settings) -> Constant:
+def literal(words: Sequence[str], settings: ExecutionSettings) -> Constant:
     """The value of the words of a literal, without parentheses around it.
 
     Raises BindError: LITERAL; UnsupportedError.
 
-    >>> utc = Settings(is_ansi=True, time_zone="UTC")
+    >>> utc = ExecutionSettings(is_ansi=True, time_zone="UTC")
     >>> [literal(words, utc).value for words in (["1.50"], ["'it\\\\'s'"], ["DATE", "'1970-01-02'"])]
     [Decimal('1.50'), "it's", 1]
     >>> literal(["INTERVAL", "'90'", "MINUTES"], utc)
@@ -41,7 +41,7 @@ def literal(words: Sequence[str], settings: Settings) -> Constant:
         raise BindError("LITERAL", f"{' '.join(words)} is no literal") from None
 
 
-def _literal(words: Sequence[str], settings: Settings) -> Constant:
+def _literal(words: Sequence[str], settings: ExecutionSettings) -> Constant:
     first = words[0].upper()
     if first in ("TRUE", "FALSE", "NULL"):
         return Constant({"TRUE": True, "FALSE": False, "NULL": None}[first], "void" if first == "NULL" else "boolean")
@@ -91,7 +91,7 @@ def _escaped(match: re.Match[str]) -> str:
     return _ESCAPES.get(code, code)
 
 
-def _typed(kind: str, raw: str, settings: Settings) -> Constant:
+def _typed(kind: str, raw: str, settings: ExecutionSettings) -> Constant:
     """The value of `DATE '…'`, `TIMESTAMP '…'`, `X'…'` or `r'…'`."""
     text = _string(raw)
     if kind == "R":
@@ -101,7 +101,7 @@ def _typed(kind: str, raw: str, settings: Settings) -> Constant:
     types = {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP_NTZ": "timestamp_ntz", "TIMESTAMP_LTZ": "timestamp"}
     if kind not in types:
         raise UnsupportedError("EXPRESSION", f"a literal {kind} cannot be read here")
-    value = cast("string", types[kind], Settings(is_ansi=False, time_zone=settings.time_zone))(text)
+    value = cast("string", types[kind], ExecutionSettings(is_ansi=False, time_zone=settings.time_zone))(text)
     if value is None:
         raise BindError("LITERAL", f"{raw} is no {types[kind]}")
     return Constant(value, types[kind])

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import BindError, Place, UnsupportedError
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.function_table import FUNCTIONS
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, call_python, columns_in
@@ -44,7 +44,7 @@ class StaticBinder:
     """
 
     columns: Mapping[str, str]
-    settings: Settings
+    settings: ExecutionSettings
     functions: Mapping[str, PythonFunction] = field(default_factory=dict)
     text: str = ""
     trees: dict[str, Scalar] = field(default_factory=dict)

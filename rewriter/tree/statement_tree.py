@@ -208,7 +208,7 @@ class Tree:
         >>> text = "SELECT 1 FROM t MATCH_RECOGNIZE (PATTERN (A)) AS m (a, b) WHERE x"
         >>> tree = read_tree(text)
         >>> result = tree.result(Fragment(text, 16, 31))
-        >>> result.alias, result.columns, tree.tokens[result.after].text
+        >>> result.alias, result.columns, tree.tokens[result.behind].text
         ('m', ('a', 'b'), 'WHERE')
         """
         i = index_at(self.tokens, keyword.start)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlext.expressions.function import Settings, Types
+from sqlext.expressions.function import ExecutionSettings, Types
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class AggregateCall:
     name: str
     types: Types
     result: str
-    settings: Settings
+    settings: ExecutionSettings
     constants: Mapping[int, Any] = field(default_factory=dict)
     is_descending: bool = False
     ignores_nulls: bool = False

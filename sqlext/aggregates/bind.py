@@ -19,7 +19,7 @@ from sqlext.aggregates.registry import (
     unknown_aggregate,
 )
 from sqlext.errors import BindError
-from sqlext.expressions.function import Settings, Types, of_one_row
+from sqlext.expressions.function import ExecutionSettings, Types, of_one_row
 
 B = TypeVar("B", contravariant=True)
 AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {
@@ -76,7 +76,7 @@ class BoundAggregate:
         """True if the call is `f(x)` or `f(DISTINCT x)`."""
         return len(self.types) <= 1 and not (self.order_by or self.ignores_nulls or self.respects_nulls)
 
-    def aggregator(self, settings: Settings) -> Aggregator:
+    def aggregator(self, settings: ExecutionSettings) -> Aggregator:
         """Return the aggregator of the call. Its `add` receives values of the types `column_types`.
 
         Raises UnsupportedError UNKNOWN_AGGREGATE, and DataError for a wrong constant. The aggregator itself raises only
@@ -84,7 +84,7 @@ class BoundAggregate:
 
         >>> from sqlext.aggregates.aggregator import fold
         >>> call = BoundAggregate(function="sum", types=("int",), result="bigint", is_distinct=True)
-        >>> fold(call.aggregator(Settings(True, "UTC")), [(1,), (1,), (None,), (2,)])
+        >>> fold(call.aggregator(ExecutionSettings(True, "UTC")), [(1,), (1,), (None,), (2,)])
         3
         """
         if self.function not in AGGREGATORS:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlext.expressions import faults
 from sqlext.expressions.coercion import as_decimal, as_result, digits_of
-from sqlext.expressions.function import Evaluate, Function, Settings, Signature, Types, of_one_row
+from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, Types, of_one_row
 from sqlext.expressions.numbers import DECIMAL128, EXACT, fits, rescaled, to_decimal, to_float32, wrap
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of, is_interval
 from sqlext.expressions.time_arithmetic import TIME_ARITHMETIC
@@ -32,12 +32,14 @@ _SYMBOLS = {"try_add": "+", "try_subtract": "-", "try_multiply": "*", "try_divid
 def _bind(signature: Signature) -> Evaluate:
     symbol = _SYMBOLS.get(signature.name, signature.name)
     if signature.name.startswith("try_"):
-        operation = _operation(signature, symbol, Settings(True, signature.settings.time_zone))
+        operation = _operation(
+            signature, symbol, ExecutionSettings(is_ansi=True, time_zone=signature.settings.time_zone)
+        )
         return _or_null(of_one_row(symbol, operation))
     return _operation(signature, symbol, signature.settings)
 
 
-def _operation(signature: Signature, symbol: str, settings: Settings) -> Evaluate:
+def _operation(signature: Signature, symbol: str, settings: ExecutionSettings) -> Evaluate:
     if digits := decimal_of(signature.result):
         return _decimal_operation(symbol, *digits, settings)
     if signature.result in INTEGER_BITS:
@@ -96,13 +98,13 @@ _DECIMALS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
 }
 
 
-def _zero(symbol: str, settings: Settings) -> Any:
+def _zero(symbol: str, settings: ExecutionSettings) -> Any:
     """The result of a division by zero: NULL, or an error."""
     if settings.is_ansi:
         raise faults.remainder_by_zero() if symbol in ("%", "pmod") else faults.division_by_zero()
 
 
-def _integer_operation(symbol: str, bits: int, settings: Settings) -> Evaluate:
+def _integer_operation(symbol: str, bits: int, settings: ExecutionSettings) -> Evaluate:
     operation, divides = _INTEGERS.get(symbol) or _positive_remainder(bits), symbol in ("%", "pmod")
 
     def evaluate(a: int, b: int) -> int | None:
@@ -118,7 +120,7 @@ def _integer_operation(symbol: str, bits: int, settings: Settings) -> Evaluate:
     return evaluate
 
 
-def _float_operation(symbol: str, result: str, settings: Settings) -> Evaluate:
+def _float_operation(symbol: str, result: str, settings: ExecutionSettings) -> Evaluate:
     operation, divides, is_single = _FLOATS[symbol], symbol in ("/", "%", "pmod"), result == "float"
 
     def evaluate(a: float, b: float) -> float | None:
@@ -130,7 +132,7 @@ def _float_operation(symbol: str, result: str, settings: Settings) -> Evaluate:
     return evaluate
 
 
-def _decimal_operation(symbol: str, precision: int, scale: int, settings: Settings) -> Evaluate:
+def _decimal_operation(symbol: str, precision: int, scale: int, settings: ExecutionSettings) -> Evaluate:
     operation, divides = _DECIMALS[symbol], symbol in ("/", "%", "pmod")
 
     def evaluate(a: Decimal, b: Decimal) -> Decimal | None:

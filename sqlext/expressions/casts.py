@@ -11,7 +11,7 @@ from typing import Any
 from sqlext.errors import UnsupportedError
 from sqlext.expressions import faults
 from sqlext.expressions.calendars import DAY_US, SECOND_US, zone
-from sqlext.expressions.function import Evaluate, Function, Settings, Signature, null_propagating, of_one_row
+from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, null_propagating, of_one_row
 from sqlext.expressions.numbers import (
     DECIMAL128,
     fits,
@@ -53,10 +53,10 @@ _WORDS |= {"-inf": -math.inf, "-infinity": -math.inf}
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
-def cast(source: str, target: str, settings: Settings) -> Evaluate:
+def cast(source: str, target: str, settings: ExecutionSettings) -> Evaluate:
     """The function that casts a value, NULL included. Raises UnsupportedError CAST_OVER_SEVERAL_ROWS.
 
-    >>> cast("string", "decimal(4,1)", Settings(is_ansi=False, time_zone="UTC"))(" 1.25 ")
+    >>> cast("string", "decimal(4,1)", ExecutionSettings(is_ansi=False, time_zone="UTC"))(" 1.25 ")
     Decimal('1.3')
     """
     if source == target:
@@ -86,7 +86,7 @@ def _family(spark_type: str) -> str:
     return "decimal" if decimal_of(spark_type) else "interval" if is_interval(spark_type) else spark_type
 
 
-def _cast_nested(source: Any, target: Any, settings: Settings) -> Evaluate:
+def _cast_nested(source: Any, target: Any, settings: ExecutionSettings) -> Evaluate:
     if isinstance(source, ArrayOf):
         element = cast(source.element, target.element, settings)
         return lambda values: [element(v) for v in values]
@@ -100,7 +100,7 @@ def _cast_nested(source: Any, target: Any, settings: Settings) -> Evaluate:
 # to strings and booleans
 
 
-def _to_string(source: str, target: str, settings: Settings) -> Evaluate | None:
+def _to_string(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
     if source in FLOATS:
         return lambda value: float_text(value, source == "double")
     if decimal_of(source):
@@ -122,7 +122,7 @@ def _to_string(source: str, target: str, settings: Settings) -> Evaluate | None:
     return by_source.get(source)
 
 
-def _nested_to_string(parts: ArrayOf | MapOf | StructOf, settings: Settings) -> Evaluate:
+def _nested_to_string(parts: ArrayOf | MapOf | StructOf, settings: ExecutionSettings) -> Evaluate:
     """The text of an array, a map or a struct: `[1, null]`, `{a -> 1}` or `{1, x}`."""
 
     def text_of(spark_type: str) -> Evaluate:
@@ -139,13 +139,13 @@ def _nested_to_string(parts: ArrayOf | MapOf | StructOf, settings: Settings) -> 
     return lambda values: f"{{{', '.join(field(v) for field, v in zip(fields, values))}}}"
 
 
-def _to_binary(source: str, target: str, settings: Settings) -> Evaluate | None:
+def _to_binary(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
     if source in INTEGER_BITS:
         return lambda value: value.to_bytes(INTEGER_BITS[source] // 8, "big", signed=True)
     return (lambda value: value.encode("utf-8", "surrogatepass")) if source == "string" else None
 
 
-def _to_boolean(source: str, target: str, settings: Settings) -> Evaluate | None:
+def _to_boolean(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
     def read(text: str) -> bool | None:
         word = trimmed(text).lower()
         return True if word in _TRUE else False if word in _FALSE else _failed(text, source, target, settings)
@@ -157,7 +157,7 @@ def _to_boolean(source: str, target: str, settings: Settings) -> Evaluate | None
     return (lambda value: value != 0) if _family(source) in ("integer", "float", "decimal", "timestamp") else None
 
 
-def _failed(value: Any, source: str, target: str, settings: Settings) -> Any:
+def _failed(value: Any, source: str, target: str, settings: ExecutionSettings) -> Any:
     """The result for a value that cannot be cast: NULL, or an error."""
     if settings.is_ansi:
         raise faults.invalid_cast(value, source, target)
@@ -166,7 +166,7 @@ def _failed(value: Any, source: str, target: str, settings: Settings) -> Any:
 # to numbers
 
 
-def _to_integer(source: str, target: str, settings: Settings) -> Evaluate | None:
+def _to_integer(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
     bits, is_ansi = INTEGER_BITS[target], settings.is_ansi
 
     def read(text: str) -> int | None:
@@ -213,7 +213,7 @@ def _interval_to_integer(source: str, narrow: Callable[[int], int]) -> Evaluate 
     return lambda value: narrow(int(math.copysign(1, value)) * (abs(value) // size))
 
 
-def _to_float(source: str, target: str, settings: Settings) -> Evaluate | None:
+def _to_float(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
     rounded: Callable[[float], float] = to_float32 if target == "float" else float
 
     def read(text: str) -> float | None:
@@ -268,7 +268,7 @@ def _integral_digits(number: str) -> int | None:
     return len(significant) - scale
 
 
-def _to_decimal(source: str, target: str, settings: Settings) -> Evaluate | None:
+def _to_decimal(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
     precision, scale = decimal_of(target) or (0, 0)
 
     def fit(value: Decimal) -> Decimal | None:
@@ -305,7 +305,7 @@ def _to_decimal(source: str, target: str, settings: Settings) -> Evaluate | None
 # to dates and times
 
 
-def _to_date(source: str, target: str, settings: Settings) -> Evaluate | None:
+def _to_date(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
     def read(text: str) -> int | None:
         value = read_date(text)
         return _failed(text, source, target, settings) if value is None else value
@@ -317,7 +317,7 @@ def _to_date(source: str, target: str, settings: Settings) -> Evaluate | None:
     return by_source.get(source)
 
 
-def _to_timestamp(source: str, target: str, settings: Settings) -> Evaluate | None:
+def _to_timestamp(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
     if source in ("date", "timestamp_ntz"):
         to_utc, unit = zone(settings.time_zone).to_utc, DAY_US if source == "date" else 1
         return lambda value: _in_range(to_utc(value * unit))
@@ -346,7 +346,7 @@ def _to_timestamp(source: str, target: str, settings: Settings) -> Evaluate | No
     return by_source.get(_family(source))
 
 
-def _to_timestamp_ntz(source: str, target: str, settings: Settings) -> Evaluate | None:
+def _to_timestamp_ntz(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
     def read(text: str) -> int | None:
         value = read_timestamp(text, None)
         return _failed(text, source, target, settings) if value is None else value
@@ -364,7 +364,7 @@ def _in_range(value: int) -> int:
     return value
 
 
-def _to_interval(source: str, target: str, settings: Settings) -> Evaluate | None:
+def _to_interval(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
     """The cast from one interval to another: it drops the parts that are smaller than the last unit of the target."""
     if not ((is_day_time(source) and is_day_time(target)) or (is_year_month(source) and is_year_month(target))):
         return None
@@ -373,7 +373,7 @@ def _to_interval(source: str, target: str, settings: Settings) -> Evaluate | Non
     return lambda value: abs(value) // size * size * (1 if value > 0 else -1)
 
 
-_TARGETS: dict[str, Callable[[str, str, Settings], Evaluate | None]] = {
+_TARGETS: dict[str, Callable[[str, str, ExecutionSettings], Evaluate | None]] = {
     "string": _to_string,
     "binary": _to_binary,
     "boolean": _to_boolean,
@@ -392,7 +392,9 @@ def _bind(signature: Signature) -> Evaluate:
 
 
 def _bind_try(signature: Signature) -> Evaluate:
-    to_result = cast(signature.types[0], signature.result, Settings(True, signature.settings.time_zone))
+    to_result = cast(
+        signature.types[0], signature.result, ExecutionSettings(is_ansi=True, time_zone=signature.settings.time_zone)
+    )
     evaluate = of_one_row("CAST", to_result)
 
     def evaluate_or_null(value: Any) -> Any:

@@ -49,9 +49,9 @@ class ColumnValues:
     def array(self, scalar: Scalar, at: np.ndarray | None = None) -> pa.Array:
         """The values of all rows, or of the rows `at`, as an Arrow array.
 
-        >>> from sqlext.expressions.function import Settings
+        >>> from sqlext.expressions.function import ExecutionSettings
         >>> from sqlext.expressions.scalar_tree import call
-        >>> plus = call("+", (Column("x", "int"), Constant(1, "int")), Settings(is_ansi=True, time_zone="UTC"))
+        >>> plus = call("+", (Column("x", "int"), Constant(1, "int")), ExecutionSettings(is_ansi=True, time_zone="UTC"))
         >>> table = ColumnValues(columns={"x": pa.array([1, None, 2**31 - 1], pa.int32())}, rows=3)
         >>> table.array(plus).to_pylist(), table.failure(plus).error_class
         ([2, None, None], 'SQLEXT_ARITHMETIC_OVERFLOW')
@@ -322,9 +322,9 @@ def _comparison(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]):
 def _without_between(scalar: ScalarCall) -> Scalar:
     """`value >= low AND value <= high`: each bound is compared in a type of its own.
 
-    >>> from sqlext.expressions.function import Settings
+    >>> from sqlext.expressions.function import ExecutionSettings
     >>> is_small = (Column("x", "double"), Constant(None, "int"), Constant(100, "int"))
-    >>> between = call("BETWEEN", is_small, Settings(is_ansi=True, time_zone="UTC"))
+    >>> between = call("BETWEEN", is_small, ExecutionSettings(is_ansi=True, time_zone="UTC"))
     >>> table = ColumnValues(columns={"x": pa.array([float("nan"), 5.0], pa.float64())}, rows=2)
     >>> table.array(between).to_pylist()  # NaN is above 100
     [False, None]

@@ -16,7 +16,7 @@ Thunk = Callable[[], Any]  # evaluates an argument
 
 
 @dataclass(frozen=True)
-class Settings:
+class ExecutionSettings:
     """The settings of a session that change values: `spark.sql.ansi.enabled` and `spark.sql.session.timeZone`."""
 
     is_ansi: bool
@@ -31,7 +31,7 @@ class Signature:
     name: str
     types: Types
     result: str
-    settings: Settings
+    settings: ExecutionSettings
     constants: Mapping[int, Any] = field(default_factory=dict)
 
 

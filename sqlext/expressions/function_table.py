@@ -39,8 +39,8 @@ from sqlext.expressions.comparisons import COMPARISONS
 from sqlext.expressions.control import CONTROL
 from sqlext.expressions.function import (
     Evaluate,
+    ExecutionSettings,
     Function,
-    Settings,
     Signature,
     Thunk,
     Types,
@@ -70,12 +70,12 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def parameter_types(name: str, types: Types, result: str, settings: Settings) -> Types:
+def parameter_types(name: str, types: Types, result: str, settings: ExecutionSettings) -> Types:
     """The types to which Spark casts arguments of these types in a call to which it gives the type `result`.
 
     Raises UnsupportedError FUNCTION_OVER_SEVERAL_ROWS.
 
-    >>> ansi = Settings(is_ansi=True, time_zone="UTC")
+    >>> ansi = ExecutionSettings(is_ansi=True, time_zone="UTC")
     >>> parameter_types("<", ("int", "decimal(10,2)"), "boolean", ansi)
     ('decimal(12,2)', 'decimal(12,2)')
     >>> parameter_types("+", ("int", "double"), "double", ansi)
@@ -96,7 +96,7 @@ def parameter_types(name: str, types: Types, result: str, settings: Settings) ->
 
 
 def bind(
-    name: str, types: Types, result: str, settings: Settings, constants: Mapping[int, Any] | None = None
+    name: str, types: Types, result: str, settings: ExecutionSettings, constants: Mapping[int, Any] | None = None
 ) -> Evaluate:
     """The Python function that takes values of these types and returns Spark's value of type `result`.
 
@@ -107,7 +107,7 @@ def bind(
     Raises UnsupportedError. The Python function raises DataError and nothing else, with the name of Spark's error class
     where Spark has one (see `of_one_row`).
 
-    >>> settings = Settings(is_ansi=True, time_zone="UTC")
+    >>> settings = ExecutionSettings(is_ansi=True, time_zone="UTC")
     >>> bind("+", ("int", "int"), "int", settings)(1, None) is None
     True
     >>> bind("coalesce", ("int", "int"), "int", settings)(lambda: None, lambda: 2)
@@ -122,14 +122,14 @@ def bind(
 
 
 def evaluation(
-    name: str, types: Types, result: str, settings: Settings, constants: Mapping[int, Any] | None = None
+    name: str, types: Types, result: str, settings: ExecutionSettings, constants: Mapping[int, Any] | None = None
 ) -> Callable[..., Any]:
     """As `bind`, for callers that evaluate the arguments too.
 
     The Python function receives one function without parameters for each argument, and calls them in Spark's order.
     The order decides which errors are raised: a function that propagates NULL stops at the first NULL.
 
-    >>> divide = evaluation("/", ("double", "double"), "double", Settings(is_ansi=True, time_zone="UTC"))
+    >>> divide = evaluation("/", ("double", "double"), "double", ExecutionSettings(is_ansi=True, time_zone="UTC"))
     >>> divide(lambda: 1 // 0, lambda: None) is None
     True
     """

@@ -300,7 +300,7 @@ def _number(match: re.Match[str]) -> str:
     if not digits:
         return whole if whole == "0" else sign + whole
     value = float(sign + whole + fraction + exponent)
-    return float_text(value, True) if math.isfinite(value) else f'"{float_text(value, True)}"'
+    return float_text(value, is_double=True) if math.isfinite(value) else f'"{float_text(value, is_double=True)}"'
 
 
 def _string(quote: str, text: str, at: int) -> tuple[str, int]:

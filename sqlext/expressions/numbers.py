@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 import numpy as np
 
 from sqlext.expressions.faults import decimal_out_of_range
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.spark_types import INTEGER_BITS
 
 EXACT = Context(prec=800, rounding=ROUND_HALF_UP, Emin=-9999, Emax=9999)  # sums, products and doubles keep their digits
@@ -69,7 +69,7 @@ def rescaled(value: Decimal, precision: int, scale: int) -> Decimal | None:
     return rounded if rounded else Decimal((0, (0,), -scale))  # no -0.00
 
 
-def to_decimal(value: Decimal, precision: int, scale: int, settings: Settings) -> Decimal | None:
+def to_decimal(value: Decimal, precision: int, scale: int, settings: ExecutionSettings) -> Decimal | None:
     """As `rescaled`, with the error of ANSI instead of None. Raises DataError NUMERIC_VALUE_OUT_OF_RANGE."""
     result = rescaled(value, precision, scale)
     if result is None and settings.is_ansi:

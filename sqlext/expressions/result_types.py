@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlext.errors import UnsupportedError
 from sqlext.expressions.coercion import common_type, decimal_type, digits_of, string_among_others, tightest_type
-from sqlext.expressions.function import Settings, Types
+from sqlext.expressions.function import ExecutionSettings, Types
 from sqlext.expressions.function_table import FUNCTIONS, not_in_table
 from sqlext.expressions.spark_types import (
     FLOATS,
@@ -35,13 +35,13 @@ _ROUNDED = {"float": (14, 7), "void": (20, 0)}  # the decimals in which floor an
 Constants = Mapping[int, Any]
 
 
-def result_type(name: str, types: Types, settings: Settings, constants: Constants | None = None) -> str:
+def result_type(name: str, types: Types, settings: ExecutionSettings, constants: Constants | None = None) -> str:
     """The type that Spark gives to the call of a function with arguments of these types.
 
     `constants`: the values of arguments, by position, that are literals; digits of decimals depend on them. The second
     argument of `.` is the name of the field. Raises UnsupportedError: FUNCTION_OVER_SEVERAL_ROWS.
 
-    >>> ansi = Settings(is_ansi=True, time_zone="UTC")
+    >>> ansi = ExecutionSettings(is_ansi=True, time_zone="UTC")
     >>> result_type("*", ("decimal(10,2)", "int"), ansi, {1: 3}), result_type("-", ("timestamp", "timestamp"), ansi)
     ('decimal(12,2)', 'interval day to second')
     """
@@ -58,12 +58,12 @@ def result_type(name: str, types: Types, settings: Settings, constants: Constant
     return result
 
 
-def _common(types: Types, settings: Settings) -> str | None:
+def _common(types: Types, settings: ExecutionSettings) -> str | None:
     common = common_type(types, settings.is_ansi, string_among_others)
     return "double" if common == "float" and _loses_digits(types, settings) else common
 
 
-def _loses_digits(types: Types, settings: Settings) -> bool:
+def _loses_digits(types: Types, settings: ExecutionSettings) -> bool:
     """True if one of the types is an integer under ANSI: then the common type with a float is double."""
     return settings.is_ansi and any(t in INTEGER_BITS for t in types)
 
@@ -71,8 +71,8 @@ def _loses_digits(types: Types, settings: Settings) -> bool:
 # arithmetic
 
 
-def _arithmetic(symbol: str) -> Callable[[Types, Settings, Constants], str | None]:
-    def of(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _arithmetic(symbol: str) -> Callable[[Types, ExecutionSettings, Constants], str | None]:
+    def of(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
         if len(types) != 2:
             return None
         left, right = (_number(t, other, settings) for t, other in zip(types, reversed(types)))
@@ -88,7 +88,7 @@ def _arithmetic(symbol: str) -> Callable[[Types, Settings, Constants], str | Non
     return of
 
 
-def _number(spark_type: str, other: str, settings: Settings) -> str:
+def _number(spark_type: str, other: str, settings: ExecutionSettings) -> str:
     """The type of an operand of arithmetic, which reads a string or an untyped NULL as a number."""
     if spark_type == "void":
         return other if other != "void" else "double"
@@ -156,7 +156,7 @@ def _shifted(time: str, interval: str) -> str | None:
     return "date" if is_year_month(interval) or interval == "interval day" else "timestamp"
 
 
-def _same(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _same(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     if len(types) != 1:
         return None
     return "double" if types[0] in ("string", "void") else types[0] if _is_quantity(types[0]) else None
@@ -166,7 +166,7 @@ def _is_quantity(spark_type: str) -> bool:
     return is_numeric(spark_type) or is_interval(spark_type)
 
 
-def _rounded(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _rounded(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     places = constants.get(1, 0) if len(types) == 2 else 0
     if not types or not isinstance(places, int):
         return None
@@ -183,7 +183,7 @@ def _rounded_decimal(digits: tuple[int, int], places: int) -> str:
     return decimal_type(whole + scale, scale)
 
 
-def _floored(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _floored(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     if len(types) == 2:
         known = digits_of(types[0]) or (_ROUNDED.get(types[0], (30, 15)))
         return _rounded_decimal(known, constants.get(1, 0)) if isinstance(constants.get(1, 0), int) else None
@@ -193,82 +193,82 @@ def _floored(types: Types, settings: Settings, constants: Constants) -> str | No
     return "bigint"
 
 
-def _bits(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _bits(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     common = _common(types, settings)
     return common if common in INTEGER_BITS else None
 
 
-def _shift(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _shift(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     return "bigint" if types and types[0] == "bigint" else "int"
 
 
 # choices
 
 
-def _choice(first: int, step: int = 1) -> Callable[[Types, Settings, Constants], str | None]:
+def _choice(first: int, step: int = 1) -> Callable[[Types, ExecutionSettings, Constants], str | None]:
     """The common type of the arguments from `first` on, every `step`th."""
     return lambda types, settings, constants: _common(types[first::step], settings)
 
 
-def _case(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _case(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     values = types[1::2] + (types[-1:] if len(types) % 2 else ())
     return _common(values, settings)
 
 
-def _first(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _first(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     return types[0] if types else None
 
 
-def _nanvl(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _nanvl(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     return "float" if types == ("float", "float") else "double"
 
 
 # strings and nested values
 
 
-def _concat(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _concat(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     if types and all(isinstance(nested(t), ArrayOf) or t == "void" for t in types):
         return _common(types, settings)
     return "binary" if types and all(t == "binary" for t in types) else "string"
 
 
-def _binary_or_string(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _binary_or_string(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     return "binary" if types and types[0] == "binary" else "string"
 
 
-def _padded(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _padded(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     return "binary" if types and {types[0], *types[2:]} == {"binary"} else "string"
 
 
-def _reversed(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _reversed(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     return types[0] if types and nested(types[0]) else "string"
 
 
-def _element(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _element(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     parts = nested(types[0]) if types else None
     return parts.element if isinstance(parts, ArrayOf) else parts.value if isinstance(parts, MapOf) else None
 
 
-def _array_element(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _array_element(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     parts = nested(types[0]) if types else None
     return parts.element if isinstance(parts, ArrayOf) else None
 
 
-def _same_array(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _same_array(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     return types[0] if types and isinstance(nested(types[0]), ArrayOf) else None
 
 
-def _keys(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _keys(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     parts = nested(types[0]) if types else None
     return f"array<{parts.key}>" if isinstance(parts, MapOf) else None
 
 
-def _values(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _values(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     parts = nested(types[0]) if types else None
     return f"array<{parts.value}>" if isinstance(parts, MapOf) else None
 
 
-def _field(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _field(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     parts, name = nested(types[0]), str(constants.get(1, "")).lower()
     if isinstance(parts, MapOf):
         return parts.value
@@ -277,19 +277,19 @@ def _field(types: Types, settings: Settings, constants: Constants) -> str | None
     return next((t for n, t in zip(parts.names, parts.types) if n.lower() == name), None)
 
 
-def _array(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _array(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     common = _common(types, settings)
     return None if common is None else f"array<{common}>"
 
 
-def _named_struct(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _named_struct(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     names = [constants.get(i) for i in range(0, len(types), 2)]
     if not all(isinstance(name, str) for name in names):
         return None
     return "struct<" + ",".join(f"{name}:{t}" for name, t in zip(names, types[1::2])) + ">"
 
 
-def _map(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _map(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     key, value = _common(types[::2], settings), _common(types[1::2], settings)
     return None if key is None or value is None else f"map<{key},{value}>"
 
@@ -297,19 +297,19 @@ def _map(types: Types, settings: Settings, constants: Constants) -> str | None:
 # dates and times
 
 
-def _date_add(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _date_add(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     return "date" if len(types) == 2 else _timestampadd(types, settings, constants)
 
 
-def _timestampadd(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _timestampadd(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     return "timestamp_ntz" if types[-1:] == ("timestamp_ntz",) else "timestamp"
 
 
-def _datediff(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _datediff(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     return "int" if len(types) == 2 else "bigint"
 
 
-def _part(types: Types, settings: Settings, constants: Constants) -> str | None:
+def _part(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     field = str(constants.get(0, "")).lower()
     if is_interval(types[-1]) and field in _PARTS_OF_INTERVALS:
         return "tinyint"
@@ -365,7 +365,7 @@ _FIXED: dict[str, str] = {
 }  # fmt: skip
 
 _SYMBOLS = {"mod": "%", "pmod": "%", "try_add": "+", "try_subtract": "-", "try_multiply": "*", "try_divide": "/"}
-_COMPUTED: dict[str, Callable[[Types, Settings, Constants], str | None]] = {
+_COMPUTED: dict[str, Callable[[Types, ExecutionSettings, Constants], str | None]] = {
     **{symbol: _arithmetic(symbol) for symbol in ("+", "-", "*", "/", "%")},
     **{name: _arithmetic(symbol) for name, symbol in {**_SYMBOLS, "try_mod": "%"}.items()},
     **dict.fromkeys(("negate", "positive", "abs"), _same),

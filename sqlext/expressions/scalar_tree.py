@@ -13,7 +13,7 @@ from typing import Any, Union
 
 from sqlext.errors import BindError, DataError
 from sqlext.expressions.effort import size_of
-from sqlext.expressions.function import Evaluate, Settings
+from sqlext.expressions.function import Evaluate, ExecutionSettings
 from sqlext.expressions.function_table import evaluation, parameter_types
 from sqlext.expressions.python_functions import PythonFunction, bind_python
 from sqlext.expressions.result_types import result_type
@@ -52,7 +52,7 @@ class ScalarCall:
     function: str
     arguments: tuple[Scalar, ...]
     type: str
-    settings: Settings
+    settings: ExecutionSettings
     python: PythonFunction | None = None
 
     @cached_property
@@ -72,13 +72,15 @@ class ScalarCall:
 Scalar = Union[Column, Constant, Read, ScalarCall]
 
 
-def call(function: str, arguments: tuple[Scalar, ...], settings: Settings, result: str | None = None) -> Scalar:
+def call(
+    function: str, arguments: tuple[Scalar, ...], settings: ExecutionSettings, result: str | None = None
+) -> Scalar:
     """The call with the casts of its arguments, or its value if all arguments are constants.
 
     `result`: the type of the result, if the call names it. Raises UnsupportedError, and BindError for an argument that
     Spark does not cast.
 
-    >>> plus = call("+", (Column("x", "int"), Constant(1, "bigint")), Settings(is_ansi=True, time_zone="UTC"))
+    >>> plus = call("+", (Column("x", "int"), Constant(1, "bigint")), ExecutionSettings(is_ansi=True, time_zone="UTC"))
     >>> plus.type, plus.arguments[0].function, plus.arguments[0].type
     ('bigint', 'CAST', 'bigint')
     """
@@ -106,7 +108,7 @@ def _folded(whole: ScalarCall) -> Scalar:
     return Constant(value, whole.type) if size_of(value) <= _MOST_FOLDED else whole
 
 
-def call_python(function: PythonFunction, arguments: tuple[Scalar, ...], settings: Settings) -> Scalar:
+def call_python(function: PythonFunction, arguments: tuple[Scalar, ...], settings: ExecutionSettings) -> Scalar:
     """The call of a deterministic UDF, which gets its arguments as is. Raises UnsupportedError for their types."""
     whole = ScalarCall(
         function=function.name, arguments=arguments, type=function.result, settings=settings, python=function
@@ -115,7 +117,7 @@ def call_python(function: PythonFunction, arguments: tuple[Scalar, ...], setting
     return _folded(whole)
 
 
-def cast(value: Scalar, target: str, settings: Settings) -> Scalar:
+def cast(value: Scalar, target: str, settings: ExecutionSettings) -> Scalar:
     """The value as Spark casts it implicitly. Raises BindError: DATATYPE_MISMATCH."""
     if value.type == target:
         return value
@@ -152,7 +154,7 @@ def evaluate_with(scalar: Scalar, read: Callable[[Any], Any]) -> Any:
 
     This is the definition of what expressions mean: every other evaluation has the same values and the same errors.
 
-    >>> settings = Settings(is_ansi=True, time_zone="UTC")
+    >>> settings = ExecutionSettings(is_ansi=True, time_zone="UTC")
     >>> last = Read("the last price", "int")
     >>> evaluate_with(call("*", (last, Constant(2, "int")), settings), {last: 21}.get)
     42

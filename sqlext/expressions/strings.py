@@ -44,7 +44,7 @@ def _joined_size(separator: str | None, *parts: Any) -> int:
     return size_of(*parts) + len(separator or "") * sum(counts)
 
 
-def _pad(text: Any, length: int, pad: Any, is_left: bool) -> Any:
+def _pad(text: Any, length: int, pad: Any, *, is_left: bool) -> Any:
     missing = length - len(text)
     if missing <= 0 or not pad:
         return text[: max(length, 0)]
@@ -53,11 +53,11 @@ def _pad(text: Any, length: int, pad: Any, is_left: bool) -> Any:
 
 
 def _lpad(text: Any, length: int, pad: Any = None) -> Any:
-    return _pad(text, length, (" " if isinstance(text, str) else b"\0") if pad is None else pad, True)
+    return _pad(text, length, (" " if isinstance(text, str) else b"\0") if pad is None else pad, is_left=True)
 
 
 def _rpad(text: Any, length: int, pad: Any = None) -> Any:
-    return _pad(text, length, (" " if isinstance(text, str) else b"\0") if pad is None else pad, False)
+    return _pad(text, length, (" " if isinstance(text, str) else b"\0") if pad is None else pad, is_left=False)
 
 
 def _padded_size(text: Any, length: int, pad: Any = None) -> int:

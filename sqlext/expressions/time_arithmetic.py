@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlext.expressions import faults
 from sqlext.expressions.calendars import DAY_US, add_months, zone
-from sqlext.expressions.function import Evaluate, Function, Settings, Signature, Types
+from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, Types
 from sqlext.expressions.numbers import EXACT, fits
 from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of, is_day_time, is_interval, is_year_month
 
@@ -61,7 +61,7 @@ def in_interval_range(value: int, spark_type: str) -> int:
     return value
 
 
-def _zone_of(spark_type: str, settings: Settings) -> str | None:
+def _zone_of(spark_type: str, settings: ExecutionSettings) -> str | None:
     """The name of the zone of a time type, None for types without one. Raises UnsupportedError TIME_ZONE."""
     if spark_type != "timestamp":
         return None
@@ -104,7 +104,7 @@ def _bind_sum(signature: Signature) -> Evaluate:
     return lambda a, b: shift(a, sign * b)
 
 
-def _difference(spark_type: str, result: str, settings: Settings) -> Evaluate:
+def _difference(spark_type: str, result: str, settings: ExecutionSettings) -> Evaluate:
     if spark_type == "date":
         return lambda a, b: in_interval_range((a - b) * DAY_US, result)
     if spark_type == "timestamp":
@@ -113,7 +113,7 @@ def _difference(spark_type: str, result: str, settings: Settings) -> Evaluate:
     return lambda a, b: in_interval_range(a - b, result)
 
 
-def _shift(time: str, amount: str, result: str, settings: Settings) -> Evaluate:
+def _shift(time: str, amount: str, result: str, settings: ExecutionSettings) -> Evaluate:
     name = _zone_of(result, settings)
     if result == "date":
         if is_year_month(amount):

@@ -82,7 +82,9 @@ class _Methods:
         def own(name: str) -> None:
             self.own.cacheTable(name, *([] if storageLevel is None else [storageLevel]))
 
-        self._or_view(own, tableName, lambda name: cached_views.cache(self.call.spark, name, self._frame(name), True))
+        self._or_view(
+            own, tableName, lambda name: cached_views.cache(self.call.spark, name, self._frame(name), is_lazy=True)
+        )
 
     def uncacheTable(self, tableName: str) -> None:
         self._or_view(self.own.uncacheTable, tableName, lambda name: cached_views.uncache(self.call.spark, name))

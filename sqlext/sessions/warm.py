@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.match.operator_plan import mask_columns, stream_plan, worker_plan
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.match.operator import MatchOperator
 from sqlext.operators.match.plan import Limits
@@ -77,7 +77,7 @@ def clauses() -> list[str]:
 
 def lowered(text: str) -> tuple[MatchPlan, dict[str, str]]:
     """The plan of a clause over the columns COLUMNS, and the Spark types of the columns that workers read."""
-    texts = StaticBinder(columns=COLUMNS, settings=Settings(is_ansi=True, time_zone="UTC"), text=text)
+    texts = StaticBinder(columns=COLUMNS, settings=ExecutionSettings(is_ansi=True, time_zone="UTC"), text=text)
     relation = InputRelation(
         columns=tuple(COLUMNS.items()), resolver=texts, is_aggregate=lambda name: False, is_streaming=True
     )
@@ -106,7 +106,7 @@ def match_in_batch(plan: MatchPlan, rows: pa.Table) -> list[str]:
     """Match by every strategy that compiles kernels and accepts the clause; returns their names."""
     from sqlext.operators.match.match_rows import match_batches  # loads Numba
 
-    worker = worker_plan(plan, is_ansi=True)
+    worker = worker_plan(plan)
     names = [name for name in _BATCH_STRATEGIES if accepts(replace(plan.task, strategy=name))]
     for name in names:
         list(match_batches(iter(rows.to_batches()), replace(worker, task=replace(plan.task, strategy=name))))
@@ -120,7 +120,7 @@ def match_in_ranges(plan: MatchPlan, rows: pa.Table) -> int:
 
     if refusal(plan.task) is not None:
         return 0
-    worker = worker_plan(plan, is_ansi=True)
+    worker = worker_plan(plan)
     worker = replace(worker, slots=tuple(slot for slot in worker.slots if slot.kind != "rowtime"))  # needs all rows
     worker = replace(worker, limits=Limits(rows=ROWS_A_KEY))
     parcels = match_range(iter(rows.to_batches(max_chunksize=ROWS_A_KEY)), worker, 0)
@@ -130,7 +130,7 @@ def match_in_ranges(plan: MatchPlan, rows: pa.Table) -> int:
 def match_on_stream(plan: MatchPlan, rows: pa.Table) -> int:
     """Match in one micro-batch: with a watermark in the middle of the rows, and with one after them. Returns the number
     of result rows."""
-    operator = MatchOperator(plan=stream_plan(plan, spark_schema(rows.schema), is_ansi=True))
+    operator = MatchOperator(plan=stream_plan(plan, spark_schema(rows.schema)))
     clocks = [Clock(watermark=_SECOND * seconds, now=0) for seconds in (ROWS_A_KEY // 2, HOUR + ROWS_A_KEY)]
     steps = [operator.advance(first_state(operator.tables), {ROWS: rows}, clock) for clock in clocks]
     return sum(batch.num_rows for step in steps for _, batch in step.results)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sqlext.engine.streams.plan_parts import outline_of
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.pattern.conditions.condition_reads import is_interpreted
 from sqlext.pattern.program.program import Done, Program
 from sqlext.pattern.task.task import Condition, MatchTask
@@ -94,7 +94,7 @@ def conditions() -> dict[str, tuple[Condition | None, ...]]:
 def defined(text: str) -> tuple[Condition | None, ...]:
     """The conditions of a clause in which B has this one, lowered without Spark."""
     condition = text.removeprefix("wrap: ")
-    settings = Settings(is_ansi=condition == text, time_zone="UTC")
+    settings = ExecutionSettings(is_ansi=condition == text, time_zone="UTC")
     statement = f"SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A+ B+) SUBSET S = (A, B) DEFINE B AS {condition})"
     relation = InputRelation(
         columns=COLUMNS,

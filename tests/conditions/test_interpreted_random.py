@@ -11,7 +11,7 @@ from compare import by_python, by_reference, by_threads, outcome
 from test_threads_random import LABELS, LIMITS_IN_PYTHON, ambiguous_case, random_case
 
 from sqlext.aggregates.bind import BoundAggregate
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Constant, Read, Scalar, ScalarCall
 from sqlext.pattern.batch.parts import part_of
 from sqlext.pattern.conditions.condition_reads import reads_number, rows_ahead
@@ -37,7 +37,7 @@ from sqlext.pattern.task.task import (
 )
 from tests.task_harness import any_task, tree_of
 
-SETTINGS = Settings(is_ansi=False, time_zone="UTC")
+SETTINGS = ExecutionSettings(is_ansi=False, time_zone="UTC")
 SETS = [None, (0,), (1,), (2,), (0, 1), (1, 2)]
 NAME = Read(Navigation(argument=CLASSIFIER_NAME), "string")
 NUMBER = Read(Navigation(argument=MATCH_NUMBER), "bigint")

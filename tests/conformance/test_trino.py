@@ -80,7 +80,7 @@ def test_every_strategy_gives_the_same_result(spark, cases):
 def results_by_strategy(statement, planned) -> dict[str, list]:
     """The outcome of a planned clause with each strategy that accepts it."""
     rows = statement.queries.run(input_query(planned.plan, planned.prefix))
-    chunk, plan = rows.toArrow(), worker_plan(planned.plan, planned.is_ansi)
+    chunk, plan = rows.toArrow(), worker_plan(planned.plan)
     tasks = [replace(plan.task, strategy=name) for name in STRATEGIES]
     return {t.strategy: outcome(chunk, replace(plan, task=t)) for t in tasks if accepts(t)}
 

@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from sqlext.errors import DataError, SqlExtError, UnsupportedError
 from sqlext.expressions.casts import cast
 from sqlext.expressions.column_values import ColumnValues
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.numbers import to_float32
 from sqlext.expressions.result_types import result_type
 from sqlext.expressions.spark_types import is_year_month
@@ -61,7 +61,13 @@ class Comparison:
 
 
 def compare_with_spark(
-    spark: Any, settings: Settings, seed: int, per_template: int, nested_calls: int, *, is_extreme: bool = False
+    spark: Any,
+    settings: ExecutionSettings,
+    seed: int,
+    per_template: int,
+    nested_calls: int,
+    *,
+    is_extreme: bool = False,
 ) -> Comparison:
     """Compare calls of each template over columns, then `nested_calls` calls over calls. `is_extreme`: most values are
     those of `extremes`."""
@@ -79,7 +85,7 @@ def compare_with_spark(
 class settings_of:
     """The session's settings while the block runs."""
 
-    def __init__(self, spark: Any, settings: Settings):
+    def __init__(self, spark: Any, settings: ExecutionSettings):
         self.spark = spark
         self.settings = {
             "spark.sql.ansi.enabled": str(settings.is_ansi).lower(),
@@ -98,7 +104,7 @@ class settings_of:
 
 
 class _Session:
-    def __init__(self, spark: Any, settings: Settings, rng: random.Random, is_extreme: bool):
+    def __init__(self, spark: Any, settings: ExecutionSettings, rng: random.Random, is_extreme: bool):
         self.spark, self.settings, self.rng, self.is_extreme = spark, settings, rng, is_extreme
         self.templates = templates()
 
@@ -302,7 +308,7 @@ def _writes_floats(call: Expression) -> bool:
 
 def _is_same(ours: Any, theirs: Any, call: Expression) -> bool:
     if is_year_month(call.spark_type):
-        return cast(call.spark_type, "string", Settings(True, "UTC"))(ours) == theirs
+        return cast(call.spark_type, "string", ExecutionSettings(True, "UTC"))(ours) == theirs
     if "map<" in call.spark_type:
         return repr(ours) == repr(theirs)
     if compare(ours, theirs, call.spark_type) == 0:
@@ -327,7 +333,7 @@ def run(spark: Any, pairs: int, seed: int, *, is_extreme: bool = False) -> Compa
     total = Comparison()
     while total.pairs < pairs:
         for is_ansi in (True, False):
-            settings = Settings(is_ansi, ZONES[seed % 4])
+            settings = ExecutionSettings(is_ansi, ZONES[seed % 4])
             one = compare_with_spark(spark, settings, seed, 2, 0 if is_extreme else 600, is_extreme=is_extreme)
             total.pairs, total.errors = total.pairs + one.pairs, total.errors + one.errors
             total.names += one.names

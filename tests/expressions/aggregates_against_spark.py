@@ -17,7 +17,7 @@ from sqlext.aggregates.bind import BoundAggregate, bind_aggregate
 from sqlext.aggregates.registry import COMPUTED, AggregateParts, SortPart
 from sqlext.aggregates.stored_states import read_state, write_states
 from sqlext.errors import DataError
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of, is_interval, is_numeric, is_year_month, nested
 from sqlext.expressions.values import compare, from_arrow, hashable
 
@@ -157,7 +157,7 @@ def is_orderable(spark_type: str) -> bool:
 
 
 class Session:
-    def __init__(self, spark: Any, settings: Settings, rng: random.Random):
+    def __init__(self, spark: Any, settings: ExecutionSettings, rng: random.Random):
         self.spark, self.settings, self.rng = spark, settings, rng
         table = random_rows(rng, GROUPS * LONGEST)
         self.types = {name: t for name, (t, _) in COLUMNS.items() if not is_year_month(t)}
@@ -291,7 +291,7 @@ def run(spark: Any, values: int, seed: int, share: int = 1) -> Comparison:
     comparison = Comparison()
     while comparison.values < values:
         for is_ansi in (True, False):
-            settings = Settings(is_ansi, "UTC")
+            settings = ExecutionSettings(is_ansi, "UTC")
             with settings_of(spark, settings):
                 before = len(comparison.differences)
                 Session(spark, settings, random.Random(seed)).compare(comparison, share)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.function_table import bind, evaluation, parameter_types
 from sqlext.expressions.numbers import EXACT
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of, is_day_time, is_numeric, is_year_month
@@ -273,7 +273,7 @@ class Pool:
 Compiled = Callable[[dict[str, Any]], Any]
 
 
-def compiled(expression: Expression, settings: Settings) -> Compiled:
+def compiled(expression: Expression, settings: ExecutionSettings) -> Compiled:
     """The function of a row that the table gives."""
     if expression.is_constant:
         return lambda row: expression.value
@@ -287,7 +287,7 @@ def compiled(expression: Expression, settings: Settings) -> Compiled:
     return lambda row: function(*((lambda a=a: a(row)) for a in arguments))
 
 
-def _cast(argument: Compiled, source: str, target: str, settings: Settings) -> Compiled:
+def _cast(argument: Compiled, source: str, target: str, settings: ExecutionSettings) -> Compiled:
     if source == target:
         return argument
     to_target = bind("CAST", (source,), target, settings)

@@ -10,15 +10,17 @@ from sqlext.aggregates.aggregator import Aggregator, fold
 from sqlext.aggregates.bind import BoundAggregate
 from sqlext.aggregates.stored_states import read_state, write_states
 from sqlext.errors import UnsupportedError
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 
 from ..sampling import SAMPLE
 from .aggregates_against_spark import run
 
-SETTINGS = Settings(True, "UTC")
+SETTINGS = ExecutionSettings(True, "UTC")
 
 
-def aggregate(name: str, types: tuple[str, ...], result: str, settings: Settings = SETTINGS, **parts) -> Aggregator:
+def aggregate(
+    name: str, types: tuple[str, ...], result: str, settings: ExecutionSettings = SETTINGS, **parts
+) -> Aggregator:
     return BoundAggregate(function=name, types=types, result=result, **parts).aggregator(settings)
 
 
@@ -58,6 +60,6 @@ def test_a_stored_state_goes_on_as_if_it_had_not_been_stored():
 def test_sums_leave_their_type_with_an_error_or_by_wrapping():
     rows = [(2**63 - 1,), (1,)]
     assert fold(aggregate("try_sum", ("bigint",), "bigint"), rows) is None
-    assert fold(aggregate("sum", ("bigint",), "bigint", Settings(False, "UTC")), rows) == -(2**63)
+    assert fold(aggregate("sum", ("bigint",), "bigint", ExecutionSettings(False, "UTC")), rows) == -(2**63)
     with pytest.raises(Exception, match="ARITHMETIC_OVERFLOW"):
         fold(aggregate("sum", ("bigint",), "bigint"), rows)

@@ -22,7 +22,7 @@ from sqlext.aggregates.registry import (
     SortPart,
 )
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.splice import join
 
@@ -142,7 +142,7 @@ def test_the_direction_of_a_key_that_is_aggregated_counts(name, constants, is_de
         constants=((1, constants),) if constants else (),
         is_descending=is_descending,
     )
-    assert fold(call.aggregator(Settings(True, "UTC")), [(v,) for v in (10, 20, None, 30, 40)]) == expected
+    assert fold(call.aggregator(ExecutionSettings(True, "UTC")), [(v,) for v in (10, 20, None, 30, 40)]) == expected
 
 
 def test_max_by_of_several_rows_keeps_the_order_of_equal_keys():
@@ -152,7 +152,7 @@ def test_max_by_of_several_rows_keeps_the_order_of_equal_keys():
     ):  # fmt: skip
         call = BoundAggregate(
             function=name, types=("int", "int", "int"), result="array<int>", constants=((2, most),)
-        ).aggregator(Settings(True, "UTC"))
+        ).aggregator(ExecutionSettings(True, "UTC"))
         assert fold(call, rows) == expected
         assert call.value(call.empty) is None
         states = [call.add(call.empty, *row) for row in rows]
@@ -179,7 +179,7 @@ def test_max_by_of_several_rows_keeps_the_order_of_equal_keys():
 )
 def test_rules_know_the_type_of_an_aggregate_by_its_parts(text, expected):
     columns = {"v": "int", "s": "string", "d": "interval day to second", "m": "decimal(10,2)"}
-    texts = StaticBinder(columns=columns, settings=Settings(True, "UTC"))
+    texts = StaticBinder(columns=columns, settings=ExecutionSettings(True, "UTC"))
     assert texts.types([join(text)]) == [expected]
 
 
@@ -188,7 +188,7 @@ def test_rules_know_the_type_of_an_aggregate_by_its_parts(text, expected):
 )
 def test_rules_refuse_a_part_that_an_aggregate_does_not_take(text):
     with pytest.raises((BindError, UnsupportedError)):
-        StaticBinder(columns={"v": "int"}, settings=Settings(True, "UTC")).types([join(text)])
+        StaticBinder(columns={"v": "int"}, settings=ExecutionSettings(True, "UTC")).types([join(text)])
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from sqlext.aggregates.stored_states import read_state, write_states
 from sqlext.errors import DataError, SqlExtError
 from sqlext.expressions.column_values import ColumnValues
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.function_table import bind
 from sqlext.expressions.scalar_tree import Scalar, evaluate
 from sqlext.expressions.values import computable, to_arrow
@@ -33,7 +33,7 @@ ROWS = 60
 UNFORESEEN = ("SQLEXT_FUNCTION_FAILED", "SQLEXT_VALUE_OF_TYPE")
 
 
-def unforeseen_failures(settings: Settings, seed: int, per_template: int) -> Iterator[str]:
+def unforeseen_failures(settings: ExecutionSettings, seed: int, per_template: int) -> Iterator[str]:
     """What a call raised besides the errors that rules of Spark name."""
     rng = random.Random(seed)
     columns = {name: spark_type for name, (spark_type, _) in COLUMNS.items()}
@@ -80,7 +80,7 @@ def _literal(text: str, texts: StaticBinder) -> Expression:
     return Expression(sql=text, spark_type=texts.tree(join(text)).type, is_constant=True)
 
 
-def unforeseen_failures_of_aggregates(settings: Settings, seed: int) -> Iterator[str]:
+def unforeseen_failures_of_aggregates(settings: ExecutionSettings, seed: int) -> Iterator[str]:
     """The same for aggregates over groups of three rows, whose states are merged and stored."""
     rng = random.Random(seed)
     types = {name: spark_type for name, (spark_type, _) in COLUMNS.items()}
@@ -112,18 +112,18 @@ def unforeseen_failures_of_aggregates(settings: Settings, seed: int) -> Iterator
 
 @pytest.mark.parametrize("is_ansi", [True, False])
 def test_an_aggregate_over_extreme_values_has_a_value_or_an_error_of_spark(is_ansi):
-    assert list(unforeseen_failures_of_aggregates(Settings(is_ansi, "UTC"), SEED)) == []
+    assert list(unforeseen_failures_of_aggregates(ExecutionSettings(is_ansi, "UTC"), SEED)) == []
 
 
 @pytest.mark.random
 @pytest.mark.parametrize("is_ansi", [True, False])
 def test_a_call_over_extreme_values_has_a_value_or_an_error_of_spark(is_ansi):
-    assert list(unforeseen_failures(Settings(is_ansi, ZONES[SEED % 4]), SEED, per_template=1)) == []
+    assert list(unforeseen_failures(ExecutionSettings(is_ansi, ZONES[SEED % 4]), SEED, per_template=1)) == []
 
 
 if __name__ == "__main__":
     for is_ansi in (True, False):
         seed = int((*sys.argv, "1")[2])
-        found = unforeseen_failures(Settings(is_ansi, ZONES[seed % 4]), seed, int(sys.argv[1]))
+        found = unforeseen_failures(ExecutionSettings(is_ansi, ZONES[seed % 4]), seed, int(sys.argv[1]))
         print(*dict.fromkeys(found), sep="\n")
-        print(*dict.fromkeys(unforeseen_failures_of_aggregates(Settings(is_ansi, "UTC"), seed)), sep="\n")
+        print(*dict.fromkeys(unforeseen_failures_of_aggregates(ExecutionSettings(is_ansi, "UTC"), seed)), sep="\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sqlext.errors import DataError, UnsupportedError
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.function_table import bind, evaluation, parameter_types
 from sqlext.expressions.spark_types import decimal_of, is_interval
 from sqlext.expressions.values import from_arrow, to_arrow
@@ -37,7 +37,7 @@ def shown(value, spark_type, settings):
     if value is not None and (
         decimal_of(spark_type) or is_interval(spark_type) or spark_type in ("date", "timestamp", "timestamp_ntz")
     ):
-        return bind("CAST", (spark_type,), "string", Settings(True, settings.time_zone))(value)
+        return bind("CAST", (spark_type,), "string", ExecutionSettings(True, settings.time_zone))(value)
     return value
 
 
@@ -62,7 +62,7 @@ def test_a_call_has_the_value_of_spark(line):
     name, signature, arguments, *expected = (part.strip() for part in line.split(" | "))
     types, result = signature.split(" -> ")
     for is_ansi in (True, False):
-        settings = Settings(is_ansi, ZONE)
+        settings = ExecutionSettings(is_ansi, ZONE)
         text = expected[0 if is_ansi or len(expected) == 1 else 1]
         value = text if text.startswith("!") else eval(text)
         assert evaluated(name, tuple(types.split("; ")), result, arguments.split("; "), settings) == value, settings
@@ -76,12 +76,12 @@ def test_a_call_has_the_value_of_spark(line):
         lambda s: bind("RLIKE", ("string", "string"), "boolean", s, {1: "(?>a)b"}),
         lambda s: bind("to_date", ("string", "string"), "date", s, {1: "d MMM yyyy"}),
         lambda s: bind("CAST", ("variant",), "int", s),
-        lambda s: bind("CAST", ("timestamp",), "string", Settings(True, "Mars/Olympus")),
+        lambda s: bind("CAST", ("timestamp",), "string", ExecutionSettings(True, "Mars/Olympus")),
     ],
 )
 def test_what_is_not_built_is_refused_before_a_row_is_read(call):
     with pytest.raises(UnsupportedError) as error:
-        call(Settings(True, ZONE))
+        call(ExecutionSettings(True, ZONE))
     assert error.value.hint
 
 
@@ -106,6 +106,8 @@ def test_values_go_to_arrow_and_come_back(spark_type, values):
 
 def test_floats_keep_32_bits():
     assert math.isclose(
-        bind("+", ("float", "float"), "float", Settings(True, ZONE))(0.10000000149011612, 0.0), 0.1, rel_tol=1e-7
+        bind("+", ("float", "float"), "float", ExecutionSettings(True, ZONE))(0.10000000149011612, 0.0),
+        0.1,
+        rel_tol=1e-7,
     )
-    assert bind("CAST", ("double",), "float", Settings(True, ZONE))(0.1) == 0.10000000149011612
+    assert bind("CAST", ("double",), "float", ExecutionSettings(True, ZONE))(0.1) == 0.10000000149011612

@@ -10,7 +10,7 @@ import pytest
 
 from sqlext.errors import DataError
 from sqlext.expressions import regex
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.function_table import bind
 from sqlext.expressions.java_regex import read_java_regex
 from sqlext.expressions.like import like_pattern
@@ -21,7 +21,7 @@ from ..sampling import SAMPLE
 from .random_regexes import random_pattern, random_text
 
 SEED = 0 if SAMPLE == "all" else int(SAMPLE)
-SETTINGS = Settings(is_ansi=True, time_zone="UTC")
+SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")
 CALLS = {
     "rlike(t, p)": ("RLIKE", ()),
     "regexp_extract(t, p, 0)": ("regexp_extract", (0,)),

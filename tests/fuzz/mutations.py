@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from sqlext.errors import SqlExtError, SqlExtErrors
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.rewriter.heads.heads import parse_create_view, parse_head, parse_target
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower
@@ -33,7 +33,7 @@ _OUTCOME = re.compile(r"^(?:>>|rows\b.*|error\b.*|-- rows\b.*|-- error\b.*|-- wr
 _TOKEN = re.compile(r"\s+|[A-Za-z_]\w*|\d+(?:\.\d+)?|'[^']*'|`[^`]*`|->>?|!->|\{-|-\}|<=>|[<>!]=|::|\|\||.", re.DOTALL)
 
 
-SETTINGS = Settings(is_ansi=True, time_zone="UTC")
+SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")
 
 
 class AnyType(StaticBinder):

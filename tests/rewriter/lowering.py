@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.pattern.task.task import Rows, Values
 from sqlext.pattern.task.within import limits
 from sqlext.rewriter.lowering.input_query import InputRelation
@@ -29,7 +29,7 @@ def plan_of(body: str, takes_start_bounds: bool = True) -> MatchPlan:
     clause = parse_match(text, tokenize(text), scan(text)[0])
     relation = InputRelation(
         columns=COLUMNS,
-        resolver=StaticBinder(columns=dict(COLUMNS), settings=Settings(is_ansi=True, time_zone="UTC")),
+        resolver=StaticBinder(columns=dict(COLUMNS), settings=ExecutionSettings(is_ansi=True, time_zone="UTC")),
         is_aggregate=lambda name: False,
         takes_start_bounds=takes_start_bounds,
     )

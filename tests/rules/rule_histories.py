@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError, SqlExtError
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Scalar, evaluate
 from sqlext.expressions.values import from_arrow, to_arrow
 from sqlext.operators.match.output import Block, block_batches
@@ -38,7 +38,7 @@ PLAN = RulesPlan(
     keys=("k",),
     order=("ts",),
     sort=(SortKey("v"), SortKey("s")),
-    settings=Settings(is_ansi=True, time_zone="UTC"),
+    settings=ExecutionSettings(is_ansi=True, time_zone="UTC"),
     compile=plan_rule,
 )
 SECOND = 1_000_000

@@ -28,14 +28,14 @@ WRONG = [  # the statement, with » before what the error points at, and the err
     ("CREATE PATTERN RULE a ON t COMMENT »x AS MATCH_RECOGNIZE (PATTERN (A))", "x is written where a string"),
     ("CREATE PATTERN RULE a ON t »MATCH_RECOGNIZE (PATTERN (A))", "MATCH_RECOGNIZE is written where AS"),
     ("CREATE PATTERN RULE a ON t AS »SELECT 1", "SELECT is written where MATCH_RECOGNIZE"),
-    ("CREATE PATTERN RULE a ON t AS MATCH_RECOGNIZE (PATTERN (A)) »AS m;", "AS stands behind the end"),
+    ("CREATE PATTERN RULE a ON t AS MATCH_RECOGNIZE (PATTERN (A)) »AS m;", "AS is written after the end"),
     ("CREATE OR REPLACE PATTERN RULE »IF NOT EXISTS a ON t AS MATCH_RECOGNIZE ()", "OR REPLACE and IF NOT EXISTS"),
     ("ALTER PATTERN RULE a ON t »RENAME TO b", "RENAME is written where ENABLE or DISABLE"),
     ("ALTER PATTERN RULE a ON »t", "ENABLE or DISABLE must follow"),
     ("»DISABLE PATTERN RULE a ON t", "DISABLE is written after the rule"),
     ("DROP PATTERN »RULE", "the name of a rule must follow"),
     ("SHOW PATTERN RULES »LIKE 'a*'", "LIKE is written where ON"),
-    ("DESC PATTERN RULE a ON t »EXTENDED", "EXTENDED stands behind the end"),
+    ("DESC PATTERN RULE a ON t »EXTENDED", "EXTENDED is written after the end"),
     ("CREATE PATTERN RULE a ON t AS MATCH_RECOGNIZE (»'", "a string, a quoted name or a comment"),
 ]
 

@@ -40,7 +40,7 @@ def run_strategies(plan) -> list[str]:
     names = [name for view in views for name in run_strategies(view.statement)]
     for clause in (relation for relation in plan.relations.values() if hasattr(relation, "form")):
         is_lead = clause.form is LEAD
-        names.append(LEAD.name if is_lead else strategy.choose(worker_plan(clause.plan, clause.is_ansi).task)[0])
+        names.append(LEAD.name if is_lead else strategy.choose(worker_plan(clause.plan).task)[0])
     return names
 
 

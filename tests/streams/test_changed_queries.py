@@ -14,7 +14,7 @@ from sqlext.engine.emit.run_emit import emit_fingerprint
 from sqlext.engine.rules.run_rules import rules_fingerprint
 from sqlext.engine.streams.fingerprint import Fingerprint, match_fingerprint
 from sqlext.errors import BindError, Place
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.operators.rules.plan import RulesPlan
 from sqlext.rewriter.emit.lower_emit import lower_emit
 from sqlext.rewriter.heads.heads import parse_target
@@ -27,7 +27,7 @@ from sqlext.rewriter.statements.resumed_words import resumed_words
 from sqlext.rewriter.text.splice import Source
 
 COLUMNS = {"k": "int", "ts": "timestamp", "v": "int", "other": "int"}
-SETTINGS = Settings(is_ansi=True, time_zone="UTC")
+SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")
 INPUT = "(SELECT * FROM STREAM s WHERE v > 0) WATERMARK ts DELAY OF INTERVAL 5 SECONDS AS x"
 MATCH = f"""CREATE STREAMING TABLE o AS SELECT k, l FROM {INPUT} MATCH_RECOGNIZE (
   PARTITION BY k ORDER BY ts MEASURES LAST(v) AS l PATTERN (A B+) WITHIN INTERVAL 1 HOUR

@@ -157,4 +157,4 @@ def test_explain_names_the_engine_that_decides(spark, views, time):
 def operator_plan(plan, clause) -> StreamMatchPlan:
     """What the operator of a planned clause gets."""
     rows = plan.queries.run(unsorted_query(clause.plan))
-    return stream_plan(clause.plan, rows.schema, clause.is_ansi)
+    return stream_plan(clause.plan, rows.schema)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +12,7 @@ from sqlext.engine.emit.emit_checks import check_grouped_time, check_stream
 from sqlext.engine.emit.explain_emit import explained_call, explained_emit
 from sqlext.engine.emit.run_emit import run_emit, stream_clause
 from sqlext.engine.queries.queries import WATERMARK, Queries, SparkTypeResolver
+from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.planner import Planned
 from sqlext.engine.streams.stream_clause import StreamClause
@@ -39,7 +40,6 @@ class PlannedEmit:
 
     plan: EmitPlan
     prefix: Text
-    is_ansi: bool
     is_streaming: bool
     has_effect: bool
     skips_failures: bool
@@ -60,7 +60,7 @@ class PlannedEmit:
 
     def _frame(self, queries: Queries, spark: SparkSession, *, writes_tables: bool) -> DataFrame:
         return run_emit(
-            self.plan, queries, self.prefix, spark, is_ansi=self.is_ansi, writes_tables=writes_tables,
+            self.plan, queries, self.prefix, spark, writes_tables=writes_tables,
             skips_failures=self.skips_failures,
         )  # fmt: skip
 
@@ -133,11 +133,10 @@ class EmitPlanner:
         key = [column.name.lower() for column in self.target.upsert_key] if self.target is not None else []
         if key and is_whole_query(emit.whole, self.target, self.statement.tree):
             plan = upserted(plan, key)
-        is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
+        plan = replace(plan, is_ansi=execution_settings(self.spark).is_ansi)
         planned = PlannedEmit(
             plan=plan,
             prefix=prefix,
-            is_ansi=is_ansi,
             is_streaming=rows.isStreaming,
             has_effect=rows.isStreaming and bool(side_tables.table_names(self.spark)),
             skips_failures=self.skips_failures,

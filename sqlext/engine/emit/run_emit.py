@@ -46,7 +46,6 @@ def run_emit(
     prefix: Text,
     spark: SparkSession,
     *,
-    is_ansi: bool,
     writes_tables: bool = False,
     skips_failures: bool = False,
 ) -> DataFrame:
@@ -57,7 +56,7 @@ def run_emit(
     `stream.guard`).
     """
     rows = queries.run(rows_query(plan.columns, plan, prefix))
-    windows = replace(window_plan(plan, rows.schema, is_ansi), skips_failures=rows.isStreaming and skips_failures)
+    windows = replace(window_plan(plan, rows.schema), skips_failures=rows.isStreaming and skips_failures)
     if not rows.isStreaming:
         return queries.run(result_query(plan, queries.name(_batch(plan, rows, windows))))
     firings = queries.name(_on_stream(plan, windows, queries, prefix, spark, writes_tables=writes_tables))
@@ -227,7 +226,7 @@ def result_query(plan: EmitPlan, firings: str) -> Text:
     return join("SELECT ", shown, f"\n  FROM {firings}", having)
 
 
-def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> EmitOperatorPlan:
+def window_plan(plan: EmitPlan, rows: T.StructType) -> EmitOperatorPlan:
     """The plan for workers; `rows`: the columns that Spark computes."""
     _check_keys(rows.fields[: plan.keys], plan)
     durations = plan.durations
@@ -246,7 +245,7 @@ def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> EmitOperat
         emit=plan.emit,
         aggregates=plan.aggregates,
         keeps_rows=kept_of_window(plan)[0],
-        is_ansi=is_ansi,
+        is_ansi=plan.is_ansi,
     )
 
 

@@ -67,7 +67,6 @@ class BoundClause:
 
     plan: MatchPlan
     prefix: Text
-    is_ansi: bool
     is_streaming: bool = False
 
 
@@ -108,13 +107,12 @@ class ClauseBinder:
         elif rows.isStreaming:
             check_order(clause, rows.schema)
         self._check_subqueries(clause, prefix, source, tuple(rows.schema.names))
-        settings = execution_settings(self.spark)
         inputs = InputRelation(
             columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
             resolver=SparkTypeResolver(self.queries, prefix, relation),
             is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
             python_function=cache(partial(python_function, self.spark)),
-            settings=settings,
+            settings=execution_settings(self.spark),
             takes_start_bounds=not self.is_portable,
             is_streaming=rows.isStreaming,
             ambiguous=repeated(rows.columns),
@@ -124,7 +122,7 @@ class ClauseBinder:
         check_row_times(plan)
         if not any(CHAR_TYPE in f.metadata for f in rows.schema.fields):
             plan = pushed_down(plan, tree, source, inputs.resolver)
-        return BoundClause(plan=plan, prefix=prefix, is_ansi=settings.is_ansi, is_streaming=rows.isStreaming)
+        return BoundClause(plan=plan, prefix=prefix, is_streaming=rows.isStreaming)
 
     def _input(self, query: Text, is_subquery: bool) -> DataFrame:
         """The rows of a clause's input."""

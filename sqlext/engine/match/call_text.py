@@ -12,10 +12,10 @@ from sqlext.rewriter.text.lexemes import string_literal
 def call_text(call: ScalarCall, arguments: list[str]) -> str:
     """The SQL of a call whose arguments have these texts.
 
-    >>> from sqlext.expressions.function import Settings
+    >>> from sqlext.expressions.function import ExecutionSettings
     >>> from sqlext.expressions.scalar_tree import Constant
     >>> one = Constant(1, "int")
-    >>> settings = Settings(is_ansi=True, time_zone="UTC")
+    >>> settings = ExecutionSettings(is_ansi=True, time_zone="UTC")
     >>> call = ScalarCall(function="+", arguments=(one, one), type="int", settings=settings)
     >>> call_text(call, ["1", "LAST(A.v)"])
     '(1 + LAST(A.v))'

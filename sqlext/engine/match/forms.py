@@ -41,7 +41,7 @@ from sqlext.rewriter.text.splice import Text
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class SessionSettings:
     """The session's settings for running clauses."""
 
     engine: str = "arrow"
@@ -53,9 +53,9 @@ class Settings:
     skips_failures: bool = True
 
     @staticmethod
-    def of(spark: SparkSession) -> Settings:
+    def of(spark: SparkSession) -> SessionSettings:
         """The settings of a session. Raises BindError for a value that does not exist."""
-        return Settings(
+        return SessionSettings(
             engine=choice(spark, "sqlext.engine", "arrow", ("arrow", "udtf")),
             strategy=choice(spark, "sqlext.strategy", "auto", ("auto", lead.NAME, *strategy.STRATEGIES)),
             prefilter=choice(spark, "sqlext.prefilter", "auto", prefilter.MODES),
@@ -77,7 +77,6 @@ class PhysicalPlan:
 
     plan: MatchPlan
     prefix: Text
-    is_ansi: bool
     form: Form
     strategy: str
     reasons: tuple[tuple[str, str], ...]
@@ -121,15 +120,15 @@ class Form:
     """
 
     name: str
-    refusal: Callable[[BoundClause, Settings], str | None]
-    strategy: Callable[[MatchPlan, Settings], tuple[str, str]]
+    refusal: Callable[[BoundClause, SessionSettings], str | None]
+    strategy: Callable[[MatchPlan, SessionSettings], tuple[str, str]]
     frame: Frame
     preview: Frame | None = None
     input_query: Callable[[MatchPlan, Text], Text] | None
-    parallel: Callable[[MatchPlan, Settings], str] | None
+    parallel: Callable[[MatchPlan, SessionSettings], str] | None
 
 
-def choose(clause: BoundClause, settings: Settings, queries: Queries) -> PhysicalPlan:
+def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> PhysicalPlan:
     """The first form that does not refuse the clause. May run a small job over the input.
 
     Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, and errors for clauses that cannot run on a stream.
@@ -149,7 +148,6 @@ def choose(clause: BoundClause, settings: Settings, queries: Queries) -> Physica
     return PhysicalPlan(
         plan=plan,
         prefix=clause.prefix,
-        is_ansi=clause.is_ansi,
         form=form,
         strategy=name,
         reasons=tuple(reasons),
@@ -159,7 +157,7 @@ def choose(clause: BoundClause, settings: Settings, queries: Queries) -> Physica
     )
 
 
-def _check(clause: BoundClause, settings: Settings) -> None:
+def _check(clause: BoundClause, settings: SessionSettings) -> None:
     """Raise an error if the only form for a clause refuses it."""
     if clause.is_streaming:
         stream_checks.check_plan(clause.plan)
@@ -178,13 +176,13 @@ def _filters(plan: MatchPlan) -> list[tuple[str, str]]:
     return [("filter", f"{conditions} is applied before the match, as WHERE allows.")] if conditions else []
 
 
-def _prefiltered(clause: BoundClause, form: Form, settings: Settings, queries: Queries) -> tuple[MatchPlan, str]:
+def _prefiltered(clause: BoundClause, form: Form, settings: SessionSettings, queries: Queries) -> tuple[MatchPlan, str]:
     if form is LEAD and not lead.needs_window(clause.plan):
         return clause.plan, "none: nothing is shuffled."
     return prefilter.prefiltered(clause.plan, clause.prefix, queries, settings.prefilter)
 
 
-def _strategy_of_workers(plan: MatchPlan, settings: Settings) -> tuple[str, str]:
+def _strategy_of_workers(plan: MatchPlan, settings: SessionSettings) -> tuple[str, str]:
     return strategy.choose(plan.task)
 
 
@@ -193,7 +191,7 @@ def _strategy_of_workers(plan: MatchPlan, settings: Settings) -> tuple[str, str]
 
 def _stream(p: PhysicalPlan, queries: Queries, spark: SparkSession, writes_tables: bool) -> DataFrame:
     return run_stream.run_stream(
-        p.plan, queries, p.prefix, p.is_ansi, spark, writes_tables=writes_tables, skips_failures=p.skips_failures
+        p.plan, queries, p.prefix, spark, writes_tables=writes_tables, skips_failures=p.skips_failures
     )
 
 
@@ -221,7 +219,7 @@ WINDOW = Form(
 # the form lead
 
 
-def _refuses_lead(clause: BoundClause, settings: Settings) -> str | None:
+def _refuses_lead(clause: BoundClause, settings: SessionSettings) -> str | None:
     if settings.strategy == lead.NAME:
         return None
     if (settings.strategy, settings.engine) != ("auto", "arrow"):
@@ -234,13 +232,13 @@ def _refuses_lead(clause: BoundClause, settings: Settings) -> str | None:
     return refusal
 
 
-def _lead_strategy(plan: MatchPlan, settings: Settings) -> tuple[str, str]:
+def _lead_strategy(plan: MatchPlan, settings: SessionSettings) -> tuple[str, str]:
     if settings.strategy == lead.NAME:
         return lead.NAME, f'strategy "{lead.NAME}" was asked for.'
     return lead.NAME, lead.reason(plan)
 
 
-def _lead_parallel(plan: MatchPlan, settings: Settings) -> str:
+def _lead_parallel(plan: MatchPlan, settings: SessionSettings) -> str:
     if lead.needs_window(plan):
         return "no, Spark's window functions take all rows of a key in one task."
     return "as the input is: nothing is shuffled."
@@ -259,10 +257,10 @@ LEAD = Form(
 
 
 def _tasks_frame(p: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
-    return run_batch.run_batch(p.plan, queries, p.prefix, p.is_ansi)
+    return run_batch.run_batch(p.plan, queries, p.prefix)
 
 
-def _refuses_ranges(clause: BoundClause, settings: Settings) -> str | None:
+def _refuses_ranges(clause: BoundClause, settings: SessionSettings) -> str | None:
     return ranges.refusal(clause.plan, settings.parallel, settings.cores)
 
 
@@ -270,7 +268,7 @@ UDTF = Form(
     name="udtf",
     refusal=lambda clause, settings: None if settings.engine == "udtf" else "sqlext.engine is not udtf.",
     strategy=_strategy_of_workers,
-    frame=lambda p, queries, spark: udtf.run_udtf(p.plan, queries, p.prefix, p.is_ansi, spark),
+    frame=lambda p, queries, spark: udtf.run_udtf(p.plan, queries, p.prefix, spark),
     input_query=run_batch.input_query,
     parallel=lambda plan, settings: "no, the engine udtf matches one bucket of keys in each task.",
 )
@@ -278,7 +276,7 @@ RANGES = Form(
     name="ranges",
     refusal=_refuses_ranges,
     strategy=_strategy_of_workers,
-    frame=lambda p, queries, spark: ranges.run_ranges(p.plan, queries, p.prefix, p.is_ansi),
+    frame=lambda p, queries, spark: ranges.run_ranges(p.plan, queries, p.prefix),
     input_query=ranges.input_query,
     parallel=lambda plan, settings: ranges.reason(settings.parallel),
 )

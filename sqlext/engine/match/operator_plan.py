@@ -20,7 +20,7 @@ _EXTRA = (LATE_ROW, FAILURE)  # columns of rows that arrive, which the state doe
 _MASK_TYPES = ((8, "Y"), (16, "S"), (32, ""), (64, "L"))  # bits, suffix of integer literals of that width
 
 
-def worker_plan(plan: MatchPlan, is_ansi: bool) -> MatchOperatorPlan:
+def worker_plan(plan: MatchPlan) -> MatchOperatorPlan:
     """The part of the plan that workers need."""
     neighbours = ((b, mask.neighbours) for b, mask in enumerate(plan.masks) if mask.neighbours)
     return MatchOperatorPlan(
@@ -33,7 +33,7 @@ def worker_plan(plan: MatchPlan, is_ansi: bool) -> MatchOperatorPlan:
         slots=plan.slots,
         bounds=plan.bounds,
         frame_end=plan.frame_end,
-        is_ansi=is_ansi,
+        is_ansi=plan.is_ansi,
     )
 
 
@@ -55,9 +55,9 @@ def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
     return columns
 
 
-def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> StreamMatchPlan:
+def stream_plan(plan: MatchPlan, arriving: T.StructType) -> StreamMatchPlan:
     """The plan of a step; `arriving`: the columns of the rows that arrive."""
-    worker = worker_plan(plan, is_ansi)
+    worker = worker_plan(plan)
     worker = replace(worker, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
     kept = T.StructType([field for field in arriving.fields if field.name not in _EXTRA])
     return StreamMatchPlan(

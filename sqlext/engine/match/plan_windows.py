@@ -111,7 +111,7 @@ class _QueryPlanner:
         for number, (_, _, plan) in enumerate(moved):
             later = [c.name for columns, _, _ in moved[number + 1 :] for c in columns]
             whole = through(plan, rows, [*shown, *later])
-            bound = BoundClause(plan=whole, prefix=Text(), is_ansi=self.settings.is_ansi)
+            bound = BoundClause(plan=whole, prefix=Text())
             planned, rows = self.planner.plan_window(bound, self.queries)
             if planned is not None:
                 steps[rows] = planned

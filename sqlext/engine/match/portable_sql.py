@@ -51,13 +51,13 @@ _OPERATORS = {
 }
 
 
-def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
+def portable_query(plan: MatchPlan, prefix: Text) -> Text:
     """A query in plain Spark SQL for the clause's result."""
     plan = replace(plan, slots=tuple(_as_members(slot) for slot in plan.slots))
     for part in _unknown(plan):
         place = plan.clause.keyword.place
         raise UnsupportedError("NOT_IN_TABLE_FUNCTION", f"sqlext_match does not know {part}", place=place)
-    matches = join(NAME, "(\n    ", join(*_arguments(plan, prefix, is_ansi), separator=",\n    "), ")")
+    matches = join(NAME, "(\n    ", join(*_arguments(plan, prefix), separator=",\n    "), ")")
     passed = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
     if plan.task.output.shows_unmatched:
         matches = join(f"(SELECT *, {_NUMBER} IS NOT NULL AS {IS_MATCHED} FROM ", matches, ")")
@@ -98,7 +98,7 @@ def _as_members(slot: Slot) -> Slot:
     return replace(slot, kind="members", fold=None)
 
 
-def _arguments(plan: MatchPlan, prefix: Text, is_ansi: bool) -> list[Text]:
+def _arguments(plan: MatchPlan, prefix: Text) -> list[Text]:
     """The arguments of the call, without the empty ones."""
     printer = Printer(plan)
     clause = plan.clause
@@ -120,7 +120,7 @@ def _arguments(plan: MatchPlan, prefix: Text, is_ansi: bool) -> list[Text]:
     arguments = [join("TABLE(", _table(plan, prefix), ") ", _partitioning(plan), f" ORDER BY ({_ROW})")]
     arguments += [join(f"{name} => ", string_literal(text)) for name, text in named if text]
     arguments.append(join("columns => ", string_literal(", ".join(plan.carried))))
-    return arguments if is_ansi else [*arguments, join("ansi => false")]
+    return arguments if plan.is_ansi else [*arguments, join("ansi => false")]
 
 
 def _partitioning(plan: MatchPlan) -> str:

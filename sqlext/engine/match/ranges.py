@@ -96,14 +96,14 @@ def _obstacle(plan: MatchPlan) -> str | None:
     return parts.refusal(plan.task)
 
 
-def run_ranges(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataFrame:
+def run_ranges(plan: MatchPlan, queries: Queries, prefix: Text) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need."""
     rows = queries.run(input_query(plan, prefix))
     keys = _sort_columns(plan)
     read = [F.col(name) for name in names_read(plan)] or [F.lit(1).alias("__one")]
     ranges = _in_ranges(plan, rows, keys, queries).sortWithinPartitions(*keys).select(*read)
     check_types(plan, ranges.schema)
-    worker = worker_plan(plan, is_ansi)
+    worker = worker_plan(plan)
 
     def within_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from sqlext.operators.match.match_ranges import match_range  # loads Numba, which the driver does not need

@@ -29,11 +29,11 @@ from sqlext.spark.worker_functions import map_in_arrow
 _NUMBER, _MEMBER, _HAS_MEMBERS = "__id", "__x", "__has"
 
 
-def run_batch(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataFrame:
+def run_batch(plan: MatchPlan, queries: Queries, prefix: Text) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need."""
     rows = queries.run(input_query(plan, prefix))
     check_types(plan, rows.schema)
-    worker = worker_plan(plan, is_ansi)
+    worker = worker_plan(plan)
 
     def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from sqlext.operators.match.match_rows import match_batches  # loads Numba, which the driver does not need

@@ -41,7 +41,6 @@ def run_stream(
     plan: MatchPlan,
     queries: Queries,
     prefix: Text,
-    is_ansi: bool,
     spark: SparkSession,
     *,
     writes_tables: bool,
@@ -60,7 +59,7 @@ def run_stream(
     rows = _input_rows(plan, queries, prefix, skips_failures)
     arriving = T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
     check_types(plan, arriving)
-    stream = replace(stream_plan(plan, arriving, is_ansi), skips_failures=skips_failures)
+    stream = replace(stream_plan(plan, arriving), skips_failures=skips_failures)
     extra = tuple(field.name for field in arriving.fields if field.name in _EXTRA)
     bucket = Bucket(
         operator=MatchOperator(plan=stream, extra=extra, times_by=_times_by(plan)),

@@ -26,7 +26,7 @@ from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
 from sqlext.engine.match.run_batch import output_schema
 from sqlext.errors import BindError, Place, UnsupportedError
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Scalar
 from sqlext.operators.match.plan import MASK_BITS, Bound, MatchOperatorPlan, Slot, mask_names
 from sqlext.operators.rows.columns import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY
@@ -163,7 +163,7 @@ def _analyse(schema: T.StructType, arguments: dict[str, str], is_ansi: bool) -> 
     clause = parse_match(text, tokenize(text), scan(text)[0])
     check(clause)
     columns = tuple((f.name, f.dataType.simpleString()) for f in schema.fields)
-    settings = Settings(is_ansi=is_ansi, time_zone=_UNKNOWN_ZONE)
+    settings = ExecutionSettings(is_ansi=is_ansi, time_zone=_UNKNOWN_ZONE)
     plan = lower(
         clause,
         Source(text),

@@ -24,12 +24,12 @@ from sqlext.spark.versions import arrow_table_function
 BUCKET, ROW = "__bucket", "__row"
 
 
-def run_udtf(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spark: SparkSession) -> DataFrame:
+def run_udtf(plan: MatchPlan, queries: Queries, prefix: Text, spark: SparkSession) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need."""
     rows = queries.run(input_query(plan, prefix, spark))
     check_types(plan, rows.schema)
     schema = output_schema(plan, rows.schema)
-    handler = _matcher(worker_plan(plan, is_ansi))
+    handler = _matcher(worker_plan(plan))
     function = arrow_table_function(handler, schema, plan.clause.keyword.place)
     keys = [*plan.carried[: len(plan.partition_by)], ROW]
     # A table function belongs to the active session of the thread, and the rows belong to this session, so this session

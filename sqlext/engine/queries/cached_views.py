@@ -15,7 +15,7 @@ SESSION = "sqlext.enabled"  # session setting of an extended session, whose valu
 _CACHED: dict[tuple[str, Parts], DataFrame] = {}
 
 
-def cache(spark: SparkSession, name: Parts, frame: DataFrame, is_lazy: bool) -> None:
+def cache(spark: SparkSession, name: Parts, frame: DataFrame, *, is_lazy: bool) -> None:
     """Keep the rows of a view in memory, from now on or (`is_lazy`) from its first use."""
     uncache(spark, name)
     frame.cache()

@@ -117,4 +117,4 @@ def _hooked(original: Any) -> Any:
 def _registered(f: Any, return_type: Any) -> _Registered:
     if hasattr(f, "asNondeterministic"):
         return _Registered(f.func, f.returnType, f.evalType, f.deterministic)
-    return _Registered(f, return_type or "string", _SCALAR[0], True)
+    return _Registered(f, return_type or "string", _SCALAR[0], is_deterministic=True)

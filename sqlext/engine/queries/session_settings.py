@@ -5,12 +5,12 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from sqlext.errors import BindError
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 
 
-def execution_settings(spark: SparkSession) -> Settings:
+def execution_settings(spark: SparkSession) -> ExecutionSettings:
     """The settings of a session on which computed values depend."""
-    return Settings(
+    return ExecutionSettings(
         is_ansi=spark.conf.get("spark.sql.ansi.enabled", "true") == "true",
         time_zone=spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
     )

@@ -13,12 +13,11 @@ from pyspark.sql import types as T
 from sqlext.catalog import pattern_rules
 from sqlext.engine.queries.python_functions import python_functions
 from sqlext.engine.queries.queries import WATERMARK, Queries
-from sqlext.engine.queries.session_settings import count
+from sqlext.engine.queries.session_settings import count, execution_settings
 from sqlext.engine.rules.run_rules import RulesRun
 from sqlext.engine.streams.planner import Planned, Section
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
-from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import has_plain_equality, is_orderable, is_year_month
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.rows.columns import SortKey
@@ -113,10 +112,7 @@ class RulesPlanner:
             keys=keys,
             order=order,
             sort=(*map(SortKey, order[1:]), *_other_columns(fields, {*keys, *order})),
-            settings=Settings(
-                is_ansi=self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true",
-                time_zone=self.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
-            ),
+            settings=execution_settings(self.spark),
             max_versions=count(self.spark, MAX_VERSIONS_SETTING, MAX_VERSIONS),
             max_length=count(self.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
             functions=python_functions(self.spark),

@@ -20,7 +20,7 @@ from sqlext.catalog.views import Mention, View
 from sqlext.engine.emit.plan_emits import EmitPlanner, WindowCallPlanner
 from sqlext.engine.joins.plan_joins import JoinPlanner
 from sqlext.engine.match.bind_clause import BoundClause, ClauseBinder
-from sqlext.engine.match.forms import PhysicalPlan, Settings, choose
+from sqlext.engine.match.forms import PhysicalPlan, SessionSettings, choose
 from sqlext.engine.match.plan_match import MatchPlanner, PlanClause
 from sqlext.engine.match.plan_windows import WindowPlanner
 from sqlext.engine.match.portable_sql import portable_query
@@ -154,7 +154,7 @@ class Planning:
     run; `hidden_in_inputs`: the columns of joins that a clause must not see, by the first character of its keyword."""
 
     call: SqlCall
-    settings: Settings
+    settings: SessionSettings
     statement: ParsedStatement
     queries: Queries
     plan_clause: PlanClause
@@ -202,7 +202,7 @@ PLANNERS: Mapping[type[Part], Callable[[Planning], Planner[Any]]] = {
 
 def plan_statement(call: SqlCall) -> StatementPlan:
     """The plan of a statement. Raises the SqlExtError that running the statement would raise."""
-    settings = Settings.of(call.spark)
+    settings = SessionSettings.of(call.spark)
 
     def plan_clause(clause: BoundClause, queries: Queries) -> tuple[PhysicalPlan, str]:
         physical = choose(clause, settings, queries)
@@ -220,12 +220,14 @@ def plan_portable(call: SqlCall) -> StatementPlan:
                 "PORTABLE_WINDOW", "sqlext_match does not know windows with row patterns",
                 place=clause.plan.clause.keyword.place, hint="run the statement with spark.sql in an extended session.",
             )  # fmt: skip
-        return None, f"({portable_query(clause.plan, clause.prefix, clause.is_ansi)})"
+        return None, f"({portable_query(clause.plan, clause.prefix)})"
 
-    return _plan(call, Settings.of(call.spark), plan_clause, is_portable=True)
+    return _plan(call, SessionSettings.of(call.spark), plan_clause, is_portable=True)
 
 
-def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portable: bool = False) -> StatementPlan:
+def _plan(
+    call: SqlCall, settings: SessionSettings, plan_clause: PlanClause, is_portable: bool = False
+) -> StatementPlan:
     statement = parse_statement(call.text)
     check_bound_before(call.text, [part.whole for part in statement.parts])
     if words := stream_words(statement.tree):

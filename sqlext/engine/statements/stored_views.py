@@ -118,7 +118,7 @@ _ANSWERS: dict[str, Callable[[SqlCall, ViewStatement, View], _Answer]] = {
 
 
 def _cache(call: SqlCall, about: ViewStatement, view: View) -> None:
-    cached_views.cache(call.spark, about.name.parts, frame(call, about.name.parts), about.is_lazy)
+    cached_views.cache(call.spark, about.name.parts, frame(call, about.name.parts), is_lazy=about.is_lazy)
 
 
 def _uncache(call: SqlCall, about: ViewStatement, view: View) -> None:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from sqlext.aggregates.registry import AGGREGATES
 from sqlext.aggregates.stored_states import read_state, write_states
 from sqlext.errors import DataError, Place
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.spark_types import INTEGER_BITS
 from sqlext.expressions.values import from_arrow
 from sqlext.expressions.values import to_arrow as values_to_arrow
@@ -56,7 +56,7 @@ class Aggregation(Protocol):
     def finish(self, states: States, errors: Errors | None = None) -> pa.Array: ...
 
 
-def aggregation(call: FiringAggregate, columns: Columns, settings: Settings) -> Aggregation:
+def aggregation(call: FiringAggregate, columns: Columns, settings: ExecutionSettings) -> Aggregation:
     """The aggregation of a call over these columns of the rows."""
     kept = None
     if call.filter:
@@ -272,7 +272,7 @@ class General:
 
     fields = (pa.binary(),)
 
-    def __init__(self, call: FiringAggregate, columns: Columns, kept: np.ndarray | None, settings: Settings):
+    def __init__(self, call: FiringAggregate, columns: Columns, kept: np.ndarray | None, settings: ExecutionSettings):
         self.aggregator = call.call.aggregator(settings)
         self.result, self.kept, self.place = call.call.result, kept, call.place
         self.columns = [from_arrow(columns[name], kind) for name, kind in zip(call.columns, call.call.column_types)]

@@ -9,7 +9,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from sqlext.errors import SqlExtError
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Scalar, columns_in
 from sqlext.operators.match.stream_plan import StreamMatchPlan
@@ -37,7 +37,7 @@ class RulesPlan:
     keys: tuple[str, ...]
     order: tuple[str, ...]
     sort: tuple[SortKey, ...]
-    settings: Settings
+    settings: ExecutionSettings
     max_versions: int = MAX_VERSIONS
     max_length: int = MAX_LENGTH
     functions: Mapping[str, PythonFunction] = field(default_factory=dict)

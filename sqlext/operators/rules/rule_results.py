@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sqlext.errors import DataError
 from sqlext.expressions.column_values import ColumnValues
-from sqlext.expressions.function import Settings, null_propagating, of_one_row
+from sqlext.expressions.function import ExecutionSettings, null_propagating, of_one_row
 from sqlext.expressions.scalar_tree import Column, Scalar, call, evaluate
 from sqlext.expressions.spark_types import ArrayOf, MapOf, StructOf, is_numeric, nested
 from sqlext.expressions.values import from_arrow
@@ -28,7 +28,7 @@ from sqlext.operators.rules.plan import (
 )
 from sqlext.operators.rules.rule_versions import TakenVersion
 
-_UTC = Settings(is_ansi=True, time_zone="UTC")
+_UTC = ExecutionSettings(is_ansi=True, time_zone="UTC")
 
 
 def result_batch(

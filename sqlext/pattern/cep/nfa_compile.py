@@ -190,20 +190,20 @@ class _Closures:
             positions=tuple((self.code[i].label, self.code[i].is_hidden) for i in taking),
             start=self._first(at_start=False),
             partition_start=self._first(at_start=True),
-            after=tuple(self._targets(i + 1, False) for i in taking),
+            after=tuple(self._targets(i + 1, at_start=False) for i in taking),
         )
 
     def _first(self, at_start: bool) -> tuple[Target, ...]:
         """Return the targets before the first row, where no row is skipped and absences have no effect."""
         first: list[Target] = []
-        for target in self._targets(0, at_start):
+        for target in self._targets(0, at_start=at_start):
             if isinstance(target, Final):
                 first.append(Final(at_end=target.at_end))
             else:
                 first.append(replace(target, operator="", not_next=(), absent=(), until_skipped=()))
         return tuple(dict.fromkeys(first))
 
-    def _targets(self, i: int, at_start: bool) -> tuple[Target, ...]:
+    def _targets(self, i: int, *, at_start: bool) -> tuple[Target, ...]:
         """Return the targets that instruction i leads to, found depth first and thus in order of preference."""
         targets: dict[Target, None] = {}
         seen: set[tuple[int, _Way]] = set()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, NamedTuple
 
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Constant, Read, ScalarCall
 from sqlext.pattern.cep.cep_task import CepTask, local_truth
 from sqlext.pattern.cep.desugared_program import GAP, DesugaredProgram, Variant
@@ -93,7 +93,7 @@ class PathEvaluator:
 
 _NO_BOUND = 1 << 62
 _OF_SPARK = {"if": "if", "equal": "=", "less": "<", "add": "+"}  # functions of Call → of ScalarCall
-_SETTINGS = Settings(is_ansi=True, time_zone="UTC")  # these functions of counts do not depend on the settings
+_SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")  # these functions of counts do not depend on the settings
 
 
 class NotExpressible(Exception):

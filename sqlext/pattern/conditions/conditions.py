@@ -300,7 +300,7 @@ def aggregate_of(aggregate: Aggregate, values: list[Value], path: Tested) -> Val
     if aggregate.function == "sum":
         if aggregate.digits:
             return _within_digits(sum(values), aggregate.digits, aggregate.is_ansi, path)
-        return reduce(lambda x, y: _bounded(x + y, 64, True, path) if isinstance(x, int) else x + y, values)
+        return reduce(lambda x, y: _bounded(x + y, 64, path, is_ansi=True) if isinstance(x, int) else x + y, values)
     if aggregate.function == "avg":
         return reduce(lambda x, y: x + y, map(float, values)) / len(values)
     return (min if aggregate.function == "min" else max)(values, key=_order)
@@ -402,7 +402,7 @@ def _strict(call: Call, path: Tested) -> Value | None:
     result = _STRICT[call.function](*values)
     if call.digits:
         return _within_digits(result, call.digits, call.is_ansi, path)
-    return _bounded(result, call.bits, call.is_ansi, path) if call.kind == "int" else result
+    return _bounded(result, call.bits, path, is_ansi=call.is_ansi) if call.kind == "int" else result
 
 
 def _divide(call: Call, dividend: Value, divisor: Value, path: Tested) -> Value:
@@ -416,7 +416,7 @@ def _divide(call: Call, dividend: Value, divisor: Value, path: Tested) -> Value:
     return int(math.copysign(1, dividend)) * (abs(dividend) % abs(divisor))  # the sign of the dividend, as in Java
 
 
-def _bounded(value: Value, bits: int, is_ansi: bool, path: Tested) -> Value:
+def _bounded(value: Value, bits: int, path: Tested, *, is_ansi: bool) -> Value:
     """An integer result in `bits` bits; a result that does not fit is an error if `is_ansi`, otherwise it wraps."""
     half = 1 << (bits - 1)
     wrapped = (int(value) + half) % (2 * half) - half

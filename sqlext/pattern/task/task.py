@@ -15,7 +15,7 @@ import numpy as np
 from sqlext.aggregates.aggregator import Aggregator
 from sqlext.aggregates.bind import BoundAggregate
 from sqlext.errors import DataError
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Scalar
 from sqlext.pattern.program.program import Program
 
@@ -94,7 +94,7 @@ class SparkAggregate:
 
     call: BoundAggregate
     arguments: tuple[Scalar, ...]
-    settings: Settings
+    settings: ExecutionSettings
     labels: tuple[int, ...] | None = None
     filter: Scalar | None = None
 
