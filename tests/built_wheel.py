@@ -10,10 +10,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BUILD = """
 import sys
-from setuptools import build_meta
+sys.path.insert(0, "build_backend")  # as pyproject.toml says
+import reproducible
 target = sys.argv[1]  # setuptools writes its own words into sys.argv
-build_meta.build_sdist(target)
-build_meta.build_wheel(target)
+reproducible.build_sdist(target)
+reproducible.build_wheel(target)
 """
 
 
@@ -23,7 +24,7 @@ def tracked_files() -> list[str]:
 
 
 def build(folder: Path) -> tuple[Path, Path]:
-    """The source distribution and the wheel, built in an empty folder."""
+    """The source distribution and the wheel, built in an empty folder without a warning of setuptools."""
     source, target = folder / "source", folder / "dist"
     for name in tracked_files():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
@@ -32,5 +33,6 @@ def build(folder: Path) -> tuple[Path, Path]:
     command = [sys.executable, "-c", BUILD, str(target)]
     done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    assert "!!" not in done.stderr, done.stderr  # a warning of setuptools
     (sdist,), (wheel,) = target.glob("*.tar.gz"), target.glob("*.whl")
     return sdist, wheel

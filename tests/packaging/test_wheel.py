@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tarfile
@@ -9,6 +10,7 @@ import zipfile
 
 import pytest
 
+import sqlext
 from tests.built_wheel import build, tracked_files
 
 
@@ -22,6 +24,22 @@ def paths_in_the_wheel():
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     return build(tmp_path_factory.mktemp("packaging"))
+
+
+def test_the_public_names_are_those_that_dir_shows():
+    assert dir(sqlext) == sorted(sqlext.__all__)
+    assert [name for name in sqlext.__all__ if getattr(sqlext, name, None) is None] == []
+
+
+def test_a_second_build_gives_the_same_bytes(built, tmp_path):
+    """Under another umask, as another checkout may have."""
+    before = os.umask(0o077)
+    try:
+        again = build(tmp_path)
+    finally:
+        os.umask(before)
+    for first, second in zip(built, again):
+        assert (first.name, first.read_bytes() == second.read_bytes()) == (second.name, True)
 
 
 def test_the_wheel_holds_every_module_once(built):
@@ -44,6 +62,16 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of(built):
         "_sqlext_autoload.py",
     }
     assert files <= inside
+    assert [name for name in inside if name.startswith("tests")] == []  # the tests need the whole repository
+
+
+def test_the_source_distribution_builds_the_same_wheel(built, tmp_path):
+    with tarfile.open(built[0]) as archive:
+        archive.extractall(tmp_path)
+    (source,) = tmp_path.iterdir()
+    program = "import sys; sys.path.insert(0, 'build_backend'); import reproducible; reproducible.build_wheel('..')"
+    subprocess.run([sys.executable, "-c", program], cwd=source, capture_output=True, check=True)
+    assert (tmp_path / built[1].name).read_bytes() == built[1].read_bytes()
 
 
 def test_the_installed_wheel_works_outside_of_the_checkout(built, tmp_path):
