@@ -3,6 +3,7 @@ sql_examples/, and the SQL of documents with rows below it."""
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import os
@@ -16,6 +17,7 @@ import pytest
 
 import sqlext
 from sqlext.cli.run_command import split_statements
+from sqlext.rewriter.tree.sources import relations
 
 MODULES = ["sqlext", *(m.name for m in pkgutil.walk_packages(sqlext.__path__, "sqlext.") if "__main__" not in m.name)]
 ROOT = Path(__file__).parents[1]
@@ -115,6 +117,39 @@ def test_a_statement_of_an_example_is_quoted_as_it_runs():
     blocks = [sql for path in (ROOT / "docs").glob("*.md") for _, sql in FENCED.findall(path.read_text("utf-8"))]
     quoted = [sql for sql in blocks if "example_" in sql]
     assert quoted and [sql for sql in quoted if sql not in files] == []
+
+
+ANY_BLOCK = re.compile(r"^```(sql|python|)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+MADE = re.compile(
+    r"\bCREATE (?:OR REPLACE )?(?:TEMP |STREAMING )?(?:TABLE|VIEW) (\w+)"
+    r"|(?:createOrReplaceTempView|saveAsTable)\([\"'](\w+)|--view (\w+)"
+)
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def statements_of(language, block):
+    """The SQL in a block of a document: of a Python block its longer strings, of a cell of a notebook what follows its
+    magic."""
+    if language == "python":
+        texts = (node.value for node in ast.walk(ast.parse(block)) if isinstance(node, ast.Constant))
+        return [text for text in texts if isinstance(text, str) and re.match(r"\s*(SELECT|WITH|CREATE|INSERT)\b", text)]
+    if language == "sql":
+        return list(split_statements(block))
+    return [match[1] for match in [re.match(r"%%sql.*\n((?s:.*))", block)] if match]
+
+
+@pytest.mark.parametrize(
+    "path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.stem
+)
+def test_each_table_of_a_document_was_made_by_a_block_before(path):
+    """So a reader can run the blocks in their order. The documents of WALKS are run; dbt has names of its own."""
+    made, wrong = set(), []
+    for language, block in ANY_BLOCK.findall(path.read_text("utf-8")):
+        for text in statements_of(language, block) if path.stem not in WALKS and "{{" not in block else []:
+            made |= {name for names in MADE.findall(text) for name in names if name}
+            wrong += [name.parts for name in relations(text) if name.parts[-1] not in made]
+        made |= {name for names in MADE.findall(block) for name in names if name}
+    assert wrong == []
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
