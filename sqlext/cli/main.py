@@ -9,12 +9,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sqlext.cli import check_command, format_command, hook_command, pack_command, shell_command
+from sqlext.cli import check_command, completion_command, format_command, hook_command, pack_command, shell_command
 from sqlext.notebooks import notebook_command
 from sqlext.sessions import formats
 from sqlext.sessions.typed_values import named_text, typed_value
 
-_HOOK = "install, remove or show the hook that extends every session with spark.sqlext.enabled=true"
+_HOOK = (
+    "install, remove or show the hook that extends every session with spark.sqlext.enabled=true; "
+    "the exit status of show is 1 if it is not installed"
+)
 _RULES = "list, add, check or disable the pattern rules of a table"
 TRIAL_ROWS = 10_000  # for `sqlext rules check`
 FAILED = 1  # exit status
@@ -42,6 +45,7 @@ def _run(arguments: list[str]) -> int:
 
         return demo_command.main(arguments[1:])
     parser = _parser()
+    completion_command.complete(parser)
     options = parser.parse_args(arguments)
     if options.command == "hook":
         return _hook(options.state)
@@ -55,7 +59,10 @@ def _run(arguments: list[str]) -> int:
 
 
 def _hook(state: str) -> int:
-    """Install or remove the hook in this environment, and print whether it is installed."""
+    """Install or remove the hook in this environment, and print whether it is installed.
+
+    Returns the exit status: 1 if the hook is not installed and was only to be shown.
+    """
     folder = hook_command.site_packages()
     try:
         if state == "install":
@@ -69,6 +76,7 @@ def _hook(state: str) -> int:
         print(f"installed in {folder}: sessions with spark.sqlext.enabled=true are extended when they start")
     else:
         print(f"not installed in {folder}")
+        return FAILED if state == "show" else 0
     return 0
 
 
@@ -83,8 +91,18 @@ def _wrong_output(options: argparse.Namespace) -> str | None:
     return None
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser of a command that reports what it does not know with its own usage, not with that of `sqlext`."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # as the parser of `sqlext` calls it
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="sqlext", description="SQL with MATCH_RECOGNIZE on Apache Spark")
+    parser = _Parser(prog="sqlext", description="SQL with MATCH_RECOGNIZE on Apache Spark")
     parser.add_argument("--version", action="version", version=f"sqlext {version('spark-sqlext')}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     run = _command(commands, "run", "run the statements of a file and show their results")
@@ -114,6 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     pack_command.add_commands(commands)
     hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
     hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
+    completion_command.add_command(commands)
     commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
     return parser
 

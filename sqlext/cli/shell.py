@@ -9,8 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory, History
@@ -21,19 +23,26 @@ from prompt_toolkit.output import Output
 from pygments.lexers.sql import SqlLexer
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from rich.console import Console
 
-from sqlext.cli.shell_input import COMMANDS, Names, SqlCompleter, is_complete
+from sqlext.cli import shell_commands as commands
+from sqlext.cli.shell_commands import OFF, ON, choices, help_lines, is_command, read_command
+from sqlext.cli.shell_input import Names, SqlCompleter, is_complete
+from sqlext.cli.shell_programs import edited, page
+from sqlext.engine.streams.streaming_tables import check_ends
 from sqlext.errors import SqlExtError
 from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.rewriter.text.names import quote, split_name
 from sqlext.sessions import results
 from sqlext.sessions.failures import reason
 from sqlext.sessions.session import session
+from sqlext.sessions.text_tables import Cells, text_lines
 from sqlext.spark.quiet_probes import quiet_probes
 
 HISTORY = Path("~/.sqlext_history")
 PROMPT, MORE = "sqlext> ", "   ...> "
 _SHOW_TIME_AFTER = 2.0  # in seconds
+T = TypeVar("T")
 
 
 def start(master: str, warehouse: str | None, limit: int) -> int:
@@ -72,6 +81,16 @@ class Clock:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
+@dataclass(frozen=True)
+class Answer:
+    """The result of a statement: its columns with their types, () if it has no rows to show, and one row more than are
+    shown if there are more."""
+
+    columns: list[tuple[str, str]]
+    rows: list[Cells]
+    seconds: float
+
+
 class Shell:
     """One session at a prompt."""
 
@@ -80,6 +99,9 @@ class Shell:
         screen: Output | None = None,
     ):  # fmt: skip
         self.spark, self.limit = spark, limit
+        self.is_timed = self.is_paged = True
+        self.expanded = choices(commands.EXPANDED)[-1]
+        self.last, self.draft = "", ""  # the last statements, and the text with which the next prompt begins
         self.names = Names(self._tables, lambda table: spark.table(table).columns)
         self.prompt: PromptSession[str] = PromptSession(
             history=history, completer=SqlCompleter(self.names), lexer=PygmentsLexer(SqlLexer), multiline=True,
@@ -89,55 +111,89 @@ class Shell:
 
     def loop(self) -> None:
         """Read and run until Ctrl-D or `.quit`. Ctrl-C at the prompt drops what is typed."""
-        while True:
+        is_running = True
+        while is_running:
+            draft, self.draft = self.draft, ""
             try:
-                text = self.prompt.prompt(PROMPT)
+                text = self.prompt.prompt(PROMPT, default=draft)
             except KeyboardInterrupt:
                 continue
             except EOFError:
                 return
-            if text.strip() == ".quit":
-                return
             try:
-                self.run(text)
+                is_running = self.run(text)
             except KeyboardInterrupt:  # in a command, which cannot be canceled, only abandoned
                 print("canceled", file=sys.stderr)
 
-    def run(self, text: str) -> None:
-        """Run a command or statements, and show their results. Errors are shown, and end the statements."""
+    def run(self, text: str) -> bool:
+        """Run a command or statements, and show their results. Errors are shown, and end the statements.
+
+        Returns False if the shell is to end.
+        """
         try:
-            if text.lstrip().startswith("."):
-                self._command(text.strip())
-            else:
-                self._statements(text)
+            if is_command(text):
+                return self._command(text)
+            self.last = text if text.strip() else self.last
+            self._statements(text)
         except (SqlExtError, PySparkException, OSError, UnicodeDecodeError) as error:
             print(reason(error), file=sys.stderr)
+        return True
 
     def _statements(self, text: str) -> None:
         for statement in file_statements(text):
             self.names.forget()
-            if not self._cancelable(partial(self._show, statement.text)):
+            answer = self._cancelable(partial(self._answer, statement.text))
+            if answer is None:
                 return
+            self._show(answer)
 
-    def _show(self, statement: str, clock: Clock) -> None:
+    def _answer(self, statement: str) -> Answer:
+        begun = time.monotonic()
         result = self.spark.sql(statement)
+        columns, rows = [], []
         if result.columns:
-            results.write_result(result, self.limit, results.TABLE, None, before=clock.stop)
-        clock.stop()
-        print(f"{clock.seconds:.1f} s", file=sys.stderr)
+            check_ends(result)
+            columns, rows = result.dtypes, results.read_cells(result, self.limit)
+        return Answer(columns, rows, time.monotonic() - begun)
 
-    def _cancelable(self, action: Callable[[Clock], None]) -> bool:
-        """Run the action in a thread; return False if Ctrl-C has canceled its jobs. Raises the errors of the action.
+    def _show(self, answer: Answer) -> None:
+        """Print the rows, then how many they are and how long the statement took."""
+        notes = [results.rows_note(len(answer.rows), self.limit, str(commands.LIMIT)) if answer.columns else "done"]
+        if self.is_timed:
+            notes.append(f"{answer.seconds:.1f} s")
+        if answer.columns:
+            self._print(answer)
+        print(", ".join(notes), file=sys.stderr)
+
+    def _print(self, answer: Answer) -> None:
+        console = Console()
+        screen = console.width if console.is_terminal else None
+        width = {ON: 0, OFF: None}.get(self.expanded, screen)  # nothing fits into 0 characters
+        with console.capture() as text:
+            for line in text_lines(answer.columns, answer.rows[: self.limit], width):
+                console.print(line, soft_wrap=True, highlight=False)
+        is_long = console.is_terminal and text.get().count("\n") >= console.height
+        if is_long and self.is_paged:
+            page(text.get())
+        else:
+            sys.stdout.write(text.get())
+            sys.stdout.flush()
+
+    def _cancelable(self, action: Callable[[], T]) -> T | None:
+        """The value of an action, which runs in a thread; None if Ctrl-C has canceled its jobs.
+
+        Raises the errors of the action.
 
         All jobs of the session belong to the action, since streams run in their own sessions. A tag would not work,
         because Spark knows a tag only in the thread that set it.
         """
+        values: list[T] = []
         failures: list[BaseException] = []
         clock, done = Clock(), threading.Event()
 
         def run() -> None:
             try:
-                action(clock)
+                values.append(action())
             except BaseException as error:
                 failures.append(error)
             finally:
@@ -157,32 +213,64 @@ class Shell:
         clock.stop()
         if is_canceled:
             print("canceled", file=sys.stderr)
-            return False
+            return None
         if failures:
             raise failures[0]
-        return True
+        return values[0]
 
-    def _command(self, text: str) -> None:
-        name, _, argument = text.partition(" ")
-        argument = argument.strip()
-        if name == ".tables":
+    def _command(self, text: str) -> bool:
+        command, argument = read_command(text)
+        if command is commands.QUIT:
+            return False
+        if command is commands.TABLES:
             print("\n".join(self.names.tables()))
-        elif name == ".columns" and argument:
+        elif command is commands.COLUMNS:
             for field in self.spark.table(argument).schema.fields:
                 print(f"{field.name}  {field.dataType.simpleString()}")
-        elif name == ".read" and argument:
+        elif command is commands.READ:
             self._statements(Path(argument).expanduser().read_text("utf-8-sig"))
-        elif name == ".limit" and argument.isdecimal():
+        elif command is commands.EDIT:
+            self._edit(Path(argument).expanduser() if argument else None)
+        elif command is commands.LIMIT:
             self.limit = int(argument)
+        elif command is commands.EXPANDED:
+            self.expanded = argument or (OFF if self.expanded == ON else ON)
+            _report(command, self.expanded)
+        elif command is commands.PAGER:
+            self.is_paged = argument == ON if argument else not self.is_paged
+            _report(command, ON if self.is_paged else OFF)
+        elif command is commands.TIMING:
+            self.is_timed = argument == ON if argument else not self.is_timed
+            _report(command, ON if self.is_timed else OFF)
         else:
-            print("\n".join(f"{command:15} {purpose}" for command, purpose in COMMANDS.items()))
-            print("Statements end with a semicolon. Tab completes, Ctrl-C cancels, the arrows bring back statements.")
+            print("\n".join(help_lines()))
+        return True
+
+    def _edit(self, file: Path | None) -> None:
+        """Run what the user has written in an editor, or put it at the prompt if it is incomplete.
+
+        As in psql, nothing is run if nothing was changed.
+        """
+        text = edited(self.last, file)
+        if text is None or not text.strip():
+            return
+        if is_complete(text):
+            self.prompt.history.append_string(text.rstrip())
+            print(text.rstrip())
+            self.last = text
+            self._statements(text)
+        else:
+            self.draft = text.rstrip()
 
     def _tables(self) -> Iterator[str]:
         current = self.spark.catalog.currentDatabase()
         for table in self.spark.catalog.listTables():
             is_local = table.isTemporary or (table.namespace or [current])[-1] == current
             yield table.name if is_local else quote(split_name(f"{(table.namespace or [])[-1]}.{table.name}"))
+
+
+def _report(command: commands.Command, state: str) -> None:
+    print(f"{command.name} {state}", file=sys.stderr)
 
 
 def _keys() -> KeyBindings:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 MISUSED = 2  # exit status
+_LIBRARIES = ("prompt_toolkit", "pygments")
 _PURPOSE = "type statements at a prompt"
 
 
@@ -22,8 +23,8 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Start Spark and read statements until the end of input. Returns the exit status."""
-    if find_spec("prompt_toolkit") is None:
-        print("sqlext: the shell needs prompt_toolkit: pip install 'spark-sqlext[shell]'", file=sys.stderr)
+    if missing := [name for name in _LIBRARIES if find_spec(name) is None]:
+        print(f"sqlext: the shell needs {missing[0]}: pip install 'spark-sqlext[shell]'", file=sys.stderr)
         return MISUSED
     if not sys.stdin.isatty():
         print("sqlext: the shell reads from a terminal; sqlext run - reads statements from a pipe", file=sys.stderr)

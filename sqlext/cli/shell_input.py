@@ -9,20 +9,13 @@ from contextlib import suppress
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from sqlext.cli.shell_commands import NAMES, is_command
 from sqlext.errors import ParseError
 from sqlext.rewriter.statements.script import semicolons
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.sources import relations
 
-COMMANDS = {
-    ".help": "list these commands",
-    ".tables": "list tables and views",
-    ".columns NAME": "list the columns of a table or view",
-    ".read FILE": "run the statements of a file",
-    ".limit N": "show at most N rows of a result",
-    ".quit": "leave the shell, as Ctrl-D does",
-}
 KEYWORDS = tuple(sorted("""
 AFTER MATCH SKIP PAST LAST ROW TO NEXT|ALL ROWS PER MATCH|ALTER|AND|AS|ASC|ASOF JOIN|BETWEEN|BY|CASE|CAST|CLASSIFIER|
 CREATE OR REPLACE TEMP VIEW|CREATE PATTERN RULE|CREATE STREAMING TABLE|CREATE TABLE|CREATE VIEW|CUMULATE|DEFINE|DELETE
@@ -43,7 +36,7 @@ def is_complete(text: str) -> bool:
     >>> [is_complete(text) for text in ("SELECT 1", "SELECT ';", "SELECT 1; -- end", "BEGIN SELECT 1;", ".help", "")]
     [False, False, True, False, True, True]
     """
-    if not text.strip() or text.lstrip().startswith("."):
+    if not text.strip() or is_command(text):
         return True
     try:
         tokens = tokenize(text)
@@ -96,9 +89,8 @@ class SqlCompleter(Completer):
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """The words that begin with the word before the cursor."""
         text = document.text_before_cursor
-        if text.lstrip().startswith(".") and " " not in text.strip():
-            commands = (command.split()[0] for command in COMMANDS)
-            yield from (Completion(c, -len(text.lstrip())) for c in commands if c.startswith(text.lstrip()))
+        if is_command(text) and " " not in text.strip():
+            yield from (Completion(c, -len(text.lstrip())) for c in NAMES if c.startswith(text.lstrip()))
             return
         match = _WORD.search(text)
         word = match[0] if match else ""

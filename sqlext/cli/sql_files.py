@@ -10,6 +10,7 @@ from pathlib import Path
 from sqlext.rewriter.statements.sql_file import template_mark
 
 STANDARD_INPUT = "-"
+ENDING = ".sql"  # of the files of a folder, in any case
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,17 @@ class Unread:
 def read_files(names: Sequence[str]) -> Iterator[SqlFile | Unread]:
     """The files with these names. A folder means all its files `*.sql`, and `-` means standard input.
 
-    Line ends stay as they are. Templates are skipped.
+    A folder without such files is Unread, because its name is probably a mistake. Line ends stay as they are.
+    Templates are skipped.
     """
     for name in names:
-        folder = Path(name)
-        is_folder = name != STANDARD_INPUT and folder.is_dir()
-        for path in sorted(folder.rglob("*.sql")) if is_folder else [folder]:
-            yield _read(name if name == STANDARD_INPUT else str(path))
+        if name == STANDARD_INPUT or not Path(name).is_dir():
+            yield _read(name)
+            continue
+        paths = [path for path in sorted(Path(name).rglob("*")) if path.suffix.lower() == ENDING and path.is_file()]
+        if not paths:
+            yield Unread(name, f"the folder has no file *{ENDING}")
+        yield from (_read(str(path)) for path in paths)
 
 
 def _read(name: str) -> SqlFile | Unread:

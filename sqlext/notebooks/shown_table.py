@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from sqlext.engine.streams.streaming_tables import check_ends
 from sqlext.notebooks.html_table import html_table
-from sqlext.sessions.results import TERMINAL_LIMIT, more_rows, read_cells
+from sqlext.sessions.results import TERMINAL_LIMIT, read_cells, rows_note
 from sqlext.sessions.text_tables import Cells, is_numeric, text_lines
 
 _WIDTH = 160  # the width of the text form, in characters
@@ -25,8 +25,7 @@ class ShownTable:
     @property
     def note(self) -> str:
         """The line that is written below the rows."""
-        count = len(self.rows)
-        return more_rows(self.limit) if count > self.limit else "1 row" if count == 1 else f"{count} rows"
+        return rows_note(len(self.rows), self.limit)
 
     def _repr_html_(self) -> str:
         columns = [(name, is_numeric(kind)) for name, kind in self.frame.dtypes]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
@@ -23,13 +23,12 @@ from sqlext.sessions.text_tables import NULL, Cells, text_lines
 
 
 def write_result(
-    result: DataFrame, limit: int | None, form: str | None, file: Path | None,
-    before: Callable[[], object] = lambda: None, null: str | None = None,
-) -> None:  # fmt: skip
+    result: DataFrame, limit: int | None, form: str | None, file: Path | None, null: str | None = None
+) -> None:
     """Write the rows of a result, at most `limit`, to a file or (None) to standard output.
 
-    `form`: one of FORMATS; None is a table on a terminal and text with tabs elsewhere. `before` is called when the rows
-    have been computed. `null`: the text for NULL, by default empty in CSV and NULL elsewhere.
+    `form`: one of FORMATS; None is a table on a terminal and text with tabs elsewhere. `null`: the text for NULL, by
+    default empty in CSV and NULL elsewhere.
 
     All rows of a result are written into a pipe one partition after the other, as they are computed. So a reader that
     closes the pipe ends the query, and the rows need not fit into memory. A file or a screen receives the rows that
@@ -41,16 +40,14 @@ def write_result(
     if form == PARQUET and file is not None:
         pq.write_table((result if limit is None else result.limit(limit)).toArrow(), file)
     elif file is None:
-        _write_text(result, limit, form, sys.stdout, before, null)
+        _write_text(result, limit, form, sys.stdout, null)
         sys.stdout.flush()  # the next statement may take a long time
     else:
         with file.open("w", encoding="utf-8", newline="") as out:
-            _write_text(result, limit, form or TABLE, out, before, null)
+            _write_text(result, limit, form or TABLE, out, null)
 
 
-def _write_text(
-    result: DataFrame, limit: int | None, form: str | None, out: TextIO, before: Callable[[], object], null: str | None
-) -> None:
+def _write_text(result: DataFrame, limit: int | None, form: str | None, out: TextIO, null: str | None) -> None:
     if form == JSON:
         some = result if limit is None else result.limit(limit)
         lines = some.selectExpr("to_json(struct(*), map('ignoreNullFields', 'false'))")
@@ -62,7 +59,6 @@ def _write_text(
         limit = TERMINAL_LIMIT
     is_streamed = limit is None and _is_pipe(out)
     rows = map(list, _one_by_one(_as_texts(result))) if is_streamed else iter(read_cells(result, limit))
-    before()
     if form == TABLE or is_terminal:
         _write_table(result, rows, limit, out)
     elif form == CSV:
@@ -97,7 +93,7 @@ def _write_table(result: DataFrame, rows: Iterator[Cells], limit: int | None, ou
         else:
             console.print(line, soft_wrap=True, highlight=False)
     if next(rows, None) is not None and limit is not None:
-        console.print(more_rows(limit), style="dim", highlight=False)
+        console.print(rows_note(limit + 1, limit), style="dim", highlight=False)
 
 
 def read_cells(result: DataFrame, limit: int | None) -> list[Cells]:
@@ -132,9 +128,15 @@ def _readable(value: str, kind: T.DataType, depth: int = 0) -> str:
     return value
 
 
-def more_rows(limit: int) -> str:
-    """The line that is written below a table of the first rows."""
-    return f"the first {limit} rows; --limit N shows more"
+def rows_note(count: int, limit: int, option: str = "--limit N") -> str:
+    """The line below a table of at most `limit` rows. `option`: how the user gets more of them.
+
+    >>> rows_note(1, 100), rows_note(2, 100), rows_note(101, 100)
+    ('1 row', '2 rows', 'the first 100 rows; --limit N shows more')
+    """
+    if count > limit:
+        return f"the first {limit} rows; {option} shows more"
+    return "1 row" if count == 1 else f"{count} rows"
 
 
 def _escape(cell: str) -> str:

@@ -31,6 +31,7 @@ LIBRARIES = {
     "sqlext.sessions.results": {"pyarrow", "pyspark", "rich"},
     "sqlext.sessions.text_tables": {"rich"},
     "sqlext.cli.rules_command": {"pyspark"},
+    "sqlext.cli.shell": {"prompt_toolkit", "pygments", "pyspark", "rich"},
     "sqlext.cli": {"prompt_toolkit", "pygments", "pyspark"},
     "sqlext.formatting": {"sqlfluff"},
     "sqlext.sessions.failures": {"pyspark"},

@@ -74,6 +74,46 @@ def test_a_wrong_call_ends_with_status_2(arguments, capsys):
     assert "usage: sqlext" in capsys.readouterr().err
 
 
+USAGES = [
+    (["check", "a.sql", "--bogus"], "usage: sqlext check "), (["run", "-", "--bogus"], "usage: sqlext run "),
+    (["rules", "list", "t", "--bogus"], "usage: sqlext rules list "), (["hook", "show", "now"], "usage: sqlext hook "),
+    (["notebook", "run", "a.sql", "-x"], "usage: sqlext notebook run "), (["--bogus", "hook"], "usage: sqlext ["),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "usage"), USAGES)
+def test_an_unknown_option_shows_the_usage_of_its_command(arguments, usage, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    err = capsys.readouterr().err
+    assert err.startswith(usage)
+    assert f"{usage.removeprefix('usage: ').rstrip(' [')}: error: unrecognized arguments: " in err
+
+
+def test_the_status_of_the_hook_tells_whether_it_is_installed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sqlext.cli.hook_command.site_packages", lambda: tmp_path)
+    assert [main(["hook", *words]) for words in ([], ["install"], ["show"], ["remove"], ["show"])] == [1, 0, 0, 0, 1]
+    assert [line.split(" in ")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "not installed", "installed", "installed", "not installed", "not installed",
+    ]  # fmt: skip
+
+
+COMPLETED = """\
+eval "$({python} -m sqlext completion bash)"
+sqlext() {{ {python} -m sqlext "$@"; }}
+COMP_WORDS=({words}) COMP_LINE="{words}" COMP_POINT={point} COMP_CWORD={last} COMP_TYPE=9
+_python_argcomplete sqlext
+printf '%s\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.parametrize(("words", "expected"), [("sqlext fo", "format"), ("sqlext check --sc", "--schema")])
+def test_bash_completes_commands_and_options(words, expected):
+    script = COMPLETED.format(python=sys.executable, words=words, point=len(words), last=words.count(" "))
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert (done.stdout.split(), done.stderr) == ([expected], "")
+
+
 def test_the_commands_of_documents_are_commands():
     documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     text = "\n".join(path.read_text("utf-8") for path in documents).replace("\\\n", " ")

@@ -41,6 +41,20 @@ def test_a_finding_ends_with_status_1_and_shows_its_place(tmp_path, capsys):
     assert err == "1 file, 1 error\n"
 
 
+def test_a_folder_without_sql_files_is_no_success(tmp_path, capsys):
+    (tmp_path / "notes.txt").write_text("SELECT 1", "utf-8")
+    for command in ("check", "format"):
+        assert main([command, str(tmp_path)]) == UNREADABLE
+        assert capsys.readouterr().err.startswith(f"sqlext: {tmp_path} is not read: the folder has no file *.sql\n")
+
+
+def test_the_files_of_a_folder_may_end_in_capitals(tmp_path, capsys):
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "A.SQL").write_text(WRONG, "utf-8")
+    assert main(["check", str(tmp_path)]) == FINDINGS
+    assert capsys.readouterr().out.startswith(f"{tmp_path}/below/A.SQL:3:55: ")
+
+
 def test_json_has_the_place_and_the_hint(tmp_path, capsys):
     (tmp_path / "a.sql").write_text(WRONG, "utf-8")
     assert main(["check", "--format", "json", str(tmp_path)]) == FINDINGS

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import sys
+from pathlib import Path
+
 import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
@@ -10,11 +15,15 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from sqlext.cli.shell import Shell
+from sqlext.cli.shell_commands import COMMANDS, NAMES, help_lines, read_command
 from sqlext.cli.shell_input import Names, SqlCompleter, is_complete
+from sqlext.cli.shell_programs import edited, page
+from sqlext.errors import SqlExtError
 
+ROOT = Path(__file__).parents[2]
 COMPLETE = [
     "SELECT 1;", "SELECT 1; SELECT 2 ; -- two", "BEGIN SELECT 1; SELECT 2; END;", "SELECT 0; BEGIN SELECT 1; END;", "",
-    ".tables", "SELECT CASE WHEN true THEN 1 END;", "SELECT ';' AS `;`;", "/* only */ SELECT 1 /* ; */;",
+    ".tables", r"\d ticks", "SELECT CASE WHEN true THEN 1 END;", "SELECT ';' AS `;`;", "/* only */ SELECT 1 /* ; */;",
 ]  # fmt: skip
 OPEN = ["SELECT 1", "SELECT ';", "SELECT 1; SELECT 2", "BEGIN SELECT 1;", "BEGIN IF x THEN SELECT 1; END IF;", "-- no;"]
 
@@ -38,6 +47,7 @@ COMPLETIONS = [
     ("SELECT * FROM ticks WHERE `o", []),
     ("SELECT * FROM ticks MATCH_R", ["MATCH_RECOGNIZE", "MATCH_ROWTIME", "MATCH_RULES"]),
     (".co", [".columns"]),
+    ("\\d", ["\\dt", "\\d"]),
     ("SELECT 'unclosed sy", []),
 ]
 
@@ -58,25 +68,123 @@ def test_names_that_cannot_be_read_end_nothing():
     assert list(completer.get_completions(Document("SELECT zz"), CompleteEvent(completion_requested=True))) == []
 
 
+READ = [
+    (".help", ".help", ""), (r"\?", ".help", ""), (r"\q", ".quit", ""), (r"\dt", ".tables", ""), (r"\d", ".tables", ""),
+    (r"\d ticks;", ".columns", "ticks"), (r"\i a b.sql", ".read", "a b.sql"), (r"\e", ".edit", ""),
+    (".edit x.sql", ".edit", "x.sql"), (r"\x", ".expanded", ""), (".expanded auto", ".expanded", "auto"),
+    (r"\timing off", ".timing", "off"), (".LIMIT 5", ".limit", "5"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name", "argument"), READ)
+def test_a_command_is_read_by_its_name_and_by_that_of_psql(text, name, argument):
+    command, found = read_command(text)
+    assert (command.name, found) == (name, argument)
+
+
+UNREAD = [
+    (".tabels", "there is no command .tabels", "did you mean .tables? .help lists the commands.", 0),
+    (r"\z", r"there is no command \z", ".help lists the commands.", 0),
+    (".limit", ".limit does not go like this", "write .limit N. .help lists the commands.", 0),
+    (".limit -1", ".limit does not go like this", "write .limit N. .help lists the commands.", 7),
+    (".columns", ".columns does not go like this", "write .columns NAME. .help lists the commands.", 0),
+    (r"\timing yes", r"\timing does not go like this", "write .timing [on|off]. .help lists the commands.", 8),
+    (".quit now", ".quit does not go like this", "write .quit. .help lists the commands.", 6),
+]
+
+
+@pytest.mark.parametrize(("text", "message", "hint", "start"), UNREAD)
+def test_an_unknown_command_says_so(text, message, hint, start):
+    with pytest.raises(SqlExtError) as error:
+        read_command(text)
+    assert (error.value.message, error.value.hint, error.value.place.start) == (message, hint, start)
+
+
+def test_help_and_the_documents_list_each_command():
+    document = (ROOT / "docs/tools.md").read_text("utf-8")
+    rows = ["| `{}` | {} |".format(str(c).replace("|", r"\|"), c.psql and f"`{c.psql}`") for c in COMMANDS]
+    assert [row for row in rows if row not in document] == []
+    assert len(help_lines()) == len(COMMANDS) + 1 and len(NAMES) == len(COMMANDS) + sum(bool(c.psql) for c in COMMANDS)
+
+
+def program(folder, name, text):
+    """A command that runs a Python program."""
+    (folder / name).write_text(text)
+    return shlex.join([sys.executable, str(folder / name)])
+
+
+def test_the_editor_changes_a_statement_or_a_file(tmp_path, monkeypatch):
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", program(tmp_path, "add.py", "import sys; open(sys.argv[-1], 'a').write(' + 1;')"))
+    file = tmp_path / "a.sql"
+    assert edited("SELECT 1", None) == "SELECT 1 + 1;"
+    assert edited("SELECT 1", file) == " + 1;"
+    assert edited("", file) == file.read_text() == " + 1; + 1;"
+    monkeypatch.setenv("EDITOR", program(tmp_path, "quit.py", "import sys; open(sys.argv[-1], 'a').close()"))
+    assert edited("DELETE FROM t;", None) is None
+    monkeypatch.setenv("VISUAL", program(tmp_path, "fail.py", "import sys; open(sys.argv[-1], 'w'); sys.exit(1)"))
+    assert edited("DELETE FROM t;", None) is None
+
+
+def test_a_pager_gets_what_is_long_and_without_one_it_is_printed(tmp_path, monkeypatch, capsys):
+    pager = "import os, sys; open(sys.argv[0] + '.txt', 'w').write(os.environ['LESS'] + sys.stdin.read())"
+    monkeypatch.delenv("LESS", raising=False)
+    monkeypatch.setenv("PAGER", program(tmp_path, "pager", pager))
+    page("rows")
+    assert (tmp_path / "pager.txt").read_text() == "-RSXrows"
+    monkeypatch.setenv("PAGER", "no-such-pager")
+    page("rows\n")
+    assert capsys.readouterr().out == "rows\n"
+
+
 TYPED = """SELECT *
 FROM VALUES (1), (2), (3) AS t(n)
   MATCH_RECOGNIZE (ORDER BY n MEASURES LAST(n) AS last_n PATTERN (A B) DEFINE B AS n > PREV(n));
 SELECT nope FROM VALUES (1) AS t(n); SELECT 'not run';
 .limit 1
 SELECT * FROM range(10);
+\\x on
+SELECT 7 AS seven;
+.bogus
+\\timing off
 BEGIN SELECT 41; SELECT 42 AS answer; END;
-.quit
+USE default;
+\\e
+\\q
 SELECT 'behind';
 """
 
 
-def test_statements_are_run_and_shown_and_an_error_ends_no_shell(spark, capsys):
+def test_statements_are_run_and_shown_and_an_error_ends_no_shell(spark, capsys, tmp_path, monkeypatch):
+    editor = "import sys; open(sys.argv[-1], 'w').write('SELECT 8 AS e;')"
+    monkeypatch.setenv("VISUAL", program(tmp_path, "edit.py", editor))
     history = InMemoryHistory()
     with create_pipe_input() as keyboard:
         keyboard.send_text(TYPED.replace("\n", "\r"))
         Shell(spark, 100, history=history, keyboard=keyboard, screen=DummyOutput()).loop()
     out, err = capsys.readouterr()
     assert "│      2 │" in out and "last_n" in out
-    assert "the first 1 rows" in out and "answer" in out and "41" not in out
+    assert "answer" in out and "41" not in out
     assert "nope" in err and "not run" not in out and "behind" not in out
+    assert "─ row 1 ─\nseven  7\n" in out and "e  8\n" in out
+    assert "SQLEXT_SHELL_COMMAND: there is no command .bogus" in err
+    notes = [line for line in err.splitlines() if re.match(r"\d+ rows?|the first|done", line)]
+    assert [re.sub(r"\d+\.\d s", "T", note) for note in notes] == [
+        "1 row, T", "the first 1 rows; .limit N shows more, T", "1 row, T", "1 row", "done", "1 row",
+    ]  # fmt: skip
     assert history.get_strings()[0].startswith("SELECT *\nFROM VALUES")
+    assert history.get_strings()[-1] == r"\q" and "SELECT 8 AS e;" in history.get_strings()
+
+
+def test_what_is_longer_than_the_screen_goes_to_the_pager(spark, monkeypatch, capsys):
+    pages = []
+    monkeypatch.setattr("sqlext.cli.shell.page", pages.append)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("LINES", "10")
+    monkeypatch.setenv("COLUMNS", "80")
+    shell = Shell(spark, 100, history=InMemoryHistory(), screen=DummyOutput())
+    for text in ("SELECT 1 AS n;", "SELECT id AS long FROM range(30);", ".pager", "SELECT id AS m FROM range(30);"):
+        shell.run(text)
+    out = re.sub(r"\x1b\[\d*m", "", capsys.readouterr().out)
+    assert ["long" in text for text in pages] == [True]
+    assert [name in out for name in (" n ", " long ", " m ")] == [True, False, True]
