@@ -13,6 +13,7 @@ from sqlext.cli import check_command, completion_command, format_command, hook_c
 from sqlext.notebooks import notebook_command
 from sqlext.sessions import formats
 from sqlext.sessions.typed_values import named_text, typed_value
+from sqlext.spark.user_warnings import show_warnings_by
 
 _HOOK = (
     "install, remove or show the hook that extends every session with spark.sqlext.enabled=true; "
@@ -44,6 +45,7 @@ def _run(arguments: list[str]) -> int:
         from sqlext.cli import demo_command  # PySpark takes half a second to load
 
         return demo_command.main(arguments[1:])
+    show_warnings_by(lambda sentence: print(f"sqlext: {sentence}", file=sys.stderr))
     parser = _parser()
     completion_command.complete(parser)
     options = parser.parse_args(arguments)

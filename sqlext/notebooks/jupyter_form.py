@@ -11,13 +11,15 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from sqlext.notebooks.notebook_cells import MARKDOWN, PYTHON, RUN, Cell, Notebook, split_magic
+from sqlext.notebooks.magic_line import with_options_in_comment
+from sqlext.notebooks.notebook_cells import MARKDOWN, PYTHON, RUN, SQL, Cell, Notebook, split_magic
 
 LOAD = "%load_ext sqlext"  # the first cell of a notebook that we write
 _DATABRICKS, CELL = "application/vnd.databricks.v1+notebook", "application/vnd.databricks.v1+cell"  # Databricks' keys
 # the key of the language of a notebook that we converted, in which the cells without a magic are Python
 _OURS = "sqlext"
 _MAGIC_LINE = re.compile(r"%%?(sql|sh|fs|scala|r)[ \t]*\n")
+_SQL_LINE = re.compile(r"%%sql[ \t]+(\S[^\n]*)(?:\n|$)|%sql[ \t]+(\S[^\n]*)$")
 
 
 def to_jupyter(notebook: Notebook) -> NotebookNode:
@@ -68,6 +70,11 @@ def _from_jupyter_cell(cell: NotebookNode, databricks: str | None) -> Cell:
     magic = _MAGIC_LINE.match(cell.source)
     if magic is not None:
         return Cell(magic[1], cell.source[magic.end() :], title)
+    options = _SQL_LINE.match(cell.source) if databricks is None else None
+    if options is not None:
+        line = options[1] or options[2]
+        sql = with_options_in_comment(line, cell.source[options.end() :], has_body=options[1] is not None)
+        return Cell(PYTHON, cell.source, title) if sql is None else Cell(SQL, sql, title)
     is_path = cell.source.startswith("%run ") and "\n" not in cell.source
     if databricks is not None or is_path:
         split = split_magic(cell.source, databricks or PYTHON)

@@ -72,6 +72,23 @@ def options_of(cell: str | None) -> str:
     return comment[1] if comment is not None else ""
 
 
+def with_options_in_comment(line: str, body: str, has_body: bool) -> str | None:
+    """The text of a SQL cell that does what `%%sql line` (or `%sql line`, without a body) does; None if it cannot.
+
+    >>> with_options_in_comment("--view v --draw", "SELECT 1", True)
+    '-- sqlext: --view v --draw\\nSELECT 1'
+    >>> with_options_in_comment("--limit 5 SELECT 1", "", False)
+    '-- sqlext: --limit 5\\nSELECT 1'
+    """
+    try:
+        sql = parse_magic_line(line, has_body).sql
+    except ParseError:
+        return None
+    options = line[: len(line) - len(sql.lstrip())].strip()
+    first = f"-- sqlext: {options}\n" if options else ""
+    return first + "\n".join(part for part in (sql.strip(), body) if part)
+
+
 def _with_option(options: MagicLine, line: str, option: re.Match[str]) -> tuple[MagicLine, int]:
     """The options with one more, and the offset where that option ends."""
     name = _SHORT.get(option[1], option[1])

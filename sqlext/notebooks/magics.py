@@ -22,12 +22,14 @@ from sqlext.notebooks.magic_line import MagicLine, options_of, parse_magic_line
 from sqlext.notebooks.run_magic import notebook_file, parse_run_line, run_cells
 from sqlext.notebooks.shown_table import ShownTable, shown_table
 from sqlext.notebooks.sql_cells import CellRunner
+from sqlext.notebooks.theme import Note
 from sqlext.notebooks.widgets import Widgets
 from sqlext.sessions.failures import reason
 from sqlext.sessions.hook import extend
 from sqlext.sessions.session import session
 from sqlext.sessions.start import running_session
 from sqlext.spark.quiet_probes import quiet_probes
+from sqlext.spark.user_warnings import show_warnings_by
 
 LAST_RESULT = "_sqldf"  # the variable of the last result, as in Databricks
 _TABLE = "_sqlext_table"  # the attribute of a result of `%sql` that holds the rows to show
@@ -161,6 +163,7 @@ def load(shell: InteractiveShell) -> SqlMagics:
     """Add the magics to a shell, and those names of Databricks notebooks that are not already in use."""
     magics = SqlMagics(shell)
     shell.register_magics(magics)
+    show_warnings_by(lambda sentence: display(Note(sentence)))
     for name, value in databricks_names(magics.widgets).items():
         if name == "display" or name not in shell.user_ns:  # IPython has its own `display`, which ours calls
             shell.user_ns[name] = value

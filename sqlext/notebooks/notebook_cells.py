@@ -56,9 +56,10 @@ def split_magic(source: str, language: str) -> Cell:
 def with_magic(cell: Cell, language: str) -> str:
     """The inverse of `split_magic`.
 
-    >>> with_magic(Cell(RUN, "./setup"), SQL), with_magic(Cell(SQL, "SELECT 1"), PYTHON)
-    ('%run ./setup', '%sql\\nSELECT 1')
+    >>> with_magic(Cell("sh", "ls -l"), SQL), with_magic(Cell(SQL, "SELECT 1"), PYTHON)
+    ('%sh ls -l', '%sql\\nSELECT 1')
     """
     if cell.language == language:
         return cell.text
-    return f"%{cell.language}{' ' if cell.language == RUN else chr(10)}{cell.text}"
+    is_line = cell.language not in (SQL, PYTHON) and "\n" not in cell.text and cell.text == cell.text.strip() != ""
+    return f"%{cell.language}{' ' if is_line else chr(10)}{cell.text}"

@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from sqlext.errors import SetupError
 from sqlext.sessions.hook import unhooked
 from sqlext.spark.kind import is_connect
 from sqlext.spark.quiet_probes import kept_stderr, quiet_probes
+from sqlext.spark.user_warnings import warn
 from sqlext.spark.versions import checkpointing_package, version_of
 from sqlext.spark.worker_python import use_this_python
 
@@ -89,7 +89,7 @@ def register_tables(spark: SparkSession) -> None:
                     sql(statement)
         except PySparkException as error:
             reason = str(error).splitlines()[0]
-            warnings.warn(f"sqlext: {table.folder} is not in the catalog: {reason}", stacklevel=3)
+            warn([f"{table.folder} is not in the catalog: {reason}"])
 
 
 def running_session() -> SparkSession | None:

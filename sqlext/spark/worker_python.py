@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from sqlext.spark.user_warnings import warn
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,11 +29,8 @@ def warn_of_other_python(spark: SparkSession) -> None:
     """Warn if the workers of a local master run another Python than this process, because it may lack sqlext."""
     other = other_python(os.environ, sys.executable)
     if other is not None and str(spark.conf.get("spark.master", "")).startswith("local"):
-        warnings.warn(
-            f"sqlext: Spark starts Python workers with {other}, and this is {sys.executable}: "
-            "set PYSPARK_PYTHON to it before the session starts.",
-            stacklevel=3,
-        )
+        sentence = f"Spark starts Python workers with {other}, and this is {sys.executable}: "
+        warn([f"{sentence}set PYSPARK_PYTHON to it before the session starts."])
 
 
 def other_python(environ: Mapping[str, str], executable: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -11,6 +12,7 @@ from sqlext.cli.main import main
 from sqlext.errors import SqlExtError
 from sqlext.notebooks.convert_notebook import read_notebook, write_notebook
 from sqlext.notebooks.jupyter_form import from_jupyter, to_jupyter
+from sqlext.notebooks.magic_line import options_of, parse_magic_line
 from sqlext.notebooks.notebook_cells import MARKDOWN, PYTHON, RUN, SQL, Cell, Notebook
 from sqlext.notebooks.source_form import read_source, write_source
 
@@ -78,7 +80,37 @@ def test_a_cell_has_the_line_of_the_file_in_which_its_text_begins(tmp_path):
 def test_a_source_is_written_as_it_was_read(name):
     text = (HERE / name).read_text("utf-8")
     assert read_source(write_source(read_source(text))) == read_source(text)
-    assert write_source(read_source(text)).replace("%md\n# MAGIC ", "%md ") == text
+    assert write_source(read_source(text)) == text
+
+
+MAGICS = [
+    ("%%sql --view v --draw\nSELECT 1", Cell(SQL, "-- sqlext: --view v --draw\nSELECT 1")),
+    ("%%sql --limit=5 kept <<\nSELECT 1", Cell(SQL, "-- sqlext: --limit=5 kept <<\nSELECT 1")),
+    ("%%sql kept\nSELECT 1", Cell(SQL, "-- sqlext: kept\nSELECT 1")),
+    ("%%sql SELECT 1,\n  2", Cell(SQL, "SELECT 1,\n  2")),
+    ("%sql -d SELECT 1", Cell(SQL, "-- sqlext: -d\nSELECT 1")),
+    ("%sql SELECT 1", Cell(SQL, "SELECT 1")),
+    ("%sql SELECT 1\nx = 2", Cell(PYTHON, "%sql SELECT 1\nx = 2")),
+    ("rows = %sql SELECT 1", Cell(PYTHON, "rows = %sql SELECT 1")),
+    ("%%sql --bogus\nSELECT 1", Cell(PYTHON, "%%sql --bogus\nSELECT 1")),
+    ("%%sh\nls -l", Cell("sh", "ls -l")),
+]
+
+
+@pytest.mark.parametrize(("source", "cell"), MAGICS)
+def test_a_cell_of_jupyter_keeps_its_language_and_its_options(source, cell):
+    node = to_jupyter(Notebook(PYTHON, (Cell(PYTHON, source),)))
+    assert from_jupyter(node).cells == (cell,)
+    assert read_source(write_source(Notebook(SQL, (cell,)))).cells == (cell,)
+    if cell.language == SQL and cell.text.startswith("--"):
+        assert parse_magic_line(options_of(cell.text), has_body=True) == replace(
+            parse_magic_line(source.split("\n")[0].lstrip("%").removeprefix("sql"), has_body="\n" in source), sql=""
+        )
+
+
+def test_a_line_of_a_shell_stays_one_line():
+    text = "-- Databricks notebook source\n-- MAGIC %sh ls -l\n"
+    assert write_source(read_source(text)) == text
 
 
 @pytest.mark.parametrize("name", FILES)

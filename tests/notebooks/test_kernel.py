@@ -112,7 +112,7 @@ def test_a_notebook_runs_in_a_kernel_until_a_cell_fails(folder, tmp_path, capfd)
         "<drawing: 2 matches in 18 rows>", "the deepest fall ends at 27\n",
     ]  # fmt: skip
     assert "│ GLOBEX │ 2026-03-05 │ 2026-03-09 │     27 │     3 │" in rebounds.outputs[0].data["text/plain"]
-    assert "image/png" in rebounds.outputs[1].data
+    assert "<svg" in rebounds.outputs[1].data["text/html"]
     assert [o.output_type for o in mistake.outputs] == ["display_data", "error"]
     assert "outputs" not in rest or rest.outputs == []
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -143,12 +141,3 @@ def is_accepted(sql: Callable[..., DataFrame], query: str) -> bool:
 def with_outer_hint(error: BindError, hint: str) -> BindError:
     """The error, with the hint if it is about an unknown column, which may have been meant for an outer query."""
     return error.with_(hint=hint) if error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN") else error
-
-
-def warn(sentences: Sequence[str]) -> None:
-    """Warn at the line of the user's code, which is the first one outside this package."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "sqlext":
-        level, frame = level + 1, frame.f_back
-    for sentence in sentences:
-        warnings.warn(sentence, stacklevel=level)

@@ -6,10 +6,10 @@ The sections are written beside the planners of the parts, in `explain_match`, `
 
 from __future__ import annotations
 
-from sqlext.engine.queries.queries import warn
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.rewriter.rules.rule_statements import parse_rule_statement
+from sqlext.spark.user_warnings import warn
 
 
 def explain_statement(call: SqlCall) -> str:

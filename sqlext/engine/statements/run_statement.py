@@ -11,7 +11,6 @@ from pyspark.sql import types as T
 from sqlext.catalog import views
 from sqlext.engine.match import table_function
 from sqlext.engine.queries import cached_views
-from sqlext.engine.queries.queries import warn
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.queries.temporary_objects import check_permanent
 from sqlext.engine.statements.plan_statement import StatementPlan, plan_portable, plan_statement
@@ -32,6 +31,7 @@ from sqlext.rewriter.heads.view_statements import CachedQuery, parse_cached_quer
 from sqlext.rewriter.text.names import quote
 from sqlext.spark import executors
 from sqlext.spark.kind import is_connect
+from sqlext.spark.user_warnings import warn
 
 
 def run(call: SqlCall) -> DataFrame:

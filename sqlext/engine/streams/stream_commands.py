@@ -15,7 +15,6 @@ from pyspark.sql import types as T
 from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import Checkpoint, StoredQuery, stored_query
 from sqlext.catalog.warehouse import WAREHOUSE, warehouse_tables
-from sqlext.engine.queries.queries import warn
 from sqlext.engine.streams import reports
 from sqlext.engine.streams.streaming_tables import AVAILABLE_NOW, CHECKPOINTS, STREAM, TRIGGER
 from sqlext.errors import BindError, SqlExtError
@@ -25,6 +24,7 @@ from sqlext.rewriter.heads.stream_heads import DESCRIBE, SHOW, STOP, StreamComma
 from sqlext.rewriter.text.names import quote
 from sqlext.spark.progress import StreamState, kept_state
 from sqlext.spark.quiet_probes import quiet_probes
+from sqlext.spark.user_warnings import warn
 
 _COLUMNS = (
     "name STRING, state STRING, watermark STRING, lag INTERVAL DAY TO SECOND, "

@@ -37,7 +37,6 @@ from sqlext.catalog.checkpoint import (
     stored_query,
 )
 from sqlext.catalog.warehouse import remove_unfinished, table_folder
-from sqlext.engine.queries.queries import warn
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.streams import reports, side_tables
 from sqlext.engine.streams.idle_sources import has_beats
@@ -51,6 +50,7 @@ from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.rewriter.text.splice import Text
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.spark.kind import is_connect
+from sqlext.spark.user_warnings import warn
 
 TRIGGER = "sqlext.stream.trigger"  # available-now, an interval, or empty: each micro-batch starts at once
 NAME = "sqlext.stream.name"  # the name of the checkpoint, if several INSERT write into one table

@@ -1,0 +1,71 @@
+"""What notebooks show of tables, drawings and warnings: pure text."""
+
+from __future__ import annotations
+
+import re
+import warnings
+import xml.etree.ElementTree as ET
+from html import unescape
+
+import pandas as pd
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+from sqlext.cli.main import main
+from sqlext.notebooks.draw_matches import Drawing, picture
+from sqlext.notebooks.drawing_query import MATCH, VARIABLE
+from sqlext.notebooks.html_table import html_table
+from sqlext.notebooks.magics import load
+from sqlext.spark.user_warnings import warn
+
+EXTERNAL = re.compile(r"""\b(?:src|href)=["'](?!#)|@import|url\((?!#)""")
+
+
+def test_a_table_needs_nothing_from_elsewhere_and_follows_light_and_dark():
+    text = html_table([("n", True), ("t", False)], [["1", "x"], [None, "<b>"]], "2 rows")
+    assert EXTERNAL.search(text) is None and "<script" not in text
+    for rule in ("prefers-color-scheme: dark", "max-height: 480px", "position: sticky", "overflow: auto"):
+        assert rule in text
+    assert "aria-sort" in unescape(re.search(r'<thead onclick="([^"]*)"', text)[1])
+    assert "&lt;b&gt;" in text and '<td class="number null">NULL</td>' in text
+
+
+def test_a_long_text_is_cut_and_is_whole_under_the_pointer():
+    whole = 'say "x"\n' + "y" * 100
+    text = html_table([("t", False)], [["short"], [whole]], "2 rows")
+    ((title, shown),) = re.findall(r'<div class="long" tabindex="0" title="([^"]*)">([^<]*)</div>', text)
+    assert unescape(title) == unescape(shown) == whole
+    assert '<td class="text">short</td>' in text
+
+
+def test_a_drawing_is_svg_in_the_colours_of_the_page():
+    labels = {MATCH: [1, 1, None, None], VARIABLE: ["a", "b", None, None]}
+    panels = [("symbol A & B", pd.DataFrame({"t": range(4), "price": [1, 2, 3, 1], **labels}))]
+    svg = picture(panels, "t", "price", "1 match in 4 rows")
+    root = ET.fromstring(svg)
+    assert root.get("viewBox") and root.get("width") is None and root.get("height") is None
+    texts = {"".join(element.itertext()).strip() for element in root.iter()}
+    assert {"symbol A & B", "1 match in 4 rows", "price", "a", "b"} <= texts
+    assert "currentColor" in svg and not re.search(r"#010203|#000000|#ffffff|\bDate\b", svg, re.IGNORECASE)
+    assert picture(panels, "t", "price", "1 match in 4 rows") == svg
+    assert EXTERNAL.search(svg) is None
+    assert Drawing(svg, "1 match")._repr_html_().endswith("</svg>\n</div>")
+
+
+def test_a_warning_is_one_sentence_without_a_path(capsys):
+    shell = InteractiveShell.instance(colors="nocolor")
+    try:
+        with warnings.catch_warnings(record=True) as others:
+            warnings.simplefilter("always")
+            load(shell)
+            with capture_output() as captured:
+                shell.run_cell("from sqlext.spark.user_warnings import warn\nwarn(['the query sorts all rows.'])")
+                shell.run_cell("import warnings\nwarnings.warn('mine')")
+    finally:
+        InteractiveShell.clear_instance()
+    assert [output.data["text/plain"] for output in captured.outputs] == ["Warning: the query sorts all rows."]
+    assert (captured.stderr, [str(other.message) for other in others]) == ("", ["mine"])
+    with warnings.catch_warnings():
+        assert main(["hook", "show"]) in (0, 1)  # any command
+        warn(["the query sorts all rows."])
+    assert capsys.readouterr().err == "sqlext: the query sorts all rows.\n"
