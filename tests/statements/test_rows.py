@@ -18,8 +18,8 @@ ONE_WAY = {"window_functions.txt", "emit.txt"}  # no engine of MATCH_RECOGNIZE r
 AT_ONCE = 12  # queries in one statement, because Spark's cost per job would be most of the time
 
 
-def groups():
-    """Cases of one file with the same settings."""
+def groups(*ways: str):
+    """Cases of one file with the same settings, for each of these ways."""
     for name in FILES:
         ordered = sorted(cases(name), key=lambda c: (sorted(c.settings.items()), list(c.exceptions)))
         for key, alike in groupby(ordered, key=lambda c: (sorted(c.settings.items()), list(c.exceptions))):
@@ -27,7 +27,7 @@ def groups():
             for i in range(0, len(group), AT_ONCE):
                 yield from (
                     pytest.param(way, group[i : i + AT_ONCE], id=f"{name}-{way}-{group[i].title}")
-                    for way in WAYS
+                    for way in ways
                     if way not in key[1] and (way == "arrow" or name not in ONE_WAY)
                 )
 
@@ -55,8 +55,18 @@ def run_each(spark, way: str, group: list[Case]) -> list:
     return results
 
 
-@pytest.mark.parametrize(("way", "group"), list(groups()))
+@pytest.mark.parametrize(("way", "group"), list(groups("arrow")))
 def test_queries_give_their_rows(session, way, group):
+    check(session, way, group)
+
+
+@pytest.mark.random(every=3)
+@pytest.mark.parametrize(("way", "group"), list(groups(*(way for way in WAYS if way != "arrow"))))
+def test_queries_give_their_rows_in_other_ways(session, way, group):
+    check(session, way, group)
+
+
+def check(session, way: str, group: list[Case]) -> None:
     engine = {} if way == "portable" else {"sqlext.engine": way}
     with settings(session, {**group[0].settings, **engine}):
         try:
