@@ -20,17 +20,17 @@ def read_notebook(file: Path) -> Notebook:
     A `.sql` or `.py` file that is not in source form is read as a notebook of one cell. Raises SetupError
     (NOTEBOOK_FILE) if the file cannot be read.
     """
-    if file.suffix not in ENDINGS:
+    if file.suffix.lower() not in ENDINGS:
         raise _unreadable(file, "it is neither .sql nor .py nor .ipynb")
     try:
         text = file.read_text(encoding="utf-8-sig")
-        if file.suffix == ".ipynb":
+        if file.suffix.lower() == ".ipynb":
             return from_jupyter(nbformat.reads(text, as_version=4))
     except (OSError, ValueError, AttributeError, KeyError, nbformat.ValidationError) as error:
         raise _unreadable(file, str(error)) from None
     if is_source(text):
         return read_source(text)
-    return read_cells(text.replace("\r\n", "\n"), 0, SQL if file.suffix == ".sql" else PYTHON)
+    return read_cells(text.replace("\r\n", "\n"), 0, SQL if file.suffix.lower() == ".sql" else PYTHON)
 
 
 def _unreadable(file: Path, reason: str) -> SetupError:
@@ -44,10 +44,10 @@ def write_notebook(notebook: Notebook, file: Path) -> None:
     The cells without a magic are then SQL in a `.sql` file and Python in a `.py` file. Raises UnsupportedError
     (NOTEBOOK_FORM) for other endings, and OSError.
     """
-    if file.suffix not in ENDINGS:
+    if file.suffix.lower() not in ENDINGS:
         raise UnsupportedError("NOTEBOOK_FORM", f"{file} has no ending of a notebook",
                                hint="write a file that ends in .sql, .py or .ipynb.")  # fmt: skip
-    language = ENDINGS[file.suffix]
+    language = ENDINGS[file.suffix.lower()]
     if language is None:
         file.write_text(nbformat.writes(to_jupyter(notebook)) + "\n", encoding="utf-8")
     else:

@@ -51,8 +51,8 @@ def notebook_file(path: str, folder: Path) -> Path | None:
     """
     named = folder / path
     for file in [named, *(named.with_name(named.name + ending) for ending in ENDINGS)]:
-        if file.suffix in ENDINGS and file.is_file():
-            is_program = file.suffix == ".py" and not is_source(file.read_text(encoding="utf-8-sig"))
+        if file.suffix.lower() in ENDINGS and file.is_file():
+            is_program = file.suffix.lower() == ".py" and not is_source(file.read_text(encoding="utf-8-sig"))
             return None if is_program else file
     return None
 

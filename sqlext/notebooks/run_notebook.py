@@ -40,7 +40,7 @@ class NotebookRun:
 
 def check_output(output: Path) -> None:
     """Raise UnsupportedError (NOTEBOOK_FORM) for a file that is neither HTML nor ipynb."""
-    if output.suffix not in (HTML, JUPYTER):
+    if output.suffix.lower() not in (HTML, JUPYTER):
         raise UnsupportedError("NOTEBOOK_FORM", f"{output} has no ending of an executed notebook",
                                hint="write a file that ends in .html or .ipynb.")  # fmt: skip
 
@@ -121,7 +121,7 @@ def _traceback(cell: NotebookNode) -> str:
 
 def write_executed(node: NotebookNode, output: Path) -> None:
     """Write an executed notebook as HTML or ipynb. Raises OSError."""
-    if output.suffix == JUPYTER:
+    if output.suffix.lower() == JUPYTER:
         output.write_text(nbformat.writes(node) + "\n", encoding="utf-8")
         return
     page = nbformat.from_dict({**node, "cells": [part for cell in node.cells[1:] for part in _with_title(cell)]})

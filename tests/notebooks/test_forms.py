@@ -114,7 +114,7 @@ def test_a_line_of_a_shell_stays_one_line():
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("ending", [".sql", ".py", ".ipynb"])
+@pytest.mark.parametrize("ending", [".sql", ".py", ".ipynb", ".SQL"])
 def test_conversions_keep_the_cells(name, ending, tmp_path):
     notebook = read_notebook(HERE / name)
     write_notebook(notebook, tmp_path / f"n{ending}")
