@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.scalars.analyse import CLAUSE_FUNCTIONS, NAVIGATIONS, OUTCOMES
+from sqlext.rewriter.text.names import Parts, name_at, split_name, tokens_of
 from sqlext.rewriter.text.splice import Text
 
 HELPER = re.compile(r"__sqlext_helper_\d+__")
@@ -46,7 +47,7 @@ def user_error(
     """
     condition = getattr(e, "getCondition", e.getErrorClass)() or "ANALYSIS"
     name = condition.replace(".", "_") if _HAS_CLEAR_NAME.match(condition) else "ANALYSIS"
-    place = _place(e, text, user_text)
+    place = place_of(e, text, user_text)
     if condition == "UNRESOLVED_ROUTINE":
         return _unknown_function(e, name, place, functions)
     if "is not a temp view of streaming logical plan" in str(e):
@@ -117,17 +118,39 @@ def _watermark_hint(e: PySparkException, condition: str, place: Place | None) ->
 # places
 
 
-def _place(e: PySparkException, text: Text, user_text: str) -> Place | None:
+def place_of(e: PySparkException, text: Text, user_text: str) -> Place | None:
+    """The place in the user's text of Spark's error about `text`; None if Spark names none, or one of ours."""
     contexts = [c for c in e.getQueryContext() or [] if c.contextType().name == "SQL"]
     if not contexts:
         return _place_of_syntax(str(e), text, user_text)
     fragment, near = contexts[0].fragment(), contexts[0].startIndex()
     starts = [m.start() for m in re.finditer(re.escape(fragment), str(text))]  # helper names change the offsets
     for start in sorted(starts, key=lambda s: abs(s - near)):
-        origins = [o for i in range(start, start + len(fragment)) if (o := text.origin(i)) is not None]
+        part = _missing_name(e, fragment) or slice(0, len(fragment))
+        origins = [o for i in range(start + part.start, start + part.stop) if (o := text.origin(i)) is not None]
         if origins:
             return Place(user_text, origins[0], max(origins) + 1)
     return None
+
+
+def _missing_name(e: PySparkException, fragment: str) -> slice | None:
+    """The name of the relation that Spark did not find, in the text of the whole relation; None for other errors."""
+    if getattr(e, "getCondition", e.getErrorClass)() != "TABLE_OR_VIEW_NOT_FOUND":
+        return None
+    return place_of_name(fragment, split_name((e.getMessageParameters() or {}).get("relationName", "")))
+
+
+def place_of_name(text: str, parts: Parts) -> slice | None:
+    """The characters of a name in the text of a relation; None if it is not written there.
+
+    >>> text = "STREAM db . `no such` WATERMARK ts DELAY OF INTERVAL 1 SECOND"
+    >>> text[place_of_name(text, ("db", "no such"))]
+    'db . `no such`'
+    """
+    tokens = tokens_of(text)
+    names = (name for i in range(len(tokens)) if (name := name_at(tokens, i)) is not None)
+    wanted = [part.lower() for part in parts]
+    return next((slice(n.start, n.stop) for n in names if [part.lower() for part in n.parts] == wanted), None)
 
 
 def _place_of_syntax(message: str, text: Text, user_text: str) -> Place | None:
