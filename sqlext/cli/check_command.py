@@ -58,4 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _schema(name: str | None) -> SqlFile | Unread | None:
     """The file of DDL; None if there is none, or if the catalog is used."""
-    return None if name in (None, CATALOG) else next(read_files([name]))
+    if name in (None, CATALOG):
+        return None
+    files = list(read_files([name]))
+    return files[0] if len(files) == 1 else Unread(name, f"--schema takes one file, and the folder has {len(files)}")

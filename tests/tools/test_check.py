@@ -48,6 +48,13 @@ def test_a_folder_without_sql_files_is_no_success(tmp_path, capsys):
         assert capsys.readouterr().err.startswith(f"sqlext: {tmp_path} is not read: the folder has no file *.sql\n")
 
 
+def test_a_schema_is_one_file(tmp_path, capsys):
+    for name in ("a.sql", "b.sql"):
+        (tmp_path / name).write_text("CREATE TABLE t (n INT)", "utf-8")
+    assert main(["check", str(tmp_path), "--schema", str(tmp_path)]) == UNREADABLE
+    assert capsys.readouterr().err.endswith("is not read: --schema takes one file, and the folder has 2\n")
+
+
 def test_the_files_of_a_folder_may_end_in_capitals(tmp_path, capsys):
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "A.SQL").write_text(WRONG, "utf-8")
