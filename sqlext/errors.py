@@ -10,6 +10,7 @@ Hint: pattern variables are A, B.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +19,9 @@ from typing import TypeVar
 E = TypeVar("E", bound="SqlExtError")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+BYTE_ORDER_MARK = "\ufeff"
+_LONGEST_LINE, _AROUND = 400, 120  # characters; a longer line is cut around its error
 
 
 @dataclass(frozen=True)
@@ -35,21 +39,52 @@ class Place:
 
     @property
     def column(self) -> int:
-        """1-based, in characters."""
+        """1-based, in characters; a byte order mark is none."""
         return self.start - self._line_start() + 1
 
     def _line_start(self) -> int:
-        return self.text.rfind("\n", 0, self.start) + 1
+        start = self.text.rfind("\n", 0, self.start) + 1
+        return start + (start < self.start and self.text[start] == BYTE_ORDER_MARK)
 
     def excerpt(self) -> str:
-        """The offending line with carets under it."""
+        """The offending line with carets under it; a long line is cut around them.
+
+        >>> print(Place("SELECT '東京' AS x y", 17, 18).excerpt())
+          1 | SELECT '東京' AS x y
+            |                    ^
+        """
         first = self._line_start()
-        last = self.text.find("\n", self.start)
-        line = self.text[first:] if last < 0 else self.text[first:last]
-        width = max(1, min(self.stop, first + len(line)) - self.start)
+        line = self.text[first:].partition("\n")[0].rstrip()
+        start = self.start - first
+        stop = max(start + 1, min(self.stop - first, len(line)))
+        lo, hi = 0, len(line)
+        if hi > _LONGEST_LINE:
+            lo, hi = max(0, start - _AROUND), min(hi, start + _AROUND)
+        before, after = "…" * (lo > 0), "…" * (hi < len(line))
+        pad = "".join("\t" if c == "\t" else " " * _columns(c) for c in before + line[lo:start])
+        carets = "^" * max(1, sum(map(_columns, line[start : min(stop, hi)])))
         number = f"{self.line:3}"
-        pad = "".join("\t" if c == "\t" else " " for c in line[: self.start - first])
-        return f"{number} | {line.rstrip()}\n{' ' * len(number)} | {pad}{'^' * width}"
+        return f"{number} | {before}{line[lo:hi]}{after}\n{' ' * len(number)} | {pad}{carets}"
+
+
+def characters(line: str, columns: int) -> int:
+    """The number of characters at the beginning of a line that take this many columns in a terminal.
+
+    >>> characters("'東京' AS x", 8)
+    6
+    """
+    n = 0
+    while columns > 0 and n < len(line):
+        columns -= _columns(line[n])
+        n += 1
+    return n
+
+
+def _columns(character: str) -> int:
+    """The columns that a character takes in a terminal; a tab counts as one."""
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 class SqlExtError(Exception):
@@ -72,6 +107,10 @@ class SqlExtError(Exception):
         Hint: the columns are a, b.
         """
         return type(self)(self._name, self.message, place=place or self.place, hint=hint or self.hint)
+
+    def placed(self: E, place: Place) -> E:
+        """The same error, with this place if it has none."""
+        return self if self.place is not None else self.with_(place=place)
 
     def in_text(self: E, text: str) -> E:
         """The same error with its place in another text, in which the offsets are the same."""
@@ -146,6 +185,10 @@ class SqlExtErrors(ParseError):
     def with_(self, *, place: Place | None = None, hint: str | None = None) -> SqlExtErrors:
         """The errors, each with the place or hint."""
         return SqlExtErrors([error.with_(place=place, hint=hint) for error in self.errors])
+
+    def placed(self, place: Place) -> SqlExtErrors:
+        """The errors, those without a place with this one."""
+        return SqlExtErrors([error.placed(place) for error in self.errors])
 
     def moved(self, text: str, by: int) -> SqlExtErrors:
         """The errors, each moved."""

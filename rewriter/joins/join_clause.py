@@ -198,6 +198,13 @@ def _right(tree: Tree, join: Join) -> Fragment:
 def _match_condition(tree: Tree, join: Join) -> MatchCondition:
     """The MATCH_CONDITION of an ASOF JOIN."""
     lo, hi = join.match_condition or (0, 0)
+    words = words_of(tree.tokens)
+    bare = next((i for i in range(join.behind, len(words)) if words[i] in ("MATCH_CONDITION", "JOIN")), 0)
+    if join.match_condition is None and is_at(tree.tokens, bare, "MATCH_CONDITION"):
+        raise ParseError(
+            "MATCH_CONDITION", "the parentheses of MATCH_CONDITION are missing", place=_place(tree, bare, bare + 1),
+            hint="write MATCH_CONDITION (a.t >= b.t).",
+        )  # fmt: skip
     if hi - lo < 4 or tree.tokens[hi - 1].text != ")":
         raise ParseError(
             "MATCH_CONDITION", "ASOF JOIN needs MATCH_CONDITION after its right relation",

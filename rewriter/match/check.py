@@ -15,6 +15,8 @@ from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import size_error
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.text.fragments import Fragment, Name
+from sqlext.rewriter.text.names import QUOTED_HINT
+from sqlext.rewriter.text.tokens import tokenize
 
 Errors = Iterator[SqlExtError]
 
@@ -152,6 +154,16 @@ def _within_has_order(clause: MatchClause) -> Errors:
                         place=clause.order_by[0].expression.place)  # fmt: skip
 
 
+def _order_reads_rows(clause: MatchClause) -> Errors:
+    """An error for each sort key that is a constant: in Spark a number there is no position of a column."""
+    for key in clause.order_by:
+        tokens = tokenize(key.expression.text)
+        if all(token.word in ("NULL", "TRUE", "FALSE") or not token.is_name for token in tokens):
+            hint = QUOTED_HINT if tokens[0].text[0] == '"' else "write the column that orders the rows: ORDER BY time."
+            yield BindError("CONSTANT_ORDER", f"{key.expression.text} is a constant, which orders no rows",
+                            place=key.expression.place, hint=hint)  # fmt: skip
+
+
 def _time_outs_have_a_bound(clause: MatchClause) -> Errors:
     rows = clause.rows_per_match
     if rows.shows_timeouts and clause.within is None and rows.fragment is not None:
@@ -263,6 +275,7 @@ RULES: tuple[Callable[[MatchClause], Errors], ...] = (
     _subsets_of_variables,
     _skip_target_known,
     _exclusion_not_with_unmatched,
+    _order_reads_rows,
     _within_has_order,
     _time_outs_have_a_bound,
     _pattern_fits,

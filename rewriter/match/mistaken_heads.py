@@ -89,6 +89,9 @@ def _query_clause(words: Sequence[str]) -> MistakenHead | None:
 
 def _incomplete(words: Sequence[str]) -> MistakenHead | None:
     """The mistake of PARTITION or ORDER without BY, or of PATTERN without parentheses; None for other words."""
+    if words[0] == "PATTERN" and words[1] == "" and words[2] in ("DEFINE", "SUBSET", "WITHIN"):
+        message, hint = "a pattern is no text, and its parentheses are missing", "write PATTERN (A B+), without quotes."
+        return MistakenHead(meant=NOTHING, length=1, message=message, hint=hint, error_class="MISSING_PATTERN")
     if words[1] in _ENDS or not _is_word(words[1]):
         return None
     if words[0] in ("PARTITION", "ORDER") and words[1] != "BY":

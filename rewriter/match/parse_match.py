@@ -162,7 +162,7 @@ class ClauseParser:
         is_free = self.is_free(i)
         if two == (PATTERN, "("):
             return (PATTERN, 1) if is_free or self._ends_before_section(i + 1) else None
-        if token.word == SUBSET and self.word(i + 2) == "=":
+        if token.word == SUBSET and (self.word(i + 2) == "=" or self.words(i + 2, 2) == ("AS", "(")):
             return (SUBSET, 1) if is_free else None
         if token.word == DEFINE:
             is_list = self.word(i - 1) == "," and self.word(i + 2) == "AS" and self.tokens[i + 1].may_name
@@ -269,6 +269,8 @@ class ClauseParser:
         for lo, hi in self.items(section, "variable AS condition"):
             if not self.tokens[lo].may_name or self.word(lo + 1) != "AS":
                 hint = "write DEFINE A AS x > 0."
+                if self.word(lo + 1) in ("-", ".") and self.tokens[lo].may_name:
+                    hint = "a name with other characters is quoted: `a-b` AS x > 0."
                 self.add("MISSING_AS", "each item of DEFINE is variable AS condition", lo, min(lo + 2, hi), hint)
                 continue
             if lo + 2 == hi:

@@ -30,6 +30,12 @@ _LEXEME = re.compile(
     | (?P<quantifier> [*+?] | \{ [^{}()|]* \} )""",
     re.VERBOSE,
 )
+_BEFORE_BOUND = re.compile(r"\bWITHIN\s+(?:INCLUSIVE\s+)?(?:INTERVAL\s*)?$", re.IGNORECASE)
+_CONNECTIVES = {
+    "AND": "elements that follow one another are separated by spaces: A B.",
+    "OR": "alternatives are separated by |: A | B.",
+    "NOT": "!B tests that the next row is no B: A !B.",
+}
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _BOUNDS = re.compile(r"\s*([0-9]{1,9})\s*|\s*([0-9]{0,9})\s*,\s*([0-9]{0,9})\s*")
 
@@ -82,7 +88,7 @@ def _lexemes(source: str, start: int, stop: int) -> Iterator[_PatternLexeme]:
     while at < stop:
         match = _LEXEME.match(source, at, stop)
         if match is None:
-            raise _unexpected_character(source, at)
+            raise _unexpected_character(source, start, at)
         kind = match.lastgroup
         if kind == "comment":
             at = _end_of_comment(source, at, stop)
@@ -96,7 +102,12 @@ def _lexemes(source: str, start: int, stop: int) -> Iterator[_PatternLexeme]:
     yield _PatternLexeme(kind="end", text="", start=stop, stop=stop)
 
 
-def _unexpected_character(source: str, at: int) -> ParseError:
+def _unexpected_character(source: str, start: int, at: int) -> ParseError:
+    bound = _BEFORE_BOUND.search(source, start, at)
+    if bound:
+        stop, message = bound.start() + len("WITHIN"), "WITHIN follows the closing parenthesis of PATTERN"
+        return _error("UNEXPECTED_IN_PATTERN", message, source, bound.start(), stop,
+                      "write PATTERN (A B) WITHIN INTERVAL '1' HOUR.")  # fmt: skip
     hints = {
         "'": 'quote a variable as `a` or "a".',
         ":": "a pattern takes no parameters.",
@@ -104,6 +115,8 @@ def _unexpected_character(source: str, at: int) -> ParseError:
         "-": "an exclusion is {- A -}.",
     }
     hint = hints.get(source[at])
+    if source[at] in "-." and source[at - 1 : at].isidentifier() and source[at + 1 : at + 2].isidentifier():
+        hint = "a name with other characters is quoted: `a-b`."
     return _error("UNEXPECTED_IN_PATTERN", f"{source[at]} is not expected here in PATTERN", source, at, at + 1, hint)
 
 
@@ -154,6 +167,8 @@ class _Parser:
         lexeme = self._take()
         level = self.levels[-1]
         if lexeme.kind in ("name", "quoted"):
+            if lexeme.text.upper() in _CONNECTIVES and lexeme.kind == "name":
+                raise self._connective(lexeme)
             if lexeme.text.upper() == "PERMUTE" and lexeme.kind == "name" and self._next.text == "(":
                 self._open("PERMUTE", lexeme, self._take())
             else:
@@ -175,6 +190,11 @@ class _Parser:
             self._separate(lexeme)
         else:
             raise self._misplaced(lexeme)
+
+    def _connective(self, lexeme: _PatternLexeme) -> ParseError:
+        word = lexeme.text.upper()
+        hint = f"{_CONNECTIVES[word]} A variable called {word} is written `{word}`."
+        return self._fail_at("UNEXPECTED_IN_PATTERN", f"{word} has no meaning in PATTERN", lexeme, hint)
 
     def _misplaced(self, lexeme: _PatternLexeme) -> ParseError:
         if lexeme.text == "||":

@@ -8,12 +8,13 @@ from itertools import pairwise
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, directly_inside
-from sqlext.rewriter.tree.keywords import is_at, without_pipe
+from sqlext.rewriter.tree.keywords import ends_operand, is_at, without_pipe
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.statement_tree import Site, Tree
 
 KEYWORD = "MATCH_?RECOGN"  # also where it is misspelt
 _KEYWORD = re.compile(KEYWORD, re.IGNORECASE)
+_PARTS_OF_QUERIES = frozenset({"VIEW", "WHERE", "JOIN", "GROUP", "HAVING", "ORDER", "LIMIT", "QUALIFY"})
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -92,25 +93,26 @@ def _misplaced(tree: Tree, keyword: int) -> ParseError:
     if keyword and tree.tokens[keyword - 1].word == "|>":
         return ParseError("CLAUSE_AFTER_PIPE", f"{word} cannot follow |>, it belongs to a relation", place=place,
                           hint=f"write {without_pipe(tree.text, tree.tokens, keyword - 1)} {word} (…).")  # fmt: skip
-    relations = _with_lateral_view(tree, keyword)
+    query = _query_before(tree, keyword)
     hint = f"write FROM relation {word} (…) AS alias; its result can be joined to others."
-    if relations is not None:
-        hint = f"write FROM (SELECT * FROM {relations}) {word} (…)."
+    if query is not None:
+        hint = f"write FROM (SELECT * FROM {query}) {word} (…)."
     message = f"{word} must directly follow the relation that it reads"
     return ParseError("MISPLACED_CLAUSE", message, place=place, hint=hint)
 
 
-def _with_lateral_view(tree: Tree, keyword: int) -> str | None:
-    """The relations before the clause in one line, shortened if they are long; None if they have no LATERAL VIEW."""
+def _query_before(tree: Tree, keyword: int) -> str | None:
+    """What follows FROM before the clause, in one line, without its middle if it is long. None if it is no query that
+    may be the input: without a FROM, WHERE, join or view, or if the clause is not at its end."""
     tokens, depth = tree.tokens, tree.tokens[keyword].depth
     start = next((i for i in range(keyword - 1, -1, -1) if tokens[i].depth <= depth and tokens[i].word == "FROM"), None)
-    if start is None:
+    if start is None or not ends_operand(tokens, keyword - 1):
         return None
     outside = [token.word for token in tokens[start:keyword] if token.depth == depth]
-    if ("LATERAL", "VIEW") not in pairwise(outside) or not {"WHERE", "ON", "SELECT", "GROUP"}.isdisjoint(outside):
+    if _PARTS_OF_QUERIES.isdisjoint(outside) or "SELECT" in outside:
         return None
     text = " ".join(tree.fragment(start + 1, keyword).text.split())
-    return text if len(text) < 60 else "… LATERAL VIEW …"
+    return text if len(text) < 60 else f"{text[:20].rpartition(' ')[0]} … {text[-20:].partition(' ')[2]}"
 
 
 def _is_misspelt(tokens: Tokens, i: int) -> bool:

@@ -1,13 +1,16 @@
-"""Reports `C.price` where PATTERN has no C as an error of the variable, not of a column of a table C."""
+"""Reports `C.price` where PATTERN has no C, and a variable alone, as errors of the variable, not of a column."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors
 from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.scalars.references import columns_hint
+from sqlext.rewriter.text.names import unquoted
 
 _QUALIFIED = re.compile(r"\s*(\w+)\s*\.\s*[`\w]")
 
@@ -27,8 +30,10 @@ def names_of(clause: MatchClause) -> Names:
     return Names((*(name.text for name in clause.pattern_variables), *unions), words)
 
 
-def about_variable(error: SqlExtError, names: Names) -> SqlExtError:
-    """The error, or UNKNOWN_PATTERN_VARIABLE if it is about a column that is qualified by an unknown name.
+def about_variable(error: SqlExtError, names: Names, columns: Sequence[str] = ()) -> SqlExtError:
+    """The error, or an error about a pattern variable if that is what the column's name or qualifier is, or should be.
+
+    `columns`: those of the input, if they are known, for an error of Spark that suggests none.
 
     >>> error = BindError("UNRESOLVED_COLUMN_WITH_SUGGESTION", "C.v cannot be resolved", place=Place("C.v > 1", 0, 3))
     >>> print(about_variable(error, Names(("A", "B"), frozenset({"T"}))))
@@ -38,14 +43,40 @@ def about_variable(error: SqlExtError, names: Names) -> SqlExtError:
     Hint: the pattern variables are A, B.
     """
     if isinstance(error, SqlExtErrors):
-        return SqlExtErrors([about_variable(each, names) for each in error.errors])
+        return SqlExtErrors([about_variable(each, names, columns) for each in error.errors])
     place = error.place
     if place is None or not error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
         return error
+    word = place.text[place.start : place.stop]
+    if word.upper() in {name.upper() for name in names.variables}:
+        message = f'"{word}" is a pattern variable, and the input has no column of this name'
+        hint = f"COUNT({word}.*) is the number of its rows; write {word}.price for a column of them."
+        return BindError("UNKNOWN_COLUMN", message, place=place, hint=hint)
     match = _QUALIFIED.match(place.text, place.start)
+    if (match is None or match[1].upper() in names.relation) and columns and "Did you mean" not in error.message:
+        message = f'the input has no column "{unquoted(word)}"'
+        return BindError("UNKNOWN_COLUMN", message, place=place, hint=columns_hint(unquoted(word), columns))
     if match is None or match[1].upper() in names.relation:
         return error
     close = get_close_matches(match[1].upper(), [name.upper() for name in names.variables], n=1)
     hint = f"did you mean {close[0]}?" if close else f"the pattern variables are {', '.join(names.variables)}."
     place = Place(place.text, match.start(1), match.end(1))
     return BindError("UNKNOWN_PATTERN_VARIABLE", f'PATTERN does not use "{match[1]}"', place=place, hint=hint)
+
+
+def about_result(error: SqlExtError, clause: MatchClause, columns: Sequence[str]) -> SqlExtError:
+    """The error; if it is about a column of the input that the result of the clause does not have, with a hint.
+
+    `columns`: those of the clause's input.
+    """
+    place = error.place
+    if place is None or error.hint or not error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
+        return error
+    word = place.text[place.start : place.stop]
+    column, is_all_rows = unquoted(word.rpartition(".")[2]), clause.rows_per_match.is_all_rows
+    if is_all_rows or column.lower() not in {name.lower() for name in columns}:
+        return error
+    variable = word.rpartition(".")[0].upper()
+    read = f"{word}" if variable in {name.key for name in clause.pattern_variables} else f"LAST({column})"
+    hint = f"the result has the keys and the measures: write MEASURES {read} AS {column}, or ALL ROWS PER MATCH."
+    return error.with_(hint=hint)

@@ -70,6 +70,7 @@ class Analyser(Words):
             return self._call(i)
         if lexeme.word in ("RUNNING", "FINAL") and self.raw(i + 2) == "(" and self._is_own_call(i + 1):
             return self._prefixed_call(i)
+        self._check_no_prefixed_column(i)
         if self.raw(i + 1) == "." and variable_key(lexeme.raw) in self.scope.variables:
             return self._qualified_column(i)
         if not self.scope.in_define and self.is_column(i):
@@ -104,6 +105,17 @@ class Analyser(Words):
             message = f"{word} belongs inside PREV and NEXT, before FIRST or LAST"
             raise self._error("MISPLACED_PREFIX", message, i, i + 2, f"write PREV({word} LAST(...)).")
         return replace(reference, is_final=word == "FINAL", place=self.place(i, after)), after
+
+    def _check_no_prefixed_column(self, i: int) -> None:
+        """Raise BindError for `RUNNING A.price` and `FINAL price`."""
+        word, after = self.word(i), i + 1
+        if word not in ("RUNNING", "FINAL") or after == len(self.parts) or self.scope.column(self.parts[i]) is not None:
+            return
+        is_qualified = self.raw(after + 1) == "." and variable_key(self.parts[after].raw) in self.scope.variables
+        if is_qualified or self.is_column(after):
+            column = "".join(self.raw(k) for k in range(after, after + (3 if self.raw(after + 1) == "." else 1)))
+            message = f"{word} belongs before FIRST, LAST or an aggregate"
+            raise self._error("MISPLACED_PREFIX", message, i, after + 1, f"write {word} LAST({column}).")
 
     def _call(self, i: int) -> tuple[Reference | None, int]:
         word, close = self.parts[i].word, self.closing(i + 1)
@@ -244,6 +256,11 @@ class Analyser(Words):
     def _check_aggregate(self, i: int, syntax: AggregateSyntax) -> None:
         if self.word(syntax.stop) == "OVER":
             raise self._window_function(i, syntax.stop + 1)
+        name = self.parts[i].raw
+        if name.lower() in AGGREGATES and not (syntax.arguments or syntax.order_by):
+            is_count = self.word(i) == "COUNT"
+            hint = "write COUNT(*), or COUNT(A.*) for the rows of A." if is_count else f"write {name}(price)."
+            raise self._error("WRONG_ARGUMENTS", f"{name}() lacks its argument", i, self.closing(i + 1) + 1, hint)
 
     def _aggregate_of(self, base: Reference, i: int, syntax: AggregateSyntax) -> Reference:
         """The reference of an aggregate. Arguments that read the row become `arguments`, and constants (`0.5`, `','`)
@@ -310,6 +327,8 @@ class Analyser(Words):
         """One argument, whose columns may be qualified by one variable."""
         if lo >= hi:
             raise self._error("WRONG_ARGUMENTS", f"{function} has a comma without an argument", lo - 1, lo)
+        if self.raw(lo) == "*":
+            raise self._error("MISPLACED_STAR", "* is allowed only in COUNT", lo, lo + 1, f"write {function}(price).")
         items: list[Item] = []
         i = lo
         while i < hi:
@@ -329,6 +348,7 @@ class Analyser(Words):
             return None, i + 1
         if self.raw(i + 1) == "(":
             return self._row_call(i, function)
+        self._check_no_prefixed_column(i)
         if self.raw(i + 1) == "." and variable_key(self.parts[i].raw) in self.scope.variables:
             return self._qualified_column(i)
         return self._universal_column(i) if self.is_column(i) else (None, i + 1)

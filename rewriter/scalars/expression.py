@@ -55,8 +55,9 @@ class Node:
     and value, then the ELSE value if there is one), "CAST" or "TRY_CAST" (`name` is the type), "LIKE", "ILIKE",
     "RLIKE", "IS DISTINCT FROM", "IS NOT DISTINCT FROM", "call" (`name` in lower case), "unit" (`MONTH` in a call, its
     `name`), "query" (a scalar subquery, or EXISTS with its subquery), "IN query" (also NOT IN; its child is the value
-    that is searched), "field" (`name`), "element", "reference", "literal", "column" or "opaque" (its `name` is
-    DEEP if it is nested too deep to be read). `depth` is the number of nodes from this one to the furthest leaf.
+    that is searched), "field" (`name`), "element", "path" (`va:a`), "reference", "literal", "column" or "opaque" (its
+    `name` is DEEP if it is nested too deep to be read). `depth` is the number of nodes from this one to the furthest
+    leaf.
     """
 
     kind: str
@@ -324,10 +325,13 @@ class _Parser:
 
     def postfixed(self, node: Node) -> Node:
         """Read the fields, elements and types that follow a primary: `.field`, `[index]`, `::type`."""
-        while self.word() in (".", "[", "::"):
+        while self.word() in (".", "[", "::", ":"):
             operator = self.word()
             self.i += 1
-            if operator == "[":
+            if operator == ":":  # the first step of a path into a variant; the others are fields and elements
+                self.i += self.word() != "["
+                node = self.node("path", node.start, node)
+            elif operator == "[":
                 index = self.expression(0)
                 self.expect("]")
                 node = self.node("element", node.start, node, index)
@@ -340,7 +344,7 @@ class _Parser:
                 if self.word() == "(":
                     self.arguments()
                 node = self.node("CAST", node.start, node, name=self.raw(first, self.i))
-        if self.word() in (":", "->", "=>"):
+        if self.word() in ("->", "=>"):
             raise _CannotRead
         return node
 

@@ -21,7 +21,6 @@ from sqlext.rewriter.tree.keywords import ends_operand
 
 _NAVIGATIONS = {"LAG": "PREV", "LEAD": "NEXT"}
 _WITHOUT_PARENTHESES = frozenset({"CLASSIFIER", "MATCH_NUMBER", "MATCH_SEQUENCE_NUMBER"})
-_LAST_WORDS = frozenset({"END", "NULL", "NULLS", "TRUE", "FALSE", "UNKNOWN"})  # of expressions
 _BEFORE_LAST = frozenset({"COLLATE", "TO", "ZONE", "::", "."})
 
 
@@ -60,13 +59,22 @@ def ends_in_name(tokens: Tokens, lo: int, hi: int) -> bool:
     """True if the measure in tokens `lo` to `hi` ends in its name, without AS before it.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
-    >>> measures = "LAST(x) y", "sum(v) `z`", "CASE WHEN a THEN 1 END", "a IS NULL", "ts + INTERVAL 5 DAY", "A.x", "x"
+    >>> measures = "LAST(x) y", "LAST(x) end", "CASE WHEN a THEN 1 END", "a IS NULL", "ts + INTERVAL 5 DAY", "A.x", "x"
     >>> [ends_in_name(tokenize(text), 0, len(tokenize(text))) for text in measures]
     [True, True, False, False, False, False, False]
     """
     name, before = hi - 1, hi - 2
     if before < lo or tokens[name].kind not in (WORD, QUOTED) or tokens[before].word in _BEFORE_LAST:
         return False
-    if not ends_operand(tokens, before) or tokens[name].word in _LAST_WORDS:
+    if not ends_operand(tokens, before) or _ends_expression(tokens, lo, name):
         return False
     return not any(tokens[i].word == "INTERVAL" for i in range(max(lo, hi - 3), before))
+
+
+def _ends_expression(tokens: Tokens, lo: int, last: int) -> bool:
+    """True if the word at `last`, which follows an operand, ends the expression that begins at `lo`, as the END of CASE
+    and the NULLS of IGNORE NULLS do."""
+    if tokens[last].word == "NULLS":
+        return tokens[last - 1].word in ("IGNORE", "RESPECT")
+    words = [tokens[i].word for i in range(lo, last) if tokens[i - 1].word != "."]
+    return tokens[last].word == "END" and words.count("CASE") > words.count("END")

@@ -9,10 +9,11 @@ from typing import Union
 
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme
-from sqlext.rewriter.text.names import unquoted
+from sqlext.rewriter.text.names import QUOTED_HINT, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
 
 FILTER_PLACE = -1
+QUOTES = "'\""
 _KEYWORDS = """
     ALL AND ANTI ANY AS ASC AT BETWEEN BOTH CASE CAST COLLATE CROSS CURRENT_DATE CURRENT_TIMESTAMP CURRENT_USER
     DESC DISTINCT DIV ELSE END ESCAPE EXISTS FALSE FILTER FOR FROM GROUP ILIKE IN INTERVAL IS LEADING LIKE NOT
@@ -130,14 +131,23 @@ def place_of(items: Sequence[Item], source: Source) -> Place:
     return Place(source.text, _start(items[0]), _stop(items[-1]))
 
 
+def columns_hint(name: str, columns: Sequence[str]) -> str:
+    """The hint that names the column that was probably meant by `name`, or all columns.
+
+    >>> columns_hint("pric", ("day", "price"))
+    'did you mean "price"?'
+    """
+    near = get_close_matches(name.lower(), [c.lower() for c in columns], 1)
+    meant = next((c for c in columns if c.lower() in near), None)
+    return f'did you mean "{meant}"?' if meant else f"the columns are {', '.join(columns)}."
+
+
 def unknown_column(lexeme: Lexeme, scope: Scope) -> BindError:
     """The error for a name that no column has, with the name that was probably meant."""
-    near = get_close_matches(unquoted(lexeme.raw).lower(), [c.lower() for c in scope.columns], 1)
-    names = [c for c in scope.columns if c.lower() in near] or list(scope.columns)
-    hint = f'did you mean "{names[0]}"?' if near else f"the columns are {', '.join(names)}."
+    hint = QUOTED_HINT if lexeme.raw[0] == '"' else columns_hint(unquoted(lexeme.raw), scope.columns)
     return BindError(
         "UNKNOWN_COLUMN",
-        f'the input has no column "{unquoted(lexeme.raw)}"',
+        f'the input has no column "{unquoted(lexeme.raw).strip(QUOTES)}"',
         place=scope.place(lexeme.start, lexeme.stop),
         hint=hint,
     )

@@ -12,6 +12,9 @@ from sqlext.rewriter.text.tokens import WORD, Token, tokenize
 
 Parts = tuple[str, ...]
 
+QUOTED_HINT = (
+    'Spark reads "…" as a string: write the name in backticks, or SET spark.sql.ansi.doubleQuotedIdentifiers = true.'
+)
 _NOT_NAMES = frozenset({
     "SELECT", "FROM", "WHERE", "WITH", "VALUES", "TABLE", "LATERAL", "STREAM", "JOIN", "ON", "USING", "AS", "INTO",
     "SET", "UNION", "EXCEPT", "INTERSECT", "MINUS",

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Union
 
+from sqlext.errors import Place
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -46,6 +48,43 @@ class Text:
                 return piece.origin + (offset if piece.is_verbatim else 0)
             offset -= len(piece.text)
         return None
+
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The offsets in the user's text of the first character that the user wrote, and just past the last one."""
+        written = [p for p in self.pieces if p.origin is not None and p.text.strip()]
+        starts = [p.origin for p in written if p.origin is not None]
+        if not starts:
+            return None
+        stops = (start + (len(p.text.rstrip()) if p.is_verbatim else 1) for start, p in zip(starts, written))
+        return min(starts), max(stops)
+
+    def place(self, start: int, stop: int, user_text: str) -> Place | None:
+        """The place in the user's text of characters `start` to `stop` (exclusive); None if they are all generated."""
+        origins = [o for i in range(start, stop) if (o := self.origin(i)) is not None]
+        if not origins:
+            return None
+        last = max(origins)
+        is_replaced = origins.count(last) > 1  # all characters of generated text have one origin
+        return Place(user_text, origins[0], _end_of_operand(user_text, last) if is_replaced else last + 1)
+
+
+def _end_of_operand(text: str, start: int) -> int:
+    """The end of the name or the call that begins at `start`.
+
+    >>> text = "LAST(upper(A.x)) + 1"
+    >>> text[: _end_of_operand(text, 0)]
+    'LAST(upper(A.x))'
+    """
+    name = re.compile(r"[\w.`]*").match(text, start)
+    at = max(start + 1, name.end() if name else start)
+    depth = 0
+    for i in range(at, len(text) if text[at : at + 1] == "(" else at):
+        depth += (text[i] == "(") - (text[i] == ")")
+        if depth == 0:
+            return i + 1
+    return at
 
 
 TextLike = Union[Text, str]

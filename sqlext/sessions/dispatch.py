@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 from sqlext.catalog import views, warehouse
 from sqlext.engine.queries import cached_views
 from sqlext.engine.queries.session_variables import note_declaration
+from sqlext.engine.queries.spark_errors import about_other_system
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.errors import SetupError, SqlExtError
 from sqlext.rewriter.heads import stream_heads, view_statements
@@ -186,6 +187,9 @@ def _run_plain(call: SqlCall) -> DataFrame:
         view = None if _first_word(call.text) == "BEGIN" else _missing_view(call, error)
         if view is None:
             records.release()
+            foreign = about_other_system(error, call.text)
+            if foreign is not None:
+                raise foreign from None
             raise
     about = parse_view_statement(call.text)
     if about is None:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from sqlext import errors
+from sqlext.engine.queries.sent_texts import in_users_text
 from sqlext.errors import Place, SqlExtError
 
 _RAISED = re.compile(
@@ -79,8 +80,8 @@ def _place(message: str) -> tuple[str, Place | None]:
     if match is None:
         return message, None
     before = "\n" * (int(match[1]) - 1)
-    start = len(before) + len(match[3])
-    return message[: match.start()], Place(before + match[2], start, start + len(match[4]))
+    start, stop = (errors.characters(match[2], len(columns)) for columns in (match[3], match[3] + match[4]))
+    return message[: match.start()], Place(before + match[2], len(before) + start, len(before) + stop)
 
 
 def install(is_connect: bool) -> None:
@@ -121,6 +122,7 @@ def _recovering(convert: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(convert)
     def convert_exception(*args: Any, **kwargs: Any) -> Any:
         converted = convert(*args, **kwargs)
+        _show_users_text(converted)
         # this error has the query's name, and users of the query wait for it
         if isinstance(converted, StreamingQueryException):
             return converted
@@ -128,6 +130,14 @@ def _recovering(convert: Callable[..., Any]) -> Callable[..., Any]:
         return next(filter(None, (find(text) for find in (recovered, without_package) for text in texts)), converted)
 
     return convert_exception
+
+
+def _show_users_text(converted: Any) -> None:
+    """Show the user's own text in the message of an exception, in place of the SQL that sqlext made from it."""
+    for name in ("_desc", "_message"):  # of a classic session; of Connect
+        message = getattr(converted, name, None)
+        if isinstance(message, str):
+            setattr(converted, name, in_users_text(message))
 
 
 def _texts(converted: Any, args: tuple[Any, ...]) -> list[str]:

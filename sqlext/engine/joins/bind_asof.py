@@ -7,7 +7,7 @@ from pyspark.sql import types as t
 
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import CHAR_TYPE, Queries, is_accepted, with_outer_hint
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.joins import asof_conditions
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Key
 from sqlext.rewriter.joins.join_clause import MatchCondition, check_right_time
@@ -134,8 +134,10 @@ class _Binder:
 
     def _explained(self, error: BindError) -> BindError:
         """Spark's error, with a place for a name in USING, and a hint that lists columns that the join cannot read."""
-        if error.place is None and self.clause.using:
-            error = error.with_(place=self.clause.using[0].fragment.place)
+        if error.error_class == "SQLEXT_UNRESOLVED_USING_COLUMN_FOR_JOIN":
+            names = [name.fragment for name in self.clause.using]
+            named = [name for name in names if f"`{unquoted(name.text)}`" in error.message.partition(" cannot")[0]]
+            error = error.with_(place=(named or names)[0].place)
         if not self.sides.is_in_subquery:
             return error
         hint = "is it a column of an outer query? ASOF JOIN cannot read it: write the condition into WHERE."
@@ -149,20 +151,28 @@ class _Binder:
         """
         lefts = self.sides.rows(LEFT, _list(pair.left for pair in pairs)).schema.fields
         rights = self.sides.rows(RIGHT, _list(pair.right for pair in pairs)).schema.fields
-        for left, right in zip(lefts, rights):
+        for pair, left, right in zip(pairs, lefts, rights):
+            place = self._place(pair)
             kinds = [left.dataType.simpleString(), right.dataType.simpleString()]
             if (kinds[0] == "string") != (kinds[1] == "string"):
                 raise BindError(
                     "ASOF_TYPES", f"ASOF JOIN cannot compare {kinds[0]} with {kinds[1]}",
-                    place=self.clause.whole.place, hint="CAST one of them to the other's type.",
+                    place=place, hint="CAST one of them to the other's type.",
                 )  # fmt: skip
             lengths = {f.metadata.get(CHAR_TYPE) for f in (left, right)}
             if len(lengths) > 1 and None not in lengths:
                 raise UnsupportedError(
                     "ASOF_TYPES", "ASOF JOIN cannot compare CHAR columns of different lengths",
-                    place=self.clause.whole.place, hint="CAST both to STRING, with rtrim.",
+                    place=place, hint="CAST both to STRING, with rtrim.",
                 )  # fmt: skip
         return [left.dataType == right.dataType for left, right in zip(lefts, rights)]
+
+    def _place(self, pair: Key) -> Place:
+        """The place of a comparison, or of the name in USING."""
+        spans = [span for text in (pair.left, pair.right) if (span := text.span)]
+        if not spans:
+            return self.clause.whole.place
+        return Place(self.tree.text, min(start for start, _ in spans), max(stop for _, stop in spans))
 
 
 def _spelling(expression: Text) -> str:

@@ -31,11 +31,13 @@ class MatchPlanner:
 
     def plan(self, part: ClauseSite, source: Source, prefix: Text) -> Planned:
         hidden = self.hidden_in_inputs.get(part.site.keyword.start, ())
+        bound: BoundClause | None = None
         try:
             bound = self.binder.bind(part, source, prefix, hidden)
             planned, relation = self.plan_clause(bound, self.binder.queries)
         except SqlExtError as e:
-            raise about_variable(e, names_of(part.clause)) from None
+            columns = [name for name, _ in bound.plan.input_types] if bound else []
+            raise about_variable(e, names_of(part.clause), columns) from None
         edits = [Edit(part.whole.start, part.whole.stop, relation)]
         if planned is None:
             return Planned(edits=edits)

@@ -222,11 +222,11 @@ class _QueryPlanner:
 
     def _explained(self, error: BindError) -> BindError:
         """The error, with a hint if it is about a column that is a measure or that GROUP BY leaves out."""
-        if error.place is None:
-            if error.error_class != "SQLEXT_MISSING_AGGREGATION":
-                return error
+        if error.error_class == "SQLEXT_MISSING_AGGREGATION":
             hint = "a window over groups reads the columns of GROUP BY; compute the others in a subquery."
-            return error.with_(place=self.part.clauses[0].keyword.place, hint=hint)
+            return error.placed(self.part.clauses[0].keyword.place).with_(hint=hint)
+        if error.place is None:
+            return error
         name = error.place.text[error.place.start : error.place.stop].rpartition(".")[2]
         for window, clause in zip(self.site.windows, self.part.clauses):
             if any(measure.name.text.lower() == unquoted(name).lower() for measure in clause.measures):

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame
 
+from sqlext.engine.queries.sent_texts import note
 from sqlext.engine.queries.spark_errors import HELPER, user_error
 from sqlext.errors import BindError
 from sqlext.expressions.values import from_arrow
@@ -57,6 +58,7 @@ class Queries:
 
     def execute(self, text: Text) -> DataFrame:
         """The DataFrame of a text; a command is carried out."""
+        note(text, self.user_text)
         used = {name: self.helpers[name] for name in HELPER.findall(str(text))}
         frames = {**self.frames, **used}
         if not frames:
@@ -64,7 +66,7 @@ class Queries:
         return self.sql(_format_string(text, is_formatted=bool(self.frames)), **frames)
 
     def error(self, e: PySparkException, text: Text) -> BindError:
-        """Spark's error with its place in the user's text."""
+        """Spark's error with its place in the user's text, if it has one there."""
         return user_error(e, text, self.user_text, lambda: [row[0] for row in self.sql("SHOW FUNCTIONS").collect()])
 
 

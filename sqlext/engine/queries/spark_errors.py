@@ -8,20 +8,24 @@ from difflib import get_close_matches
 
 from pyspark.errors import PySparkException
 
+from sqlext.engine.queries.sent_texts import place_of_fragment
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.scalars.analyse import CLAUSE_FUNCTIONS, NAVIGATIONS, OUTCOMES
-from sqlext.rewriter.text.names import Parts, name_at, split_name, tokens_of
-from sqlext.rewriter.text.splice import Text
+from sqlext.rewriter.scalars.foreign_words import hint_of_function, hint_of_syntax, hint_of_time_travel
+from sqlext.rewriter.text.names import QUOTED_HINT, Parts, name_at, split_name, tokens_of
+from sqlext.rewriter.text.splice import Piece, Text
 
 HELPER = re.compile(r"__sqlext_helper_\d+__")
-_HELPER_OF_SPARK = r"`?(?:_pyspark_[0-9a-f]{32}|__sqlext_helper_\d+__)`?"
+_HELPER_OF_SPARK = r"`?(?:_pyspark_(?:connect_temp_view_)?[0-9a-f]{32}|__sqlext_helper_\d+__)`?"
+_HELPER_NAME = re.compile(_HELPER_OF_SPARK)
 _QUALIFIER = re.compile(rf"{_HELPER_OF_SPARK}\.")
-_COLUMN = re.compile(r"""(["`]?)\b__[a-z]+_?\d+\b\1""")  # a generated column, such as `__c2`
+# a generated column, such as `__c2`
+_COLUMN = re.compile(r"""(["`]?)\b(?:__[a-z]+_?\d+|__nothing|commonexpressionref\(\))(?!\w)\1""")
+_SUGGESTED = re.compile(r" Did you mean one of the following\? \[(.*?)\]\.")
+_INTERNAL = re.compile(rf"{_HELPER_OF_SPARK}|\n *\+- ")  # a generated name, or a plan
+_POSITION = re.compile(r"\(line (\d+), pos (\d+)\)|; line (\d+) pos (\d+)")
 _NEAR = re.compile(r"at or near '(.+?)'(?=[.:]|$)")
 _OWN_FUNCTIONS = frozenset({*CLAUSE_FUNCTIONS, *OUTCOMES})
-_QUOTED_HINT = (
-    'Spark reads "…" as a string: write the name in backticks, or SET spark.sql.ansi.doubleQuotedIdentifiers = true.'
-)
 _HINTS = {
     # Spark Declarative Pipelines: docs/jobs.md
     "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION": "a clause needs the types of its input before it runs: call "
@@ -52,16 +56,43 @@ def user_error(
         return _unknown_function(e, name, place, functions)
     if "is not a temp view of streaming logical plan" in str(e):
         return _no_stream(e, text, user_text)
-    quoted_hint = _QUOTED_HINT if place is not None and user_text[place.start] == '"' else None
-    hint = quoted_hint or _HINTS.get(condition) or _result_name_hint(e) or _watermark_hint(e, condition, place)
-    return BindError(name, _SENTENCES.get(condition) or _message(e), place=place, hint=hint)
+    message = _SENTENCES.get(condition) or _message(e, place)
+    return BindError(name, message, place=place, hint=_hint(e, condition, place, user_text))
 
 
-def _message(e: PySparkException) -> str:
+def word_at(text: str, start: int) -> Place:
+    """The place of the first word at character `start` or after it."""
+    start += len(text[start:]) - len(text[start:].lstrip())
+    return Place(text, start, _end_of_word(text, start))
+
+
+def shows_internals(e: PySparkException) -> bool:
+    """True if Spark's message has names that sqlext generated, or a plan."""
+    return _INTERNAL.search(str(e)) is not None
+
+
+def about_other_system(e: PySparkException, user_text: str) -> BindError | None:
+    """Spark's error about plain SQL, with what to write instead of the words of another system; None for others."""
+    error = user_error(e, Text((Piece(user_text, 0),)), user_text)
+    is_foreign = error.hint is not None and error.hint == _foreign_hint(e, error.place, user_text)
+    return error if is_foreign and error.place is not None else None
+
+
+def _message(e: PySparkException, place: Place | None) -> str:
     """The first line of the error, without the error's name and without generated names."""
     first_line = str(e).strip().split("\n")[0]
     message = re.sub(r"^\[[A-Z0-9_.]+\] ?|;? ?SQLSTATE: \w+.*$", "", first_line).rstrip("; ")
-    return _COLUMN.sub("it", _QUALIFIER.sub("", message))
+    message = _SUGGESTED.sub(_suggestion, _QUALIFIER.sub("", message))
+    if place is not None and _COLUMN.search(message):  # Cannot resolve "(__s0 < 5)" due to …
+        written = " ".join(place.text[place.start : place.stop].split())
+        message = re.sub(r'"\([^"]*"', lambda m: f'"{written}"' if _COLUMN.search(m[0]) else m[0], message, count=1)
+    return _COLUMN.sub("it", message)
+
+
+def _suggestion(match: re.Match[str]) -> str:
+    """Spark's suggestion without generated names."""
+    names = [name for name in match[1].split(", ") if not _COLUMN.fullmatch(name)]
+    return f" Did you mean one of the following? [{', '.join(names)}]." if names else ""
 
 
 # hints
@@ -75,10 +106,54 @@ def _unknown_function(
     if word in _OWN_FUNCTIONS:
         hint = f"write it in MEASURES of the clause, {word}() AS name, and read the name here."
         return BindError(name, f"{word}() has a value only inside MATCH_RECOGNIZE", place=place, hint=hint)
+    foreign = hint_of_function(routine)
+    if foreign is not None:
+        return BindError(name, f"there is no function {routine}", place=place, hint=foreign)
     close = get_close_matches(word, [*NAVIGATIONS, *_OWN_FUNCTIONS], n=1, cutoff=0.7)
     close = close or get_close_matches(routine.lower(), {f.lower() for f in functions()}, n=1, cutoff=0.7)
     meant = f"did you mean {close[0]}?" if close else None
     return BindError(name, f"there is no function {routine}", place=place, hint=meant)
+
+
+def _hint(e: PySparkException, condition: str, place: Place | None, user_text: str) -> str | None:
+    if place is not None and user_text[place.start] == '"':
+        return QUOTED_HINT
+    return (
+        _HINTS.get(condition)
+        or _foreign_hint(e, place, user_text)
+        or _result_name_hint(e)
+        or _watermark_hint(e, condition, place)
+        or _interval_hint(e, condition)
+        or _argument_hint(e, condition)
+    )
+
+
+def _foreign_hint(e: PySparkException, place: Place | None, user_text: str) -> str | None:
+    condition = getattr(e, "getCondition", e.getErrorClass)() or ""
+    if condition == "UNRESOLVED_ROUTINE":
+        return hint_of_function((e.getMessageParameters() or {}).get("routineName", "").replace("`", ""))
+    if "Invalid time travel spec" in str(e):
+        return hint_of_time_travel(user_text)
+    return hint_of_syntax(user_text, place.stop) if condition == "PARSE_SYNTAX_ERROR" and place else None
+
+
+def _interval_hint(e: PySparkException, condition: str) -> str | None:
+    """The hint for `ts - PREV(ts) < 600` and for dates whose difference is compared with a number."""
+    parameters = e.getMessageParameters() or {}
+    types = [parameters.get("left", "").strip('"'), parameters.get("right", "").strip('"')]
+    if condition != "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES" or not any(t.startswith("INTERVAL") for t in types):
+        return None
+    if "INTERVAL DAY" in types:
+        return "the difference of two dates is an interval: write datediff(a, b) < 6, or < INTERVAL 6 DAYS."
+    return "the difference of two times is an interval: write < INTERVAL 10 MINUTES, or timestampdiff(HOUR, a, b) < 9."
+
+
+def _argument_hint(e: PySparkException, condition: str) -> str | None:
+    """The hint for Oracle's TRUNC, which takes a number or a date alone."""
+    name = (e.getMessageParameters() or {}).get("functionName", "").strip("`").lower()
+    if name == "trunc" and condition.startswith("WRONG_NUM_ARGS"):
+        return "write trunc(day, 'MONTH') or date_trunc('DAY', ts) for a time, and CAST(x AS BIGINT) for a number."
+    return None
 
 
 def _no_stream(e: PySparkException, text: Text, user_text: str) -> BindError:
@@ -122,15 +197,19 @@ def place_of(e: PySparkException, text: Text, user_text: str) -> Place | None:
     """The place in the user's text of Spark's error about `text`; None if Spark names none, or one of ours."""
     contexts = [c for c in e.getQueryContext() or [] if c.contextType().name == "SQL"]
     if not contexts:
-        return _place_of_syntax(str(e), text, user_text)
-    fragment, near = contexts[0].fragment(), contexts[0].startIndex()
-    starts = [m.start() for m in re.finditer(re.escape(fragment), str(text))]  # helper names change the offsets
-    for start in sorted(starts, key=lambda s: abs(s - near)):
-        part = _missing_name(e, fragment) or slice(0, len(fragment))
-        origins = [o for i in range(start + part.start, start + part.stop) if (o := text.origin(i)) is not None]
-        if origins:
-            return Place(user_text, origins[0], max(origins) + 1)
-    return None
+        return _place_of_name(e, text, user_text) or _place_of_syntax(str(e), text, user_text)
+    fragment = contexts[0].fragment()
+    return place_of_fragment(fragment, contexts[0].startIndex(), text, user_text, _missing_name(e, fragment))
+
+
+def _place_of_name(e: PySparkException, text: Text, user_text: str) -> Place | None:
+    """The first name of the expression that an error without a position is about."""
+    parameters = e.getMessageParameters() or {}
+    expression = _QUALIFIER.sub("", parameters.get("expressionList") or parameters.get("expression") or "")
+    name = re.search(r"[A-Za-z_]\w*", expression)
+    found = re.search(rf"\b{name[0]}\b", str(text), re.IGNORECASE) if name else None
+    origin = text.origin(found.start()) if found else None
+    return None if origin is None else Place(user_text, origin, _end_of_word(user_text, origin))
 
 
 def _missing_name(e: PySparkException, fragment: str) -> slice | None:
@@ -156,13 +235,14 @@ def place_of_name(text: str, parts: Parts) -> slice | None:
 def _place_of_syntax(message: str, text: Text, user_text: str) -> Place | None:
     """The word at which Spark's parser stopped. If the user did not write that word, the last character before it that
     the user wrote."""
-    position = re.search(r"\(line (\d+), pos (\d+)\)", message)
+    position = _POSITION.search(message)
     if position is None:
         return None
-    lines = str(text).splitlines(keepends=True)[: int(position[1])]
-    if HELPER.search(lines[-1][: int(position[2])]):  # Spark knows it by another name, of another length
+    line, column = int(position[1] or position[3]), int(position[2] or position[4])
+    lines = str(text).splitlines(keepends=True)[:line]
+    if not lines:
         return None
-    at = len("".join(lines[:-1])) + int(position[2])
+    at = len("".join(lines[:-1])) + _own_column(message, lines[-1], column)
     near = _NEAR.search(message.strip().split("\n")[0])
     starts = [m.start() for m in re.finditer(re.escape(near[1]), str(text))] if near else []
     if near and starts:
@@ -172,4 +252,19 @@ def _place_of_syntax(message: str, text: Text, user_text: str) -> Place | None:
             return Place(user_text, first, first + len(near[1]))
     origins = (text.origin(i) for i in range(min(at, len(str(text)) - 1), -1, -1))
     origin = next((o for o in origins if o is not None and not user_text[o].isspace()), None)
-    return None if origin is None else Place(user_text, origin, origin + 1)
+    return None if origin is None else Place(user_text, origin, origin + 1 if near else _end_of_word(user_text, origin))
+
+
+def _own_column(message: str, line: str, column: int) -> int:
+    """The column of our line for a column of Spark's line, in which helpers have names of other lengths."""
+    spark_name = _HELPER_NAME.search(message)
+    length = len(spark_name[0].strip("`")) if spark_name else 0
+    for helper in HELPER.finditer(line):
+        if length and helper.start() + length <= column:
+            column += len(helper[0]) - length
+    return column
+
+
+def _end_of_word(text: str, start: int) -> int:
+    match = re.compile(r"\w+|.", re.DOTALL).match(text, start)
+    return match.end() if match else start + 1

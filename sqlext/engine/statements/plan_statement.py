@@ -26,17 +26,19 @@ from sqlext.engine.match.plan_windows import WindowPlanner
 from sqlext.engine.match.portable_sql import portable_query
 from sqlext.engine.queries import cached_views
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.spark_errors import shows_internals, word_at
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.queries.view_columns import view_columns
 from sqlext.engine.rules.plan_rules import RulesPlanner
 from sqlext.engine.streams.idle_sources import IdlePlanner
 from sqlext.engine.streams.planner import PlannedRelation, Planner, Section
 from sqlext.engine.streams.stream_clause import StreamClause
-from sqlext.errors import Place, UnsupportedError
+from sqlext.errors import Place, SqlExtError, UnsupportedError
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_call import WindowTvf
 from sqlext.rewriter.heads.heads import parse_target
 from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.match.unknown_variable import about_result
 from sqlext.rewriter.match_windows.parse_window import WindowClause
 from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.statements import parameters
@@ -105,10 +107,17 @@ class StatementPlan:
                 return self.queries.execute(self.text)
         except (AnalysisException, ParseException) as e:
             error = self.queries.error(e, self.text)
-            if error.place is None:
+            if error.place is None and not shows_internals(e):
                 records.release()
                 raise
-            raise error from None
+            raise self._about_results(error.placed(word_at(self.call.text, 0))) from None
+
+    def _about_results(self, error: SqlExtError) -> SqlExtError:
+        """The error, with a hint if it is about a column that a clause of the statement reads and does not show."""
+        for relation in self.relations.values():
+            if isinstance(relation, PhysicalPlan):
+                error = about_result(error, relation.plan.clause, [name for name, _ in relation.plan.input_types])
+        return error
 
 
 @dataclass(frozen=True)
@@ -255,7 +264,10 @@ def _plan(
     planners = {kind: make(planning) for kind, make in PLANNERS.items()}
     needs_workers = False
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
-        planned = planners[type(part)].plan(part, source, statement.prefix(part, source))
+        try:
+            planned = planners[type(part)].plan(part, source, statement.prefix(part, source))
+        except SqlExtError as error:
+            raise error.placed(word_at(call.text, part.whole.start)) from None
         relations |= planned.relations
         sections += planned.sections
         needs_workers |= planned.needs_workers

@@ -1,0 +1,114 @@
+"""Functions and syntax of other systems that Spark does not have, and what to write instead of each.
+
+Only what Spark refuses belongs here: a name that a session has registered never gets this far. docs/migration.md has
+the whole statements.
+"""
+
+from __future__ import annotations
+
+import re
+
+_FUNNEL = "write MATCH_RECOGNIZE: PATTERN (first second? third?) with MEASURES COUNT(*) AS steps (docs/migration.md)."
+_EXISTS = "write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows."
+_BUCKET = "write date_trunc('HOUR', ts), or GROUP BY the windows of TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR)."
+_FUNCTIONS = {
+    # Oracle
+    "numtodsinterval": "write INTERVAL 5 MINUTES, or make_dt_interval(0, 0, n) for n minutes.",
+    "numtoyminterval": "write INTERVAL 5 MONTHS, or make_ym_interval(0, n) for n months.",
+    "sysdate": "write current_timestamp().",
+    "systimestamp": "write current_timestamp().",
+    # Snowflake
+    "iff": "write if(condition, a, b).",
+    "timeadd": "write timestampadd(MINUTE, 5, ts), or ts + INTERVAL 5 MINUTES.",
+    "timediff": "write timestampdiff(MINUTE, a, b).",
+    "to_varchar": "write CAST(x AS STRING), or date_format(ts, 'yyyy-MM-dd').",
+    # DuckDB, Trino, ClickHouse
+    "arg_max": "write max_by(value, key).",
+    "arg_min": "write min_by(value, key).",
+    "argmax": "write max_by(value, key).",
+    "argmin": "write min_by(value, key).",
+    "list": "write array_agg(x).",
+    "epoch": "write unix_timestamp(ts), or unix_micros(ts) / 1e6.",
+    "strftime": "write date_format(ts, 'yyyy-MM-dd').",
+    "time_bucket": _BUCKET,
+    "date_bin": _BUCKET,
+    # Flink
+    "proctime": "on a stream write ORDER BY current_timestamp(); in MEASURES write MATCH_PROCTIME().",
+    # ClickHouse
+    "windowfunnel": _FUNNEL,
+    "sequencematch": _EXISTS,
+    "sequencecount": _EXISTS,
+    "sequencenextnode": "write MATCH_RECOGNIZE (… MEASURES NEXT(LAST(B.page)) AS next_page PATTERN (A B) …).",
+    "retention": "write bool_or(condition) for each condition; the first one AND another is the retention of that one.",
+    "grouparray": "write array_agg(x).",
+    "countif": "write count_if(condition).",
+    "sumif": "write sum(x) FILTER (WHERE condition).",
+    "avgif": "write avg(x) FILTER (WHERE condition).",
+    "uniq": "write approx_count_distinct(x).",
+    "uniqexact": "write count(DISTINCT x).",
+    "neighbor": "write lag(x) or lead(x) OVER (ORDER BY …), or PREV(x) and NEXT(x) in MATCH_RECOGNIZE.",
+    "laginframe": "write lag(x) OVER (ORDER BY …).",
+    "leadinframe": "write lead(x) OVER (ORDER BY …).",
+    "runningdifference": "write x - lag(x) OVER (ORDER BY …), or x - PREV(x) in MATCH_RECOGNIZE.",
+    "tostartofminute": "write date_trunc('MINUTE', ts).",
+    "tostartofhour": "write date_trunc('HOUR', ts).",
+    "tostartofday": "write date_trunc('DAY', ts).",
+    "tostartofinterval": _BUCKET,
+    "tounixtimestamp": "write unix_timestamp(ts).",
+    # Doris and StarRocks
+    "window_funnel": _FUNNEL,
+    "sequence_match": _EXISTS,
+    "sequence_count": _EXISTS,
+    # kdb
+    "aj": "write FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.time >= q.time) ON t.sym = q.sym.",
+    "wj": "write FROM trades LEFT INTERVAL JOIN quotes ON … AND quotes.time BETWEEN trades.time - INTERVAL 2 SECONDS "
+    "AND trades.time, and GROUP BY the trade.",
+}
+# the text up to the word at which Spark's parser stopped, that word included → hint
+_SYNTAX = (
+    (re.compile(r"\*\s*EXCLUDE\s*\(?\s*\w*$", re.IGNORECASE), "write SELECT * EXCEPT (a, b)."),
+    (re.compile(r"\*\s*(REPLACE|RENAME)\s*\(?$", re.IGNORECASE), "list the columns: SELECT * EXCEPT (a), f(a) AS a."),
+    (re.compile(r"\bFETCH\s+(FIRST|NEXT)$", re.IGNORECASE), "write LIMIT n."),
+    (re.compile(r"\bTOP\s+\d+$", re.IGNORECASE), "write LIMIT n after the query."),
+    (re.compile(r"\bSAMPLE\s+BY(\s+\w+)?$", re.IGNORECASE),
+     "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end."),
+    (re.compile(r"\bLATEST\s+ON(\s+\w+)?$", re.IGNORECASE),
+     "write QUALIFY row_number() OVER (PARTITION BY sym ORDER BY ts DESC) = 1."),
+    (re.compile(r"\bwindowFunnel\s*\([^()]*\)\s*\($", re.IGNORECASE), _FUNNEL),
+    (re.compile(r"\b(sequenceMatch|sequenceCount|retention)\s*\([^()]*\)\s*\($", re.IGNORECASE), _EXISTS),
+    (re.compile(r"\bLATEST\s+BY(\s+\w+)?$", re.IGNORECASE),
+     "write QUALIFY row_number() OVER (PARTITION BY sym ORDER BY ts DESC) = 1."),
+)  # fmt: skip
+_SYSTEM_TIME = re.compile(r"\bFOR\s+SYSTEM_TIME\s+AS\s+OF\s+\w+\s*\.", re.IGNORECASE)
+SYSTEM_TIME_HINT = (
+    "write FROM orders o LEFT ASOF JOIN rates r MATCH_CONDITION (o.at >= r.valid_from) ON o.currency = r.currency."
+)
+
+
+def hint_of_function(name: str) -> str | None:
+    """What to write instead of a function of another system, or None.
+
+    >>> hint_of_function("argMax")
+    'write max_by(value, key).'
+    """
+    return _FUNCTIONS.get(name.lower())
+
+
+def hint_of_syntax(text: str, stop: int) -> str | None:
+    """What to write instead of the syntax of another system, or None. Spark's parser stopped at the word that ends at
+    character `stop`.
+
+    >>> hint_of_syntax("SELECT * FROM t FETCH FIRST 5 ROWS ONLY", 27)
+    'write LIMIT n.'
+    """
+    before = text[max(0, stop - 300) : stop]
+    return next((hint for pattern, hint in _SYNTAX if pattern.search(before)), None)
+
+
+def hint_of_time_travel(text: str) -> str | None:
+    """What to write instead of Flink's temporal join, or None.
+
+    >>> hint_of_time_travel("FROM o JOIN r FOR SYSTEM_TIME AS OF o.t AS r") == SYSTEM_TIME_HINT
+    True
+    """
+    return SYSTEM_TIME_HINT if _SYSTEM_TIME.search(text) else None
