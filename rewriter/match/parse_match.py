@@ -340,7 +340,10 @@ class ClauseParser:
         if self.word(lo) != "WITHIN":
             message = "only WITHIN, SUBSET and DEFINE can follow PATTERN ( … )"
             close = get_close_matches(self.word(lo), ["WITHIN"])
-            self.add("UNEXPECTED_WORD", message, lo, lo + 1, "did you mean WITHIN?" if close else self.order_hint)
+            hint = "did you mean WITHIN?" if close else self.order_hint
+            if self.word(lo) == "INTERVAL":
+                hint = f"write WITHIN {self.fragment(lo, hi).text}."
+            self.add("UNEXPECTED_WORD", message, lo, lo + 1, hint)
             return
         lo += 1
         is_inclusive = self.word(lo) == "INCLUSIVE"

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 
-_FUNNEL = "write MATCH_RECOGNIZE: PATTERN (first second? third?) with MEASURES COUNT(*) AS steps (docs/migration.md)."
+_FUNNEL = (
+    "write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration.md."
+)
 _EXISTS = "write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows."
 _BUCKET = "write date_trunc('HOUR', ts), or GROUP BY the windows of TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR)."
 _FUNCTIONS = {
@@ -64,21 +66,40 @@ _FUNCTIONS = {
     "wj": "write FROM trades LEFT INTERVAL JOIN quotes ON … AND quotes.time BETWEEN trades.time - INTERVAL 2 SECONDS "
     "AND trades.time, and GROUP BY the trade.",
 }
+_LAST_ROW = "write QUALIFY row_number() OVER (PARTITION BY key ORDER BY ts DESC) = 1."
+_TUMBLE = "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end."
+_ASOF = "write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key."
+_RANGE_JOIN = "write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts."
+_PATTERN = "write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration.md."
+_ROLLING = "write avg(x) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW)."
 # the text up to the word at which Spark's parser stopped, that word included → hint
-_SYNTAX = (
-    (re.compile(r"\*\s*EXCLUDE\s*\(?\s*\w*$", re.IGNORECASE), "write SELECT * EXCEPT (a, b)."),
-    (re.compile(r"\*\s*(REPLACE|RENAME)\s*\(?$", re.IGNORECASE), "list the columns: SELECT * EXCEPT (a), f(a) AS a."),
-    (re.compile(r"\bFETCH\s+(FIRST|NEXT)$", re.IGNORECASE), "write LIMIT n."),
-    (re.compile(r"\bTOP\s+\d+$", re.IGNORECASE), "write LIMIT n after the query."),
-    (re.compile(r"\bSAMPLE\s+BY(\s+\w+)?$", re.IGNORECASE),
-     "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end."),
-    (re.compile(r"\bLATEST\s+ON(\s+\w+)?$", re.IGNORECASE),
-     "write QUALIFY row_number() OVER (PARTITION BY sym ORDER BY ts DESC) = 1."),
-    (re.compile(r"\bwindowFunnel\s*\([^()]*\)\s*\($", re.IGNORECASE), _FUNNEL),
-    (re.compile(r"\b(sequenceMatch|sequenceCount|retention)\s*\([^()]*\)\s*\($", re.IGNORECASE), _EXISTS),
-    (re.compile(r"\bLATEST\s+BY(\s+\w+)?$", re.IGNORECASE),
-     "write QUALIFY row_number() OVER (PARTITION BY sym ORDER BY ts DESC) = 1."),
-)  # fmt: skip
+_SYNTAX: tuple[tuple[str, str], ...] = (
+    (r"\*\s*EXCLUDE\s*\(?\s*\w*$", "write SELECT * EXCEPT (a, b)."),
+    (r"\*\s*(REPLACE|RENAME)\s*\(?$", "list the columns: SELECT * EXCEPT (a), f(a) AS a."),
+    (r"\bFETCH\s+(FIRST|NEXT)$", "write LIMIT n."),
+    (r"\bSELECT\s+TOP\s+\d+$", "write LIMIT n after the query."),
+    (r"\bLIMIT\s+\d+\s+BY$", _LAST_ROW),
+    (r"\bLATEST\s+(ON|BY)(\s+\w+)?$", _LAST_ROW),
+    (r"\bSAMPLE\s+BY(\s+\w+)?$", _TUMBLE),
+    (r"\bLT$", "write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts > b.ts) ON a.key = b.key."),
+    (r"\bSPLICE$", "write the UNION of two LEFT ASOF JOINs, one from each side."),
+    (r"\bWINDOW\s+JOIN\b.*\bRANGE$", _RANGE_JOIN),
+    (r"\bwindowFunnel\s*\([^()]*\)\s*\(", _FUNNEL),
+    (r"\bwindow_funnel\s*\(", _FUNNEL),
+    (r"\b(sequenceMatch|sequenceCount|sequenceNextNode)\s*\([^()]*\)\s*\(", _EXISTS),
+    (r"^\s*aj0?\b", _ASOF),
+    (r"^\s*wj1?\b", _RANGE_JOIN),
+    (r"\bFROM\s+PATTERN\s*\[$", _PATTERN),
+    (r"^\s*FROM\s+EVERY\s+\w+\s*=", _PATTERN),
+)
+# how programs in other languages begin, the whole of which Spark refuses → hint
+_PROGRAMS: tuple[tuple[str, str], ...] = (
+    (r"^\s*\w+\s*\.\s*(merge_asof|join_asof)\s*\(", _ASOF),
+    (r"^\s*\w+\s*\.\s*group_by_dynamic\s*\(", _TUMBLE),
+    (r"^\s*\w+\s*\..*\bwindowedBy\s*\(|^\s*\w+\s*\|.*\bWindowInto\s*\(", _TUMBLE),
+    (r"^\s*\w+\s*\..*\brolling\s*\(", _ROLLING),
+)
+_FLAGS = re.IGNORECASE | re.DOTALL
 _SYSTEM_TIME = re.compile(r"\bFOR\s+SYSTEM_TIME\s+AS\s+OF\s+\w+\s*\.", re.IGNORECASE)
 SYSTEM_TIME_HINT = (
     "write FROM orders o LEFT ASOF JOIN rates r MATCH_CONDITION (o.at >= r.valid_from) ON o.currency = r.currency."
@@ -101,8 +122,8 @@ def hint_of_syntax(text: str, stop: int) -> str | None:
     >>> hint_of_syntax("SELECT * FROM t FETCH FIRST 5 ROWS ONLY", 27)
     'write LIMIT n.'
     """
-    before = text[max(0, stop - 300) : stop]
-    return next((hint for pattern, hint in _SYNTAX if pattern.search(before)), None)
+    searched = [*((pattern, hint, text[:stop]) for pattern, hint in _SYNTAX), *((*each, text) for each in _PROGRAMS)]
+    return next((hint for pattern, hint, part in searched if re.search(pattern, part[-1000:], _FLAGS)), None)
 
 
 def hint_of_time_travel(text: str) -> str | None:

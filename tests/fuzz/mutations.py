@@ -31,7 +31,7 @@ TYPES = ("int", "bigint", "double", "string", "timestamp", "date", "boolean", "d
 # The first words of lines that end a statement in the data files.
 _OUTCOME = re.compile(r"^(?:>>|rows\b.*|error\b.*|-- rows\b.*|-- error\b.*|-- write)$", re.MULTILINE)
 _TOKEN = re.compile(r"\s+|[A-Za-z_]\w*|\d+(?:\.\d+)?|'[^']*'|`[^`]*`|->>?|!->|\{-|-\}|<=>|[<>!]=|::|\|\||.", re.DOTALL)
-
+_INTERNAL = re.compile(r"__|_pyspark|\n *\+- ")  # generated names, and plans
 
 SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")
 
@@ -169,6 +169,8 @@ def _fault(error: SqlExtError, text: str) -> str:
             return f"no place: {each}"
         if not 0 <= place.start <= place.stop <= len(place.text) or place.text not in text:
             return f"place outside of the text: {place.start}, {place.stop}: {each}"
+        if _INTERNAL.search(f"{each.message} {each.hint}") and not _INTERNAL.search(text):
+            return f"an internal name: {each}"
         if place.start == place.stop or not each.message.strip() or "None" in str(each):
             return f"empty: {each}"
     return ""

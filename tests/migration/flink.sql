@@ -331,7 +331,10 @@ FROM Orders
 LEFT JOIN RatesHistory FOR SYSTEM_TIME AS OF Orders.order_time
 ON Orders.currency = RatesHistory.currency;
 -- error
--- Invalid time travel spec: timestamp expression cannot refer to any columns.
+-- SQLEXT_ANALYSIS: Invalid time travel spec: timestamp expression cannot refer to any columns.
+--   3 | LEFT JOIN RatesHistory FOR SYSTEM_TIME AS OF Orders.order_time
+--     |                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write FROM orders o LEFT ASOF JOIN rates r MATCH_CONDITION (o.at >= r.valid_from) ON o.currency = r.currency.
 -- write
 SELECT Orders.id, Orders.amount * RatesHistory.rate AS converted
 FROM Orders

@@ -461,6 +461,7 @@ FROM ticker MATCH_RECOGNIZE (
 -- SQLEXT_DATATYPE_MISMATCH_BINARY_OP_DIFF_TYPES: Cannot resolve "((tstamp - tstamp) <= 4)" due to data type mismatch: the left and right operands of the binary operator have incompatible types ("INTERVAL DAY" and "INT").
 --   6 |   DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price) AND UP.tstamp - STRT.tstamp <= 4
 --     |                                                                        ^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: the difference of two dates is an interval: write datediff(a, b) < 6, or < INTERVAL 6 DAYS.
 -- write
 SELECT symbol, days_between
 FROM ticker MATCH_RECOGNIZE (

@@ -286,7 +286,7 @@ SELECT company, days FROM stock_price_history
 -- SQLEXT_UNRESOLVED_ROUTINE: there is no function IFF
 --   6 |     DEFINE b AS price > IFF(a.price > 50, a.price / 2, a.price)
 --     |                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: did you mean if?
+-- Hint: write if(condition, a, b).
 -- write
 SELECT company, days FROM stock_price_history
   MATCH_RECOGNIZE(

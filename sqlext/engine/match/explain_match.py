@@ -14,6 +14,7 @@ from sqlext.engine.streams.planner import Section
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.task.task import NO_SKIP
 from sqlext.rewriter.lowering.match_plan import Mask, MatchPlan
+from sqlext.rewriter.match.differences import differences
 
 
 def explained_clause(planned: PhysicalPlan) -> Section:
@@ -30,6 +31,8 @@ def _text(planned: PhysicalPlan) -> str:
         "Strategy": "\n".join(f"{decision}: {why}" for decision, why in planned.reasons),
         **_queries(planned),
     }
+    if lines := differences(plan.clause):
+        sections["Differences"] = "\n".join(lines)
     return "\n".join([f"input {plan.relation}", *(f"== {title} ==\n{text}" for title, text in sections.items())])
 
 

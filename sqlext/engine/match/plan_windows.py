@@ -224,7 +224,7 @@ class _QueryPlanner:
         """The error, with a hint if it is about a column that is a measure or that GROUP BY leaves out."""
         if error.error_class == "SQLEXT_MISSING_AGGREGATION":
             hint = "a window over groups reads the columns of GROUP BY; compute the others in a subquery."
-            return error.placed(self.part.clauses[0].keyword.place).with_(hint=hint)
+            return error.with_(place=self.part.clauses[0].keyword.place, hint=hint)
         if error.place is None:
             return error
         name = error.place.text[error.place.start : error.place.stop].rpartition(".")[2]

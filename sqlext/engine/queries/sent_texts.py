@@ -32,6 +32,7 @@ def in_users_text(message: str) -> str:
     >>> note(join("SELECT ", standing_for("__s0", 9), " + 1"), "MEASURES LAST(x) + 1 AS y")
     >>> print(in_users_text("Overflow.\\n== SQL (line 1, position 8) ==\\nSELECT __s0 + 1\\n       ^^^^\\n"))
     Overflow.
+    == SQL (line 1, position 10) ==
       1 | MEASURES LAST(x) + 1 AS y
         |          ^^^^^^^
     """
@@ -42,8 +43,10 @@ def in_users_text(message: str) -> str:
     fragment = "\n".join(m[1][len(m[2]) : len(m[2]) + len(m[3])] for m in marked)
     whole_lines = [m[1] for m in marked if "..." not in m[1] and "_pyspark_" not in m[1]]
     places = _places(fragment, whole_lines, int(block[1]), int(block[2]))
-    shown = f"\n{places[0].excerpt()}" if len(places) == 1 else ""
-    if len(places) > 1:  # in several statements
+    shown = ""
+    if len(places) == 1:
+        shown = f"\n== SQL (line {places[0].line}, position {places[0].column}) ==\n{places[0].excerpt()}"
+    elif places:  # in several statements
         shown = f"\n== SQL ==\n{places[0].text[places[0].start : places[0].stop]}"
     return message[: block.start()] + shown + message[block.end() :]
 

@@ -32,13 +32,16 @@ _HINTS = {
     "spark.sql(…) outside of the function of the pipeline, and return its DataFrame there.",
     "NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING": "write it where you read the streaming table; the best row of each "
     "window is max_by(…) in a second window over the firings.",
+    "UNSUPPORTED_FEATURE.TIME_TRAVEL": "write VERSION AS OF after the name of the table, in the query of the view.",
     "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION": "write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS, and "
     "group by the windows of ts.",
 }
 _SENTENCES = {
     "NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING": "functions OVER rows need all of them, and a stream has no end",
+    "UNSUPPORTED_FEATURE.TIME_TRAVEL": "only tables have versions, and this is a view or the result of a clause",
     "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION": "without a watermark the groups of a stream are never complete",
 }
+_TIME_TRAVEL = re.compile(r"\b(?:SYSTEM_)?(?:VERSION|TIME|TIMESTAMP)\s+AS\s+OF\b", re.IGNORECASE)
 _HAS_CLEAR_NAME = re.compile(r"(?!_LEGACY)[A-Z]")
 
 
@@ -196,6 +199,9 @@ def _watermark_hint(e: PySparkException, condition: str, place: Place | None) ->
 def place_of(e: PySparkException, text: Text, user_text: str) -> Place | None:
     """The place in the user's text of Spark's error about `text`; None if Spark names none, or one of ours."""
     contexts = [c for c in e.getQueryContext() or [] if c.contextType().name == "SQL"]
+    travel = _TIME_TRAVEL.search(user_text) if "Time travel on the relation" in str(e) else None
+    if travel is not None:
+        return Place(user_text, travel.start(), travel.end())
     if not contexts:
         return _place_of_name(e, text, user_text) or _place_of_syntax(str(e), text, user_text)
     fragment = contexts[0].fragment()
