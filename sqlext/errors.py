@@ -39,7 +39,11 @@ class Place:
 
     @property
     def column(self) -> int:
-        """1-based, in characters; a byte order mark is none."""
+        """1-based, in characters; a byte order mark is none.
+
+        >>> Place("\\ufeffSELECT x", 8, 9).column
+        8
+        """
         return self.start - self._line_start() + 1
 
     def _line_start(self) -> int:
