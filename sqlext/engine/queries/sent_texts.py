@@ -11,7 +11,7 @@ from collections import deque
 from sqlext.errors import Place
 from sqlext.rewriter.text.splice import Text
 
-_SENT: deque[tuple[Text, str]] = deque(maxlen=256)
+_SENT: deque[tuple[Text, str]] = deque(maxlen=64)
 _BLOCK = re.compile(r"\n?== SQL \(line (\d+), position (\d+)\) ==\n((?:.*\n +\^+ *\n?)+)")
 _MARKED_LINE = re.compile(r"(.*)\n( +)(\^+) *\n?")
 # an unquoted name of ours, or its end where Spark has cut the line
