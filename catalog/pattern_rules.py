@@ -168,14 +168,23 @@ def current(rules: Iterable[RuleVersion]) -> dict[str, RuleVersion]:
 
 
 def change(
-    sql: Sql, table: Parts, rule: str, next_version: Callable[[Sequence[RuleVersion]], RuleVersion | None]
+    sql: Sql,
+    table: Parts,
+    rule: str,
+    next_version: Callable[[Sequence[RuleVersion]], RuleVersion | None],
+    *,
+    is_new: bool = True,
 ) -> RuleVersion | None:
     """Append the version that `next_version` makes from the existing versions of a rule, and return it, or None.
 
     None means that `next_version` made no version. The name, number, author and time of the version are filled in. If
     another writer is quicker, `next_version` is called again with the versions that exist then. So the numbers of a
     rule stay 1, 2, 3, … whatever writers do at the same time. Raises DataError: RULE_CONFLICT.
+
+    With `is_new` false the row has the number of the last version, from which it may differ only by its comment: SHOW
+    reads the last row of a number, and streams the first one.
     """
+    later = ">=" if is_new else ">"
     for _ in range(_ATTEMPTS):
         rows = [row for row in versions(sql, table, rule) if row.version is not None]
         wanted = next_version(rows)
@@ -183,7 +192,7 @@ def change(
             return None
         names = [row.name for row in rows if row.name is not None]
         name = rule if rule in names or not names else names[-1]
-        number = 1 + max((row.version or 0 for row in rows), default=0)
+        number = is_new + max((row.version or 0 for row in rows), default=0)
         if number > _LAST_VERSION:
             raise DataError("RULE_VERSION", f"{'.'.join(table)} has version {_LAST_VERSION} of {rule}, the last one")
         columns = {"name": string_literal(name), "version": _literal(number),
@@ -191,7 +200,7 @@ def change(
                    "effective_from": _time(wanted.effective_from), "author": "current_user()",
                    "comment": _literal(wanted.comment), "time": "current_timestamp()"}  # fmt: skip
         source = ", ".join(f"{value} AS {column}" for column, value in columns.items())
-        if _merge(sql, table, columns, f"SELECT {source}", "old.name = new.name AND old.version >= new.version"):
+        if _merge(sql, table, columns, f"SELECT {source}", f"old.name = new.name AND old.version {later} new.version"):
             return wanted
     raise DataError("RULE_CONFLICT", f"other sessions kept changing {rule} in {'.'.join(table)}", hint="try again.")
 

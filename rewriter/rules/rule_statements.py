@@ -6,7 +6,7 @@ The grammar is the one in docs/rules.md. A text that begins like one of these st
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlext.errors import ParseError, Place
 from sqlext.rewriter.heads.heads import Cursor
@@ -15,11 +15,12 @@ from sqlext.rewriter.text.names import RelationName
 from sqlext.rewriter.text.tokens import STRING, closing, tokenize
 
 CREATE, ENABLE, DISABLE, DROP, SHOW, DESCRIBE = "CREATE", "ENABLE", "DISABLE", "DROP", "SHOW", "DESCRIBE"
+RENAME, COMMENT, EFFECTIVE, ROLLBACK = "RENAME", "COMMENT", "EFFECTIVE", "ROLLBACK"
 
 _BLANK = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
 _HEAD = re.compile(
     rf"{_BLANK}(?:CREATE\b(?:{_BLANK}OR\b{_BLANK}REPLACE\b)?{_BLANK}(?:PATTERN\b{_BLANK})?RULE\b"
-    rf"|(?:ALTER|DROP|DESC|DESCRIBE|ENABLE|DISABLE)\b{_BLANK}PATTERN\b{_BLANK}RULE\b"
+    rf"|(?:ALTER|DROP|DESC|DESCRIBE|ENABLE|DISABLE|ROLLBACK)\b{_BLANK}PATTERN\b{_BLANK}RULE\b"
     rf"|SHOW\b{_BLANK}PATTERN\b{_BLANK}RULES?\b)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -27,9 +28,10 @@ _MENTION = re.compile(rf"\bPATTERN\b{_BLANK}\bRULES?\b", re.IGNORECASE | re.DOTA
 _FORMS = {
     CREATE: "CREATE [OR REPLACE] PATTERN RULE [IF NOT EXISTS] name ON rules_table [FOR TABLE events] "
     "[EFFECTIVE FROM timestamp] [COMMENT '…'] AS MATCH_RECOGNIZE (…)",
-    "ALTER": "ALTER PATTERN RULE name ON rules_table ENABLE, or DISABLE",
+    "ALTER": "ALTER PATTERN RULE name ON rules_table, then ENABLE, DISABLE, RENAME TO name, COMMENT '…', SET EFFECTIVE "
+    "FROM timestamp, or ROLLBACK TO VERSION n",
     DROP: "DROP PATTERN RULE [IF EXISTS] name ON rules_table",
-    SHOW: "SHOW PATTERN RULES ON rules_table",
+    SHOW: "SHOW PATTERN RULES ON rules_table [LIKE 'pattern']",
     DESCRIBE: "DESCRIBE PATTERN RULE name ON rules_table",
 }
 
@@ -56,8 +58,8 @@ class RuleDefinition:
 class RuleStatement:
     """A statement about pattern rules.
 
-    `verb` is CREATE, ENABLE, DISABLE, DROP, SHOW or DESCRIBE. `name` is None for SHOW, `definition` is None for every
-    verb but CREATE.
+    `verb` is CREATE, DROP, SHOW, DESCRIBE or, for ALTER, what is altered: ENABLE, DISABLE, RENAME, COMMENT, EFFECTIVE
+    or ROLLBACK. `name` is None for SHOW, `definition` is None for every verb but CREATE.
     """
 
     text: str
@@ -66,6 +68,12 @@ class RuleStatement:
     name: RelationName | None = None
     if_exists: bool = False
     definition: RuleDefinition | None = None
+    new_name: RelationName | None = None  # RENAME TO
+    comment: Fragment | None = None  # COMMENT
+    effective_from: Fragment | None = None  # SET EFFECTIVE FROM
+    version: int | None = None  # ROLLBACK TO VERSION
+    version_place: Place | None = None
+    pattern: str = "*"  # SHOW … LIKE, as `view_statements.fits` reads it
 
     @property
     def rule(self) -> str:
@@ -125,8 +133,9 @@ class _RuleReader:
     def statement(self) -> RuleStatement:
         cursor = self.cursor
         first = cursor.tokens[0].word
-        if first in (ENABLE, DISABLE):
-            hint = f"write ALTER PATTERN RULE name ON rules_table {first}."
+        if first in (ENABLE, DISABLE, ROLLBACK):
+            end = " TO VERSION n" if first == ROLLBACK else ""
+            hint = f"write ALTER PATTERN RULE name ON rules_table {first}{end}."
             raise cursor.error(f"{first} is written after the rule", 0, 1, hint=hint)
         self.form = DESCRIBE if first == "DESC" else first
         cursor.index, cursor.hint = 1, f"write {_FORMS[self.form]}."
@@ -142,13 +151,17 @@ class _RuleReader:
         if table is None:
             raise self.cursor.expected("the name of the rules table")
         definition = self._definition(or_replace, if_not_exists) if self.form == CREATE else None
-        verb = self._switch() if self.form == "ALTER" else self.form
+        statement = RuleStatement(
+            text=cursor.text, verb=self.form, table=table, name=name, if_exists=if_exists, definition=definition
+        )
+        if self.form == "ALTER":
+            statement = self._altered(statement)
+        elif self.form == SHOW and cursor.take("LIKE"):
+            statement = replace(statement, pattern=self._pattern())
         if not cursor.is_at_end:
             message = f"{cursor.tokens[cursor.index].text} is written after the end of the statement"
             raise cursor.error(message, cursor.index, cursor.index + 1)
-        return RuleStatement(
-            text=cursor.text, verb=verb, table=table, name=name, if_exists=if_exists, definition=definition
-        )
+        return statement
 
     def _if_not_exists(self, or_replace: bool) -> bool:
         start = self.cursor.index
@@ -169,11 +182,38 @@ class _RuleReader:
             )  # fmt: skip
         return name
 
-    def _switch(self) -> str:
-        verb = next((word for word in (ENABLE, DISABLE) if self.cursor.take(word)), None)
+    def _altered(self, statement: RuleStatement) -> RuleStatement:
+        """The statement with what follows the name of the table in ALTER."""
+        cursor = self.cursor
+        if cursor.take(RENAME):
+            cursor.expect("TO and a name", "TO")
+            return replace(statement, verb=RENAME, new_name=self._rule_name())
+        if cursor.take(COMMENT):
+            return replace(statement, verb=COMMENT, comment=self._string())
+        if cursor.take("SET"):
+            cursor.expect("EFFECTIVE FROM", EFFECTIVE, "FROM")
+            return replace(statement, verb=EFFECTIVE, effective_from=self._until_option())
+        if cursor.take(ROLLBACK):
+            cursor.expect("TO VERSION", "TO", "VERSION")
+            return self._with_version(statement)
+        verb = next((word for word in (ENABLE, DISABLE) if cursor.take(word)), None)
         if verb is None:
-            raise self.cursor.expected("ENABLE or DISABLE")
-        return verb
+            raise cursor.expected("ENABLE, DISABLE, RENAME, COMMENT, SET or ROLLBACK")
+        return replace(statement, verb=verb)
+
+    def _with_version(self, statement: RuleStatement) -> RuleStatement:
+        cursor = self.cursor
+        if cursor.is_at_end or not cursor.tokens[cursor.index].text.isdecimal():
+            raise cursor.expected("the number of a version")
+        cursor.index += 1
+        number = cursor.fragment(cursor.index - 1, cursor.index)
+        return replace(statement, verb=ROLLBACK, version=int(number.text), version_place=number.place)
+
+    def _pattern(self) -> str:
+        pattern = self.cursor.take_string()
+        if pattern is None:
+            raise self.cursor.expected("a pattern such as 'a*|b*'")
+        return pattern[1:-1]
 
     def _definition(self, or_replace: bool, if_not_exists: bool) -> RuleDefinition:
         cursor, events = self.cursor, None

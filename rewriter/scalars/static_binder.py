@@ -183,7 +183,9 @@ class _Builder:
 
     def _not_read(self, what: str) -> UnsupportedError:
         names = function_names()
-        close = " or ".join(f"{name}()" for name in get_close_matches(what, [*names, *self.texts.functions], n=3))
+        close = " or ".join(
+            f"{name}()" for name in get_close_matches(what, [*names, *self.texts.functions], n=3, cutoff=0.7)
+        )
         meant = f"did you mean {close}? " if close else ""
         return UnsupportedError(
             "RULE_EXPRESSION",

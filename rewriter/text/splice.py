@@ -39,6 +39,23 @@ class Text:
     def __add__(self, other: TextLike) -> Text:
         return join(self, other)
 
+    def part(self, start: int, stop: int) -> Text:
+        """Characters `start` to `stop` (exclusive) of this text.
+
+        >>> source = Source("SELECT :lo + a", (Edit(7, 10, "5"),))
+        >>> part = join("x + ", source.slice(7, 14)).part(2, 8)
+        >>> str(part), part.origin(5)
+        ('+ 5 + ', 12)
+        """
+        pieces = []
+        for piece in self.pieces:
+            lo, hi = max(start, 0), min(stop, len(piece.text))
+            if lo < hi:
+                origin = piece.origin + lo if piece.origin is not None and piece.is_verbatim else piece.origin
+                pieces.append(replace(piece, text=piece.text[lo:hi], origin=origin))
+            start, stop = start - len(piece.text), stop - len(piece.text)
+        return Text(tuple(pieces))
+
     def origin(self, offset: int) -> int | None:
         """The offset in the user's text of character `offset` of this text; None if the user did not write it."""
         for piece in self.pieces:

@@ -47,6 +47,7 @@ def test_bad_rows_are_reported_once_and_the_others_match():
     rows = [
         ("good", 1, GOOD, True, None),
         ("good", 1, "another text", True, None),
+        ("good", 1, GOOD, True, None),  # as ALTER … COMMENT writes it
         (None, 1, GOOD, True, None),
         ("numberless", None, GOOD, True, None),
         ("nonsense", 1, "'; DROP TABLE events; --", True, None),

@@ -30,11 +30,16 @@ WRONG = [  # the statement, with » before what the error points at, and the err
     ("CREATE PATTERN RULE a ON t AS »SELECT 1", "SELECT is written where MATCH_RECOGNIZE"),
     ("CREATE PATTERN RULE a ON t AS MATCH_RECOGNIZE (PATTERN (A)) »AS m;", "AS is written after the end"),
     ("CREATE OR REPLACE PATTERN RULE »IF NOT EXISTS a ON t AS MATCH_RECOGNIZE ()", "OR REPLACE and IF NOT EXISTS"),
-    ("ALTER PATTERN RULE a ON t »RENAME TO b", "RENAME is written where ENABLE or DISABLE"),
-    ("ALTER PATTERN RULE a ON »t", "ENABLE or DISABLE must follow"),
+    ("ALTER PATTERN RULE a ON t »REMOVE", "REMOVE is written where ENABLE, DISABLE, RENAME"),
+    ("ALTER PATTERN RULE a ON »t", "ENABLE, DISABLE, RENAME, COMMENT, SET or ROLLBACK must follow"),
+    ("ALTER PATTERN RULE a ON t RENAME »b", "b is written where TO and a name"),
+    ("ALTER PATTERN RULE a ON t SET »ENABLE", "ENABLE is written where EFFECTIVE FROM"),
+    ("ALTER PATTERN RULE a ON t ROLLBACK TO VERSION »'1'", "'1' is written where the number of a version"),
+    ("»ROLLBACK PATTERN RULE a ON t TO VERSION 1", "ROLLBACK is written after the rule"),
     ("»DISABLE PATTERN RULE a ON t", "DISABLE is written after the rule"),
     ("DROP PATTERN »RULE", "the name of a rule must follow"),
     ("SHOW PATTERN RULES »LIKE 'a*'", "LIKE is written where ON"),
+    ("SHOW PATTERN RULES ON t LIKE »a", "a is written where a pattern"),
     ("DESC PATTERN RULE a ON t »EXTENDED", "EXTENDED is written after the end"),
     ("CREATE PATTERN RULE a ON t AS MATCH_RECOGNIZE (»'", "a string, a quoted name or a comment"),
 ]
@@ -85,6 +90,30 @@ def rise(rules):
         "CREATE PATTERN RULE rise ON rules FOR TABLE ticks AS MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS price > 1)"
     )
     return rules
+
+
+def test_a_rule_is_altered_in_versions_and_rolled_back(rise):
+    sql, clause = rise.sql, CLAUSE.replace("x", "price")
+    sql(f"CREATE OR REPLACE PATTERN RULE rise ON rules AS {clause}")
+    sql("ALTER PATTERN RULE Rise ON rules SET EFFECTIVE FROM :day", {"day": "2026-01-01"})
+    sql("ALTER PATTERN RULE rise ON rules COMMENT 'it''s' ' new'")
+    rows = pattern_rules.versions(unhooked(rise), ("rules",), "rise")
+    assert [(r.version, r.comment) for r in rows] == [(1, None), (2, None), (3, None), (3, "it's new")]
+    assert rows[2].effective_from == rows[3].effective_from == 1767225600000000 and rows[3].clause == clause
+    described = dict(map(tuple, sql("DESCRIBE PATTERN RULE rise ON rules").collect()))
+    assert described["comment"] == "it's new" and described["comment 3"].startswith("it's new by ")
+    sql("ALTER PATTERN RULE rise ON rules ROLLBACK TO VERSION 1")
+    sql("ALTER PATTERN RULE rise ON rules RENAME TO `go up`")
+    shown = [(r.name, r.version, r.effective_from) for r in sql("SHOW PATTERN RULES ON rules LIKE 'GO*|x'").collect()]
+    assert shown == [("go up", 1, None)] and sql("SHOW PATTERN RULES ON rules LIKE 'r*'").collect() == []
+    renamed = pattern_rules.versions(unhooked(rise), ("rules",), "go up")[0]
+    assert renamed.clause == rows[0].clause
+    with pytest.raises(sqlext.BindError, match="has no version 7") as missing:
+        sql("ALTER PATTERN RULE `go up` ON rules ROLLBACK TO VERSION 7")
+    assert missing.value.place.excerpt().endswith(" ^")
+    sql(f"CREATE PATTERN RULE rise ON rules AS {clause}")
+    with pytest.raises(sqlext.BindError, match="already a rule go up"):
+        sql("ALTER PATTERN RULE rise ON rules RENAME TO `go up`")
 
 
 def test_errors_point_into_the_statement(rise):

@@ -17,12 +17,12 @@ from sqlext.rewriter.text.splice import Piece, Text
 
 HELPER = re.compile(r"__sqlext_helper_\d+__")
 _HELPER_OF_SPARK = r"`?(?:_pyspark_(?:connect_temp_view_)?[0-9a-f]{32}|__sqlext_helper_\d+__)`?"
-_HELPER_NAME = re.compile(_HELPER_OF_SPARK)
-_QUALIFIER = re.compile(rf"{_HELPER_OF_SPARK}\.")
+_HELPER_NAME = re.compile(_HELPER_OF_SPARK, re.IGNORECASE)
+_QUALIFIER = re.compile(rf"{_HELPER_OF_SPARK}\.", re.IGNORECASE)
 # a generated column, such as `__c2`
 _COLUMN = re.compile(r"""(["`]?)\b(?:__[a-z]+_?\d+|__nothing|commonexpressionref\(\))(?!\w)\1""")
 _SUGGESTED = re.compile(r" Did you mean one of the following\? \[(.*?)\]\.")
-_INTERNAL = re.compile(rf"{_HELPER_OF_SPARK}|\n *\+- ")  # a generated name, or a plan
+_INTERNAL = re.compile(rf"{_HELPER_OF_SPARK}|\n *\+- ", re.IGNORECASE)  # a generated name, or a plan
 _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)|; line (\d+) pos (\d+)")
 _NEAR = re.compile(r"at or near '(.+?)'(?=[.:]|$)")
 _OWN_FUNCTIONS = frozenset({*CLAUSE_FUNCTIONS, *OUTCOMES})

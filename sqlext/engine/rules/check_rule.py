@@ -15,10 +15,11 @@ from pyspark.sql import types as T
 
 from sqlext.catalog.pattern_rules import RulesTable
 from sqlext.engine.queries.python_functions import python_functions
+from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import count, execution_settings
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.plan_rules import MAX_LENGTH_SETTING, can_be_read
-from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors
+from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors, UnsupportedError
 from sqlext.operators.rules.limits import MAX_LENGTH
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.match.sites import scan
@@ -59,7 +60,26 @@ def check_rule(call: SqlCall, definition: RuleDefinition, rule: ParsedRule, tabl
     clause = rule.source.slice(definition.clause.start, definition.clause.stop)
     time_column(table)  # an error in the table has no place in the clause
     with places_in_statement(clause, definition):
-        return compiled_rule(call, str(clause), table)
+        try:
+            return compiled_rule(call, str(clause), table)
+        except UnsupportedError as error:
+            raise _spark_error(call, clause, error) or error from None
+
+
+_NOT_OURS = ("SQLEXT_PARSE_SYNTAX_ERROR", "SQLEXT_UNRESOLVED_ROUTINE")
+
+
+def _spark_error(call: SqlCall, clause: Text, error: UnsupportedError) -> BindError | None:
+    """Spark's error about an expression that rules cannot compute: its syntax is wrong, or it calls a function that
+    does not exist. None if Spark reads the expression."""
+    place = error.place
+    if error.error_class != "SQLEXT_RULE_EXPRESSION" or place is None or place.text != str(clause):
+        return None
+    try:
+        Queries(call.sql, {}, call.text).run(join("SELECT ", clause.part(place.start, place.stop)))
+    except BindError as of_spark:
+        return of_spark if of_spark.error_class in _NOT_OURS else None
+    return None
 
 
 def compiled_rule(call: SqlCall, clause: str, table: RulesTable) -> CompiledRule:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
 from pyspark.errors import PySparkException
@@ -19,16 +20,20 @@ from sqlext.engine.rules.check_rule import check_rule, parse_rule
 from sqlext.engine.rules.shown_rules import describe, show
 from sqlext.errors import BindError, DataError, UnsupportedError
 from sqlext.rewriter.rules.rule_statements import (
+    COMMENT,
     CREATE,
     DESCRIBE,
     DISABLE,
     DROP,
+    EFFECTIVE,
     ENABLE,
+    RENAME,
+    ROLLBACK,
     SHOW,
-    RuleDefinition,
     RuleStatement,
     parse_rule_statement,
 )
+from sqlext.rewriter.statements.parameters import bind
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.rewriter.text.splice import Source, join
@@ -62,10 +67,14 @@ def _run(call: SqlCall, statement: RuleStatement) -> DataFrame:
             hint="the first rule creates it: CREATE PATTERN RULE name ON table FOR TABLE events AS …",
         )  # fmt: skip
     elif statement.verb == SHOW:
-        return show(call, table)
+        return show(call, table, statement.pattern)
     elif statement.verb == DESCRIBE:
         return describe(call, table, _versions(call, statement))
+    elif statement.verb == COMMENT:
+        _comment(call, statement, table)
     else:
+        if statement.verb == RENAME:
+            _copy_to_new_name(call, statement, table)
         pattern_rules.change(call.sql, table.name, statement.rule, _NEXT[statement.verb](call, statement))
     return call.spark.createDataFrame([], T.StructType([]))
 
@@ -87,7 +96,7 @@ def _create(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -
     rule = parse_rule(call, definition)
     target = _target(call, statement, table)
     check_rule(call, definition, rule, target)
-    effective_from, comment = _options(call, definition, rule.source)
+    effective_from, comment = _options(call, definition.effective_from, definition.comment, rule.source)
     clause = str(rule.source.slice(definition.clause.start, definition.clause.stop))
     version = RuleVersion(
         name=statement.rule, version=None, clause=clause, effective_from=effective_from, comment=comment
@@ -154,13 +163,15 @@ def _events_schema(call: SqlCall, written: Fragment, name: Parts) -> T.StructTyp
     return queries.run(join("SELECT * FROM ", Source(call.text).slice(written.start, written.stop))).schema
 
 
-def _options(call: SqlCall, definition: RuleDefinition, source: Source) -> tuple[int | None, str | None]:
+def _options(
+    call: SqlCall, effective_from: Fragment | None, comment: Fragment | None, source: Source
+) -> tuple[int | None, str | None]:
     """The values of EFFECTIVE FROM, in microseconds since 1970, and of COMMENT."""
-    written = (definition.effective_from, definition.comment)
+    written = (effective_from, comment)
     if written == (None, None):
         return None, None
-    time, comment = (source.slice(f.start, f.stop) if f else "NULL" for f in written)
-    text = join("SELECT unix_micros(CAST((", time, ") AS TIMESTAMP)), CAST(", comment, " AS STRING)")
+    time, words = (source.slice(f.start, f.stop) if f else "NULL" for f in written)
+    text = join("SELECT unix_micros(CAST((", time, ") AS TIMESTAMP)), CAST(", words, " AS STRING)")
     queries = Queries(call.sql, {}, call.text)
     frame = queries.run(text)
     try:
@@ -168,8 +179,8 @@ def _options(call: SqlCall, definition: RuleDefinition, source: Source) -> tuple
             values = frame.collect()[0]
     except PySparkException as error:
         raise user_error(error, text, call.text) from None
-    if definition.effective_from is not None and values[0] is None:
-        raise BindError("EFFECTIVE_FROM", "EFFECTIVE FROM is NULL", place=definition.effective_from.place,
+    if effective_from is not None and values[0] is None:
+        raise BindError("EFFECTIVE_FROM", "EFFECTIVE FROM is NULL", place=effective_from.place,
                         hint="leave it out: the rule then acts at once.")  # fmt: skip
     return values[0], values[1]
 
@@ -213,6 +224,63 @@ def _switched(call: SqlCall, statement: RuleStatement) -> NextVersion:
     return next_version
 
 
+def _last(call: SqlCall, statement: RuleStatement, rows: Sequence[RuleVersion]) -> RuleVersion:
+    """The last version of the rule. Raises BindError if there is none, or if it is dropped."""
+    if not rows or rows[-1].is_dropped:
+        raise _unknown(call, statement)
+    return rows[-1]
+
+
+def _copy_to_new_name(call: SqlCall, statement: RuleStatement, table: RulesTable) -> None:
+    """The first step of RENAME. The rule acts under both names for a moment, and never under none."""
+    assert statement.new_name is not None
+    name, new_name = statement.rule, statement.new_name.parts[0]
+    place = Fragment(statement.text, statement.new_name.start, statement.new_name.stop).place
+    last = _last(call, statement, pattern_rules.versions(call.sql, table.name, name))
+
+    def next_version(rows: Sequence[RuleVersion]) -> RuleVersion | None:
+        if rows and not rows[-1].is_dropped:
+            raise BindError(
+                "RULE_EXISTS", f"there is already a rule {new_name}", place=place, hint="take another name."
+            )
+        return last
+
+    pattern_rules.change(call.sql, table.name, new_name, next_version)
+
+
+def _comment(call: SqlCall, statement: RuleStatement, table: RulesTable) -> None:
+    """COMMENT adds no version, so that the partial matches of the rule go on."""
+    _, comment = _options(call, None, statement.comment, Source(call.text, bind(call.text, call.args)))
+
+    def same_version(rows: Sequence[RuleVersion]) -> RuleVersion | None:
+        return replace(_last(call, statement, rows), comment=comment)
+
+    pattern_rules.change(call.sql, table.name, statement.rule, same_version, is_new=False)
+
+
+def _rescheduled(call: SqlCall, statement: RuleStatement) -> NextVersion:
+    time, _ = _options(call, statement.effective_from, None, Source(call.text, bind(call.text, call.args)))
+    return lambda rows: replace(_last(call, statement, rows), effective_from=time)
+
+
+def _rolled_back(call: SqlCall, statement: RuleStatement) -> NextVersion:
+    """The next version for ROLLBACK: a copy of an earlier one, which acts at once."""
+
+    def next_version(rows: Sequence[RuleVersion]) -> RuleVersion | None:
+        old = next((row for row in reversed(rows) if row.version == statement.version), None)
+        if not rows:
+            raise _unknown(call, statement)
+        if old is None or old.is_dropped:
+            numbers = dict.fromkeys(str(row.version) for row in rows if not row.is_dropped)
+            raise BindError(
+                "UNKNOWN_VERSION", f"{statement.rule} has no version {statement.version} with a text",
+                place=statement.version_place, hint=f"its versions are {', '.join(numbers)}.",
+            )  # fmt: skip
+        return replace(old, enabled=True, effective_from=None)
+
+    return next_version
+
+
 def _dropped(call: SqlCall, statement: RuleStatement) -> NextVersion:
     def next_version(rows: Sequence[RuleVersion]) -> RuleVersion | None:
         if rows and not rows[-1].is_dropped:
@@ -224,4 +292,7 @@ def _dropped(call: SqlCall, statement: RuleStatement) -> NextVersion:
     return next_version
 
 
-_NEXT = {ENABLE: _switched, DISABLE: _switched, DROP: _dropped}
+_NEXT = {
+    ENABLE: _switched, DISABLE: _switched, DROP: _dropped, RENAME: _dropped, EFFECTIVE: _rescheduled,
+    ROLLBACK: _rolled_back,
+}  # fmt: skip

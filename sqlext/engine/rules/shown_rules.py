@@ -13,14 +13,16 @@ from sqlext.engine.rules.check_rule import compiled_rule
 from sqlext.engine.streams import reports
 from sqlext.errors import SqlExtError
 from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.rewriter.heads.view_statements import fits
 
 ACTIVE, WAITING, FAILED, DISABLED, DROPPED = "active", "waiting", "failed", "disabled", "dropped"
 _SHOWN = "name STRING, version BIGINT, enabled BOOLEAN, from_us BIGINT, author STRING, comment STRING, time_us BIGINT"
 Property = tuple[str, str | None, int | None]  # name, value, and the microseconds of a time that follows the value
 
 
-def show(call: SqlCall, table: RulesTable) -> DataFrame:
-    """One row for each rule that is not dropped, ordered by name: its last version, and the state of that version."""
+def show(call: SqlCall, table: RulesTable, pattern: str = "*") -> DataFrame:
+    """One row for each rule that is not dropped and whose name fits the pattern, ordered by name: its last version, and
+    the state of that version."""
     reports.settle(call.spark, call.spark.streams.active)
     errors = pattern_rules.errors(call.spark, call.sql, table.name)
     log = pattern_rules.log(call.spark, call.sql, table.name)
@@ -28,7 +30,7 @@ def show(call: SqlCall, table: RulesTable) -> DataFrame:
     rows = [
         (r.name, r.version, r.enabled, r.effective_from, r.author, r.comment, r.time, state(r, log, errors))
         for r in sorted(rules, key=lambda r: r.name or "")
-        if not r.is_dropped
+        if not r.is_dropped and fits(r.name or "", pattern)
     ]
     return call.spark.createDataFrame(rows, f"{_SHOWN}, state STRING").selectExpr(
         "name", "version", "enabled", "timestamp_micros(from_us) AS effective_from", "author", "comment",
@@ -82,7 +84,12 @@ def _description(call: SqlCall, table: RulesTable, rule: Sequence[RuleVersion]) 
     yield "time", None, last.time
     yield "clause", last.clause, None
     yield "program", _program(call, table, last), None
+    before = None
     for version in rule:
+        if version.version == before:
+            yield f"comment {before}", f"{version.comment} by {version.author} at", version.time
+            continue
+        before = version.version
         what = "dropped" if version.is_dropped else "enabled" if version.enabled else "disabled"
         yield f"version {version.version}", f"{what} by {version.author} at", version.time
         if version.clause not in (None, last.clause):

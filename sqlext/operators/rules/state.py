@@ -75,11 +75,13 @@ def new_versions(
     """The rows of the rules table to take up at a watermark, and the errors of the other rows: (name, version, error
     class, message).
 
-    `known`: the versions that were taken up before. A row is an error if its rule already has its number, if it has no
-    name or no number, or if it would exceed `most` versions.
+    `known`: the versions that were taken up before. A row is an error if its rule already has another version of its
+    number, if it has no name or no number, or if it would exceed `most` versions. A row that repeats a version, with
+    another comment perhaps, changes nothing.
     """
     names = (name.lower() for name in known.column("name").to_pylist())
-    numbers = set(zip(names, known.column("version").to_pylist()))
+    numbers = dict(zip(zip(names, known.column("version").to_pylist()), _acts(known)))
+    contents = _acts(arrived)
     kept, errors = [], []
     keys = list(zip(arrived.column("name").to_pylist(), arrived.column("version").to_pylist()))
     clauses, times = arrived.column("clause").to_pylist(), _times(arrived.column("time"))
@@ -87,6 +89,8 @@ def new_versions(
         name, version = keys[i]
         if name is None or version is None:
             errors.append((name or "", version or 0, "SQLEXT_RULE_ROW", "a rule needs a name and a version"))
+        elif numbers.get((name.lower(), version)) == contents[i]:
+            continue
         elif (name.lower(), version) in numbers:
             errors.append((name, version, "SQLEXT_RULE_ROW", f"{name} has version {version} already"))
         elif len(numbers) >= most:
@@ -94,11 +98,17 @@ def new_versions(
                 (name, version, "SQLEXT_TOO_MANY_RULES", f"the stream has taken up {most:,} versions of rules")
             )
         else:
-            numbers.add((name.lower(), version))
+            numbers[name.lower(), version] = contents[i]
             kept.append(i)
     rows = arrived.select(ARRIVING_VERSIONS.names).take(pa.array(kept, pa.int64())).cast(ARRIVING_VERSIONS)
     taken = pa.array(np.full(len(kept), watermark), pa.int64()).cast(_MICROS)
     return rows.append_column(VERSIONS.field("taken_up"), taken), errors
+
+
+def _acts(versions: pa.Table) -> list[tuple]:
+    """What decides the matches of each version: its clause, whether it is enabled, and from when on it acts."""
+    return list(zip(versions.column("clause").to_pylist(), versions.column("enabled").to_pylist(),
+                    _times(versions.column("effective_from"))))  # fmt: skip
 
 
 def in_time(name: str | None, version: int | None, time: int | None, clause: str | None) -> tuple:

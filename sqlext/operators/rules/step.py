@@ -103,7 +103,8 @@ def _compile_errors(versions: pa.Table, compiled: Compile) -> list[RuleFault]:
     """The errors in the clauses of new versions."""
     matching = [v for v in read_versions(versions) if v.matches]
     plans = [(v, compiled(v.clause or "")) for v in matching]
-    return [(v.name, v.version, e.error_class, str(e)) for v, e in plans if isinstance(e, SqlExtError)]
+    errors = [(v, e) for v, e in plans if isinstance(e, SqlExtError)]
+    return [(v.name, v.version, e.error_class, str(e).removeprefix(f"{e.error_class}: ")) for v, e in errors]
 
 
 @dataclass(frozen=True, kw_only=True)
