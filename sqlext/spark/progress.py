@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 # This is light by design: `import sqlext` loads it, in workers too, and must not wait for pyspark or numba.
 
@@ -51,15 +52,16 @@ class StreamState:
             return datetime.max.replace(tzinfo=timezone.utc)
 
 
-def state(query: StreamingQuery) -> StreamState | None:
+def state(query: StreamingQuery | StreamingQueryProgress) -> StreamState | None:
     """The state that MATCH_RECOGNIZE and EMIT keep in a streaming query after its last micro-batch; None before the
-    first one.
+    first one. A listener passes the progress of a micro-batch (`event.progress`) instead of the query.
 
     >>> state(spark.streams.active[0])                          # doctest: +SKIP
     StreamState(rows=1042, bytes=66688, oldest_us=1767225603000000, late_rows=0, failed_rows=0, failed_results=0,
                 windows=0, emitted=12)
     """
-    for progress in reversed(query.recentProgress):
+    recent: list[Any] = getattr(query, "recentProgress", [query])
+    for progress in reversed(recent):
         stream_state = kept_state(progress["observedMetrics"])
         if stream_state is not None:
             return stream_state
