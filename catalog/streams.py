@@ -16,6 +16,7 @@ from sqlext.rewriter.text.names import Parts
 _CAUSE = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*(?:\n(?!\s+at |\s*\.{3} \d+ more|[\w.$]+(?:Exception|Error)\b).*)*")
 
 _started: dict[str, Any] = {}  # the queries that this process started, running or not, by name
+_reports: dict[str, Any] = {}  # what their last micro-batches reported, by name; outlives the queries
 
 
 def table_title(spark: Any, parts: Parts) -> str:
@@ -34,6 +35,16 @@ def started() -> dict[str, Any]:
     return dict(_started)
 
 
+def keep_report(name: str, report: Any) -> None:
+    """Keep what the last micro-batch of a query reported for queries of the same name."""
+    _reports[name] = report
+
+
+def last_report(name: str) -> Any | None:
+    """The report that was kept for queries of a name, or None."""
+    return _reports.get(name)
+
+
 def running(spark: Any, title: str) -> list[Any]:
     """The running queries of a table."""
     active = [query for query in spark.streams.active if query.name]
@@ -49,9 +60,10 @@ def stop(spark: Any, title: str) -> bool:
 
 
 def forget(title: str) -> None:
-    """Remove the queries of a table that is dropped from the queries that this process started."""
-    for name in [name for name in _started if name == title or name.startswith(f"{title}/")]:
-        del _started[name]
+    """Remove the queries of a table that is dropped, and their reports."""
+    for known in (_started, _reports):
+        for name in [name for name in known if name == title or name.startswith(f"{title}/")]:
+            del known[name]
 
 
 def whole_text(error: Exception) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sqlext.operators.emit.parts import FIRING, MERGED, ROWTIME, START, TIMING
 from sqlext.rewriter.emit.lower_emit import EmitPlan
-from sqlext.rewriter.heads.heads import StreamTarget
+from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.tree.statement_tree import Tree

@@ -1,4 +1,4 @@
-"""Reads the heads of CREATE and DROP VIEW, DROP TABLE, CREATE STREAMING TABLE and INSERT from tokens."""
+"""Reads the heads of CREATE and DROP VIEW and DROP TABLE from tokens."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sqlext.errors import ParseError, Place, UnsupportedError
 from sqlext.rewriter.text.fragments import Fragment, alone
-from sqlext.rewriter.text.names import Parts, RelationName, name_at, tokens_of, unquoted
-from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, closing
-from sqlext.rewriter.tree.keywords import begins_query, is_at
+from sqlext.rewriter.text.names import RelationName, name_at, tokens_of, unquoted
+from sqlext.rewriter.text.tokens import STRING, Tokens
+from sqlext.rewriter.tree.keywords import is_at
 
 CREATE_VIEW, DROP_VIEW, DROP_TABLE = "CREATE VIEW", "DROP VIEW", "DROP TABLE"
 
@@ -228,162 +228,3 @@ def _unsupported_option(head: Head, cursor: Cursor) -> UnsupportedError:
         place=Place(head.text, token.start, token.stop),
         hint="it may have names of columns and a COMMENT: CREATE VIEW name (column, …) COMMENT '…' AS …",
     )
-
-
-# tables that a stream is written into
-
-STREAM_OPTIONS = ("checkpointLocation", "trigger")
-
-
-@dataclass(frozen=True)
-class KeyColumn:
-    """A column of UPSERT KEY."""
-
-    name: str
-    place: Place
-
-
-@dataclass(frozen=True, kw_only=True)
-class StreamTarget:
-    """`CREATE [OR REFRESH | OR REPLACE] STREAMING TABLE [IF NOT EXISTS] name [UPSERT KEY (column, …)] [OPTIONS (…)] AS
-    query`, or `INSERT INTO name [rows] query`.
-
-    The query is characters `query_start` to `query_stop` (exclusive) of `text`. `rows` is the text between the name and
-    the query of an INSERT: `(column, …)`, BY NAME, PARTITION (…) or REPLACE WHERE condition.
-    """
-
-    text: str
-    name: Parts
-    place: Place
-    query_start: int
-    query_stop: int
-    is_insert: bool
-    or_replace: bool = False
-    if_not_exists: bool = False
-    rows: Place | None = None
-    checkpoint: str | None = None
-    trigger: str | None = None
-    upsert_key: tuple[KeyColumn, ...] = ()
-
-
-def parse_target(text: str) -> StreamTarget | None:
-    """The table that a statement writes a query into; None for all other text.
-
-    Raises UnsupportedError for an option that does not exist, ParseError for a wrong UPSERT KEY.
-
-    >>> target = parse_target("CREATE OR REFRESH STREAMING TABLE db.t AS SELECT 1;")
-    >>> target.name, target.text[target.query_start : target.query_stop], target.is_insert
-    (('db', 't'), 'SELECT 1', False)
-    >>> insert = parse_target("INSERT INTO t (k, n) SELECT 1, 2")
-    >>> insert.text[insert.query_start : insert.query_stop], parse_target("INSERT OVERWRITE t SELECT 1")
-    ('SELECT 1, 2', None)
-    """
-    tokens = tokens_of(text)
-    while tokens and tokens[-1].text == ";":
-        tokens = tokens[:-1]
-    cursor = Cursor(tokens)
-    is_insert = cursor.take("INSERT", "INTO")
-    if is_insert:
-        cursor.take("TABLE")
-    or_replace = cursor.take("CREATE", "OR", "REPLACE")
-    is_create = or_replace or cursor.take("CREATE", "OR", "REFRESH") or cursor.take("CREATE")
-    if not is_insert and not (is_create and cursor.take("STREAMING", "TABLE")):
-        return None
-    if_not_exists = not is_insert and cursor.take("IF", "NOT", "EXISTS")
-    name = cursor.take_name()
-    if name is None:
-        return None
-    options: dict[str, str] = {}
-    upsert_key: tuple[KeyColumn, ...] = ()
-    if not is_insert:
-        upsert_key = _upsert_key(text, cursor)
-        options = _options(text, cursor)
-        upsert_key = upsert_key or _upsert_key(text, cursor)  # before or after OPTIONS
-    behind_name = cursor.index
-    if is_insert:
-        _go_to_query(cursor)
-    else:
-        cursor.take("AS")
-    if cursor.is_at_end:
-        return None
-    return StreamTarget(
-        text=text, name=name.parts, place=Place(text, name.start, name.stop), is_insert=is_insert,
-        or_replace=or_replace, if_not_exists=if_not_exists,
-        rows=_place(text, tokens[behind_name : cursor.index]) if is_insert else None,
-        query_start=tokens[cursor.index].start, query_stop=tokens[-1].stop,
-        checkpoint=options.get("checkpointlocation"), trigger=options.get("trigger"), upsert_key=upsert_key,
-    )  # fmt: skip
-
-
-def _upsert_key(text: str, cursor: Cursor) -> tuple[KeyColumn, ...]:
-    """The columns of `UPSERT KEY (column, …)`; empty if there is no such clause."""
-    start = cursor.index
-    if not cursor.take("UPSERT"):
-        return ()
-    columns: list[KeyColumn] = []
-    if cursor.take("KEY") and cursor.take("("):
-        while (name := cursor.take_part()) is not None:
-            token = cursor.tokens[cursor.index - 1]
-            columns.append(KeyColumn(name, Place(text, token.start, token.stop)))
-            if cursor.take(")"):
-                return _distinct(columns)
-            if not cursor.take(","):
-                break
-    last = min(cursor.index, len(cursor.tokens) - 1)
-    raise ParseError(
-        "UPSERT_KEY", "UPSERT KEY needs the names of columns in parentheses",
-        place=_place(text, cursor.tokens[start : last + 1]), hint="write UPSERT KEY (column, …) AS SELECT ….",
-    )  # fmt: skip
-
-
-def _distinct(columns: list[KeyColumn]) -> tuple[KeyColumn, ...]:
-    """Return the columns. Raises ParseError if two of them have the same name."""
-    names = [column.name.lower() for column in columns]
-    for i, column in enumerate(columns):
-        if column.name.lower() in names[:i]:
-            raise ParseError("UPSERT_KEY", f"{column.name} is twice in UPSERT KEY", place=column.place)
-    return tuple(columns)
-
-
-def _go_to_query(cursor: Cursor) -> None:
-    """Move past `[PARTITION (…)] [IF NOT EXISTS] [(column, …)] [BY NAME]` or `REPLACE WHERE condition`."""
-    is_replacing = cursor.take("REPLACE", "WHERE")  # its condition may hold subqueries
-    while not cursor.is_at_end:
-        token = cursor.tokens[cursor.index]
-        if token.word in QUERY_STARTS or (
-            token.text == "(" and not is_replacing and begins_query(cursor.tokens, cursor.index)
-        ):
-            return
-        close = closing(cursor.tokens, cursor.index) if token.text == "(" else None
-        cursor.index = (cursor.index if close is None else close) + 1
-
-
-def _place(text: str, tokens: Tokens) -> Place | None:
-    return Place(text, tokens[0].start, tokens[-1].stop) if tokens else None
-
-
-def _options(text: str, cursor: Cursor) -> dict[str, str]:
-    """The values of `OPTIONS ('name' = 'value', …)` by their names in lower case."""
-    start = cursor.index
-    close = closing(cursor.tokens, start + 1) if cursor.take("OPTIONS", "(") else None
-    if close is None:
-        cursor.index = start
-        return {}
-    inside, options = cursor.tokens[start + 2 : close], {}
-    cursor.index = close + 1
-    while inside:
-        key, value = inside[0], inside[2] if len(inside) > 2 else inside[-1]
-        name = _literal(key).lower()
-        if name not in map(str.lower, STREAM_OPTIONS) or value.kind != STRING:
-            raise UnsupportedError(
-                "STREAM_OPTION", f"a streaming table has no option {key.text}",
-                place=Place(text, key.start, value.stop),
-                hint="write OPTIONS ('checkpointLocation' = '…', 'trigger' = '10 seconds' or 'available-now').",
-            )  # fmt: skip
-        options[name] = _literal(value)
-        inside = inside[4:]
-    return options
-
-
-def _literal(token: Token) -> str:
-    return token.text[1:-1] if token.kind == STRING else unquoted(token.text)

@@ -5,19 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError, Place
-from sqlext.rewriter.text.names import Parts, name_at, tokens_of
+from sqlext.rewriter.heads.heads import Cursor
+from sqlext.rewriter.text.names import Parts, tokens_of
 
 SHOW, DESCRIBE, STOP, REFRESH = "SHOW", "DESCRIBE", "STOP", "REFRESH"
 FIRST_WORDS = frozenset({SHOW, DESCRIBE, "DESC", STOP, REFRESH})
+_FORMS = {
+    SHOW: "SHOW STREAMING TABLES [LIKE 'pattern']",
+    DESCRIBE: "DESCRIBE STREAMING TABLE [EXTENDED] name",
+    STOP: "STOP STREAMING TABLE name",
+    REFRESH: "REFRESH STREAMING TABLE name",
+}
 
 
 @dataclass(frozen=True)
 class StreamCommand:
-    """`verb` is SHOW, DESCRIBE, STOP or REFRESH; `name` is the name of the table, None for SHOW."""
+    """`verb` is SHOW, DESCRIBE, STOP or REFRESH; `name` is the name of the table, None for SHOW.
+
+    `pattern`: the names that SHOW lists, as `view_statements.fits` reads it; `is_extended`: DESCRIBE … EXTENDED.
+    """
 
     verb: str
     name: Parts | None
     place: Place
+    pattern: str = "*"
+    is_extended: bool = False
 
 
 def parse_command(text: str) -> StreamCommand | None:
@@ -26,8 +38,12 @@ def parse_command(text: str) -> StreamCommand | None:
     >>> command = parse_command("stop streaming table db.`Alerts`;")
     >>> command.verb, command.name
     ('STOP', ('db', 'Alerts'))
-    >>> parse_command("SHOW TABLES"), parse_command("SHOW STREAMING TABLES").name
-    (None, None)
+    >>> parse_command("SHOW TABLES"), parse_command("SHOW STREAMING TABLES LIKE 'al*'").pattern
+    (None, 'al*')
+    >>> parse_command("DESC STREAMING TABLE EXTENDED t").is_extended
+    True
+    >>> parse_command("DESC STREAMING TABLE extended").name
+    ('extended',)
     """
     tokens = tokens_of(text)
     while tokens and tokens[-1].text == ";":
@@ -36,15 +52,29 @@ def parse_command(text: str) -> StreamCommand | None:
     verb = DESCRIBE if words[:1] == ["DESC"] else words[0] if words else ""
     if verb not in FIRST_WORDS or words[1:] != ["STREAMING", "TABLES" if verb == SHOW else "TABLE"]:
         return None
-    name = None if verb == SHOW else name_at(tokens, 3)
-    stop = 3 if name is None else 3 + 2 * len(name.parts) - 1
-    whole = Place(text, tokens[0].start, tokens[2].stop)
-    if verb != SHOW and name is None:
-        raise ParseError(
-            "STREAM_COMMAND", f"{verb} STREAMING TABLE needs the name of a table", place=whole,
-            hint="SHOW STREAMING TABLES lists them.",
-        )  # fmt: skip
-    if stop < len(tokens):
-        extra = Place(text, tokens[stop].start, tokens[-1].stop)
-        raise ParseError("STREAM_COMMAND", f"nothing may follow {verb} STREAMING TABLE and its name", place=extra)
-    return StreamCommand(verb, None if name is None else name.parts, whole)
+    hint = f"write {_FORMS[verb]}." + ("" if verb == SHOW else " SHOW STREAMING TABLES lists them.")
+    cursor = Cursor(tokens, 3, text=text, error_class="STREAM_COMMAND", hint=hint)
+    whole = cursor.fragment(0, 3).place
+    if verb == SHOW:
+        command = StreamCommand(verb, None, whole, pattern=_pattern(cursor))
+    else:
+        is_extended = verb == DESCRIBE and len(tokens) > 4 and tokens[4].text != "." and cursor.take("EXTENDED")
+        name = cursor.take_name()
+        if name is None:
+            raise ParseError(
+                "STREAM_COMMAND", f"{verb} STREAMING TABLE needs the name of a table", place=whole, hint=hint
+            )
+        command = StreamCommand(verb, name.parts, whole, is_extended=is_extended)
+    if not cursor.is_at_end:
+        what = "TABLES" if verb == SHOW else "TABLE and its name"
+        raise cursor.error(f"nothing may follow {verb} STREAMING {what}", cursor.index, len(tokens))
+    return command
+
+
+def _pattern(cursor: Cursor) -> str:
+    if not cursor.take("LIKE"):
+        return "*"
+    pattern = cursor.take_string()
+    if pattern is None:
+        raise cursor.expected("a pattern such as 'a*|b*'")
+    return pattern[1:-1]

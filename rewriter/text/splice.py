@@ -66,7 +66,6 @@ class Text:
             offset -= len(piece.text)
         return None
 
-
     @property
     def span(self) -> tuple[int, int] | None:
         """The offsets in the user's text of the first character that the user wrote, and just past the last one."""

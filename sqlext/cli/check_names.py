@@ -19,8 +19,10 @@ from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.check_rule import check_rule, parse_rule
 from sqlext.engine.rules.rule_commands import rules_of, run_rule_statement
 from sqlext.engine.statements.plan_statement import plan_statement
+from sqlext.engine.streams.target_table import renamed
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, raise_all
-from sqlext.rewriter.heads.heads import Cursor, parse_create_view, parse_target
+from sqlext.rewriter.heads.heads import Cursor, parse_create_view
+from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.rules.rule_statements import CREATE, RuleStatement, parse_rule_statement
 from sqlext.rewriter.statements.scan import explained, is_extended
 from sqlext.rewriter.statements.script import read_script
@@ -131,7 +133,7 @@ class NameChecker:
         elif target is not None:
             frame = self._frame(replace(call, text=alone(text, target.query_start, target.query_stop)))
             if not target.is_insert:
-                self._create(target.name, frame)
+                self._create(target.name, renamed(frame, target))
         elif new_table is not None:
             name, start = new_table
             self._create(name, self._frame(replace(call, text=alone(text, start, len(text)))))

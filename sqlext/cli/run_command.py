@@ -21,8 +21,9 @@ from sqlext.catalog import streams
 from sqlext.cli import rules_command
 from sqlext.engine.streams import reports
 from sqlext.errors import SqlExtError, UnsupportedError
-from sqlext.rewriter.heads.heads import CREATE_VIEW, parse_head, parse_target
+from sqlext.rewriter.heads.heads import CREATE_VIEW, parse_head
 from sqlext.rewriter.heads.stream_heads import parse_command
+from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
 from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.statements.scan import is_extended

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
-from sqlext.rewriter.heads.heads import CREATE_VIEW, check_no_function, parse_create_view, parse_head, parse_target
+from sqlext.rewriter.heads.heads import CREATE_VIEW, check_no_function, parse_create_view, parse_head
 from sqlext.rewriter.heads.stream_heads import parse_command
+from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
 from sqlext.rewriter.rules.rule_text import check_rule_text
 from sqlext.rewriter.statements.parse_statement import parse_statement

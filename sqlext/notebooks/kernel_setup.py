@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from sqlext.engine.streams.streaming_tables import AVAILABLE_NOW, TRIGGER
+from sqlext.engine.streams.streaming_tables import TRIGGER
 from sqlext.notebooks.magics import load, short_errors
+from sqlext.rewriter.heads.triggers import AVAILABLE_NOW
 from sqlext.sessions.session import session
 
 

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import streams
-from sqlext.engine.streams.streaming_tables import AVAILABLE_NOW, TRIGGER
+from sqlext.engine.streams.streaming_tables import trigger
 from sqlext.errors import BindError
 from sqlext.notebooks.databricks_names import databricks_names
 from sqlext.notebooks.live_progress import show_progress
@@ -24,6 +24,7 @@ from sqlext.notebooks.shown_table import ShownTable, shown_table
 from sqlext.notebooks.sql_cells import CellRunner
 from sqlext.notebooks.theme import Note
 from sqlext.notebooks.widgets import Widgets
+from sqlext.rewriter.heads.triggers import AVAILABLE_NOW
 from sqlext.sessions.failures import reason
 from sqlext.sessions.hook import extend
 from sqlext.sessions.session import session
@@ -108,7 +109,7 @@ class SqlMagics(Magics):
             queries = streams.started()
             begun = [query for name, query in queries.items() if before.get(name) is not query]
             if begun:
-                show_progress(begun, waits=runner.spark.conf.get(TRIGGER, "") == AVAILABLE_NOW)
+                show_progress(begun, waits=trigger(runner.spark) == AVAILABLE_NOW)
             before = queries
             if frame.columns:
                 yield frame

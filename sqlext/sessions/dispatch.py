@@ -16,8 +16,9 @@ from sqlext.engine.queries.spark_errors import about_other_system
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.errors import SetupError, SqlExtError
 from sqlext.rewriter.heads import stream_heads, view_statements
-from sqlext.rewriter.heads.heads import parse_head, parse_target
+from sqlext.rewriter.heads.heads import parse_head
 from sqlext.rewriter.heads.stream_heads import StreamCommand, parse_command
+from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.heads.view_statements import ALTER_AS, UNCACHE, parse_listing, parse_view_statement
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, mentions_rules
 from sqlext.rewriter.statements.execute_immediate import identifiers, parse_execute_immediate

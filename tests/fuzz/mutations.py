@@ -16,7 +16,8 @@ from pathlib import Path
 
 from sqlext.errors import SqlExtError, SqlExtErrors
 from sqlext.expressions.function import ExecutionSettings
-from sqlext.rewriter.heads.heads import parse_create_view, parse_head, parse_target
+from sqlext.rewriter.heads.heads import parse_create_view, parse_head
+from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower
 from sqlext.rewriter.match.match_clause import MatchClause

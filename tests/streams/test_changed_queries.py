@@ -17,7 +17,7 @@ from sqlext.errors import BindError, Place
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.operators.rules.plan import RulesPlan
 from sqlext.rewriter.emit.lower_emit import lower_emit
-from sqlext.rewriter.heads.heads import parse_target
+from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower
 from sqlext.rewriter.rules.plan_rule import plan_rule

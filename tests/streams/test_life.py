@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,13 @@ def test_a_streaming_table_lives_from_create_to_drop(life):
     assert rows(life, "life.pairs") == [(1, 2), (1, 4)]
     described = dict(map(tuple, life.sql("DESCRIBE STREAMING TABLE life.pairs").collect()))
     assert (described["state"], described["late_rows"], described["statement"]) == ("stopped", "0", create)
+    before = {row.name: row for row in life.sql("SHOW STREAMING TABLES LIKE 'life.p*|x'").collect()}["life.pairs"]
+    assert before.watermark == "2026-01-01 00:00:09" and (before.lag, before.rows_kept) > (timedelta(0), 0)
+    life.sql("REFRESH STREAMING TABLE life.pairs")  # without new rows
+    assert [before] == life.sql("SHOW STREAMING TABLES LIKE 'LIFE.p*|x'").collect() and before.as_of is not None
+    assert life.sql("SHOW STREAMING TABLES LIKE 'pairs'").collect() == []
+    extended = dict(map(tuple, life.sql("DESC STREAMING TABLE EXTENDED life.pairs").collect()))
+    assert "DeltaSource" in extended["source 1"] and '"reservoirVersion":' in extended["source 1"]
     with pytest.raises(sqlext.BindError, match="other text here: 100") as changed:
         life.sql(create.replace("100", "50"))
     assert changed.value.error_class == "SQLEXT_CHANGED_QUERY" and changed.value.place.excerpt().endswith("^^")
@@ -106,6 +114,8 @@ def test_a_stream_that_fails_is_shown_with_its_error(life):
         query.processAllAvailable()
     shown = {row.name: row for row in life.sql("SHOW STREAMING TABLES").collect()}["life.broken"]
     assert shown.state == "failed" and "DIVIDE_BY_ZERO" in shown.last_error
+    extended = dict(map(tuple, life.sql("DESCRIBE STREAMING TABLE EXTENDED life.broken").collect()))
+    assert extended["last_error"] == shown.last_error and "\n\tat " in extended["whole_error"]
 
 
 HOSTILE_RECORDS = [

@@ -25,7 +25,7 @@ from sqlext.rewriter.emit.lower_emit import WINDOW_KEYS, EmitPlan, lower_emit
 from sqlext.rewriter.emit.upserted import is_whole_query, upserted
 from sqlext.rewriter.emit.window_call import WindowTvf
 from sqlext.rewriter.emit.window_relations import windowed
-from sqlext.rewriter.heads.heads import StreamTarget
+from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 

@@ -36,7 +36,7 @@ from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import Place, SqlExtError, UnsupportedError
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_call import WindowTvf
-from sqlext.rewriter.heads.heads import parse_target
+from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_result
 from sqlext.rewriter.match_windows.parse_window import WindowClause

@@ -16,17 +16,17 @@ from sqlext.engine.queries.temporary_objects import check_permanent
 from sqlext.engine.statements.plan_statement import StatementPlan, plan_portable, plan_statement
 from sqlext.engine.streams import streaming_tables
 from sqlext.engine.streams.streaming_tables import with_end_required
+from sqlext.engine.streams.target_table import renamed
 from sqlext.engine.streams.upsert import plan_upsert
 from sqlext.errors import UnsupportedError, places_in
 from sqlext.rewriter.heads.heads import (
     CREATE_VIEW,
     Head,
-    StreamTarget,
     check_no_function,
     parse_create_view,
     parse_head,
-    parse_target,
 )
+from sqlext.rewriter.heads.stream_target import StreamTarget, parse_target
 from sqlext.rewriter.heads.view_statements import CachedQuery, parse_cached_query
 from sqlext.rewriter.text.names import quote
 from sqlext.spark import executors
@@ -46,8 +46,8 @@ def run(call: SqlCall) -> DataFrame:
     plan = _plan_to_run(call)
     warn(plan.warnings)
     target = parse_target(call.text)
-    if target is not None and target.upsert_key:
-        _check_upsert(plan, target)
+    if target is not None:
+        _check_target(plan, target)
     plan.build()
     if target is None:
         return with_end_required(_analysed(call, plan.execute()))
@@ -84,11 +84,15 @@ def _plan_to_run(call: SqlCall) -> StatementPlan:
     return plan
 
 
-def _check_upsert(plan: StatementPlan, target: StreamTarget) -> None:
-    """Raise the errors of UPSERT KEY before anything is created."""
-    query = plan.queries.run(plan.source.slice(target.query_start, target.query_stop))
-    if query.isStreaming:
-        plan_upsert(query, target, plan.stream_clauses)
+def _check_target(plan: StatementPlan, target: StreamTarget) -> None:
+    """Raise the errors of a streaming table before anything is created, also beside the table."""
+    if target.is_insert and not plan.stream_clauses:
+        return
+    streaming_tables.check(plan.call.spark, target, plan.stream_clauses)
+    if target.upsert_key or target.definition.columns:
+        query = renamed(plan.queries.run(plan.source.slice(target.query_start, target.query_stop)), target)
+        if query.isStreaming and target.upsert_key:
+            plan_upsert(query, target, plan.stream_clauses)
 
 
 def _create_view(call: SqlCall, head: Head) -> DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,19 +16,23 @@ from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import Checkpoint, StoredQuery, stored_query
 from sqlext.catalog.warehouse import WAREHOUSE, warehouse_tables
 from sqlext.engine.streams import reports
-from sqlext.engine.streams.streaming_tables import AVAILABLE_NOW, CHECKPOINTS, STREAM, TRIGGER
+from sqlext.engine.streams.last_progress import LastKnown, last_known, recent_progress, rows_per_second, sources
+from sqlext.engine.streams.streaming_tables import STREAM, TRIGGER
+from sqlext.engine.streams.target_table import CHECKPOINTS
 from sqlext.errors import BindError, SqlExtError
 from sqlext.expressions.calendars import zone
-from sqlext.expressions.time_texts import read_timestamp, write_timestamp
+from sqlext.expressions.time_texts import write_timestamp
 from sqlext.rewriter.heads.stream_heads import DESCRIBE, SHOW, STOP, StreamCommand
-from sqlext.rewriter.text.names import quote
-from sqlext.spark.progress import StreamState, kept_state
+from sqlext.rewriter.heads.triggers import AVAILABLE_NOW
+from sqlext.rewriter.heads.view_statements import fits
+from sqlext.rewriter.text.names import quote, quoted
+from sqlext.spark.kind import is_connect
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.user_warnings import warn
 
 _COLUMNS = (
     "name STRING, state STRING, watermark STRING, lag INTERVAL DAY TO SECOND, "
-    "rows_kept BIGINT, late_rows BIGINT, failed_rows BIGINT, last_error STRING"
+    "rows_kept BIGINT, late_rows BIGINT, failed_rows BIGINT, last_error STRING, as_of TIMESTAMP"
 )
 RUNNING, STOPPED, FAILED, UNKNOWN = "running", "stopped", "failed", "unknown"
 
@@ -37,7 +41,8 @@ class Status(NamedTuple):
     """A streaming table as SHOW STREAMING TABLES lists it.
 
     `watermark`: a text, since Python has no timestamps after the year 9999; `lag`: how much earlier than the clock it
-    was when the last micro-batch began; `last_error`: why the query ended, or why nothing is known about the table.
+    was when the last micro-batch began; `last_error`: why the query ended, or why nothing is known about the table;
+    `as_of`: when the last micro-batch began, whose numbers these are.
     """
 
     name: str
@@ -48,14 +53,14 @@ class Status(NamedTuple):
     late_rows: int | None = None
     failed_rows: int | None = None
     last_error: str | None = None
+    as_of: datetime | None = None
 
 
 def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
     """The result of a command. Raises BindError: NOT_A_STREAMING_TABLE."""
     if command.verb == SHOW:
-        return spark.createDataFrame(
-            [_status(spark, title, record) for title, record in _records(spark).items()], _COLUMNS
-        )
+        records = {title: record for title, record in _records(spark).items() if fits(title, command.pattern)}
+        return spark.createDataFrame([_status(spark, title, record) for title, record in records.items()], _COLUMNS)
     assert command.name is not None
     title = streams.table_title(spark, command.name)
     checkpoint = _checkpoint(spark, command.name)
@@ -65,7 +70,9 @@ def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
             hint="SHOW STREAMING TABLES lists them.",
         )  # fmt: skip
     if command.verb == DESCRIBE:
-        rows = [(name, None if value is None else str(value)) for name, value in _description(spark, title, checkpoint)]
+        description = [*_description(spark, title, checkpoint)]
+        description += _extended(spark, title) if command.is_extended else []
+        rows = [(name, None if value is None else str(value)) for name, value in description]
         return spark.createDataFrame(rows, "property STRING, value STRING")
     if command.verb == STOP:
         queries = streams.running(spark, title)
@@ -81,14 +88,28 @@ Record = StoredQuery | SqlExtError | None  # the query of a table, or the error 
 
 
 def _records(spark: SparkSession) -> dict[str, Record]:
-    """The streaming tables of the warehouse, and the ones that this process started, by name, in order."""
+    """The streaming tables of the warehouse or of the catalog of a Connect server, and the ones that this process
+    started, by name, in order."""
     warehouse = spark.conf.get(WAREHOUSE, None)
-    tables = warehouse_tables(Path(warehouse)) if warehouse else []
-    records = {streams.table_title(spark, t.name): _record(_checkpoint_of(spark, t.folder)) for t in tables}
+    if is_connect(spark):
+        folders = dict(_catalog_folders(spark))
+    else:
+        tables = warehouse_tables(Path(warehouse)) if warehouse else []
+        folders = {streams.table_title(spark, t.name): str(t.folder) for t in tables}
+    records = {title: _record(_checkpoint_of(spark, folder)) for title, folder in folders.items()}
     active = [query.name for query in spark.streams.active if query.name]
     names = [title for title, record in records.items() if record is not None]
     titles = {name for name in (*names, *streams.started(), *active) if "/" not in name}
     return {title: records.get(title) for title in sorted(titles)}
+
+
+def _catalog_folders(spark: SparkSession) -> Iterator[tuple[str, str]]:
+    """The names and folders of the Delta tables in the catalog of a session."""
+    for (schema,) in spark.sql("SHOW SCHEMAS").collect():
+        for row in spark.sql(f"SHOW TABLE EXTENDED IN {quoted(schema)} LIKE '*'").collect():
+            known = dict(line.split(": ", 1) for line in row["information"].splitlines() if ": " in line)
+            if known.get("Provider", "").lower() == "delta" and "Location" in known:
+                yield streams.table_title(spark, (schema, row["tableName"])), known["Location"]
 
 
 def _record(checkpoint: Checkpoint | None) -> Record:
@@ -115,22 +136,22 @@ def _status(spark: SparkSession, title: str, record: Record) -> Status:
 
 
 def _status_of(spark: SparkSession, title: str, query: Any | None) -> Status:
-    if query is None:
-        return Status(title, STOPPED)
+    if query is None:  # the queries of other clients of a Connect server cannot be seen
+        return Status(title, UNKNOWN if is_connect(spark) else STOPPED)
     error = _failure(query)
     state = FAILED if error else RUNNING if streams.running(spark, title) else STOPPED
-    progress, kept = _progress(query)
-    watermark = _time_us((progress.get("eventTime") or {}).get("watermark"))
-    now = _time_us(progress.get("timestamp"))
+    known = last_known(title, query)
+    kept = known.state
     return Status(
         title,
         state,
-        watermark=_shown_time(spark, watermark),
-        lag=None if watermark is None or now is None else timedelta(microseconds=now - watermark),
+        watermark=_shown_time(spark, known.watermark_us),
+        lag=known.lag,
         rows_kept=None if kept is None else kept.rows,
         late_rows=None if kept is None else kept.late_rows,
         failed_rows=None if kept is None else kept.failed_rows,
         last_error=error,
+        as_of=known.at,
     )
 
 
@@ -140,20 +161,6 @@ def _failure(query: Any) -> str | None:
         error = query.exception()
         return None if error is None else " ".join(streams.root_cause(streams.whole_text(error)).split())
     return None
-
-
-def _progress(query: Any) -> tuple[dict[str, Any], StreamState | None]:
-    """The last progress of a query, and the last state that its clauses reported."""
-    with suppress(PySparkException):
-        recent = query.recentProgress
-        states = (kept_state(progress["observedMetrics"]) for progress in reversed(recent))
-        return (recent[-1] if recent else {}), next((state for state in states if state is not None), None)
-    return {}, None
-
-
-def _time_us(text: str | None) -> int | None:
-    """The microseconds of a time in a progress; Spark writes years after 9999 as `+57971-02-26T03:46:40.000Z`."""
-    return None if text is None else read_timestamp(text, "UTC")
 
 
 def _shown_time(spark: SparkSession, time_us: int | None) -> str | None:
@@ -181,7 +188,7 @@ def _description(spark: SparkSession, title: str, checkpoint: Checkpoint | None)
     record, query = _record(checkpoint), _query(spark, title)
     status = _status(spark, title, record)
     yield from status._asdict().items()
-    progress, kept = ({}, None) if query is None or status.state == UNKNOWN else _progress(query)
+    progress, kept = LastKnown() if query is None or status.state == UNKNOWN else last_known(title, query)
     for name, key in (("micro_batch", "batchId"), ("rows_per_second", "processedRowsPerSecond")):
         yield name, progress.get(key)
     yield "bytes_kept", kept and kept.bytes
@@ -192,6 +199,18 @@ def _description(spark: SparkSession, title: str, checkpoint: Checkpoint | None)
     known = record if isinstance(record, StoredQuery) else None
     yield "upsert_key", ", ".join(known.upsert_key) or None if known is not None else None
     yield "statement", known.statement if known is not None else None
+
+
+def _extended(spark: SparkSession, title: str) -> Iterator[tuple[str, Any]]:
+    """What EXTENDED adds: how far the sources have been read, the rate of the last hour, and the whole error."""
+    query = _query(spark, title)
+    for number, source in enumerate(sources(last_known(title, query).progress), 1):
+        yield f"source {number}", source
+    yield "rows_per_second_of_last_hour", rows_per_second(recent_progress(query))
+    error = None
+    with suppress(PySparkException):
+        error = None if query is None else query.exception()
+    yield "whole_error", None if error is None else streams.whole_text(error).strip()
 
 
 def _refresh(spark: SparkSession, title: str, checkpoint: Checkpoint | None, command: StreamCommand) -> None:

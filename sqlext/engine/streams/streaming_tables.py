@@ -15,15 +15,12 @@ resumes the query. Stopping a query does not end its input: undecided rows stay 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Any, NoReturn
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
@@ -34,19 +31,20 @@ from sqlext.catalog.checkpoint import (
     StoredQuery,
     check_same_query,
     record_query,
-    stored_query,
 )
-from sqlext.catalog.warehouse import remove_unfinished, table_folder
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.streams import reports, side_tables
 from sqlext.engine.streams.idle_sources import has_beats
+from sqlext.engine.streams.last_progress import last_known
 from sqlext.engine.streams.stream_clause import StreamClause
+from sqlext.engine.streams.target_table import as_table, check_target, checkpoint_in, prepare, renamed
 from sqlext.engine.streams.upsert import UpsertWriter, check_table, plan_upsert
 from sqlext.errors import BindError, Place, SetupError, UnsupportedError
 from sqlext.rewriter.emit.upserted import HIDDEN
-from sqlext.rewriter.heads.heads import StreamTarget
+from sqlext.rewriter.heads.stream_target import StreamTarget
+from sqlext.rewriter.heads.triggers import AVAILABLE_NOW, TRIGGER_HINT, trigger_of
 from sqlext.rewriter.statements.resumed_words import resumed_tokens, resumed_words
-from sqlext.rewriter.text.names import Parts, quote, quoted
+from sqlext.rewriter.text.names import Parts, quote
 from sqlext.rewriter.text.splice import Text
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.spark.kind import is_connect
@@ -54,8 +52,6 @@ from sqlext.spark.user_warnings import warn
 
 TRIGGER = "sqlext.stream.trigger"  # available-now, an interval, or empty: each micro-batch starts at once
 NAME = "sqlext.stream.name"  # the name of the checkpoint, if several INSERT write into one table
-AVAILABLE_NOW = "available-now"
-CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin with an underscore
 STREAM, INSERT = "stream", "insert"  # the names of checkpoints
 _ACTIONS = (  # the actions that show or collect all rows of a DataFrame
     "show", "collect", "count", "first", "head", "take", "tail", "isEmpty", "toPandas", "toArrow", "toLocalIterator",
@@ -86,17 +82,18 @@ def start(
         )  # fmt: skip
     name, title = quote(target.name), streams.table_title(spark, target.name)
     nothing = spark.createDataFrame([], T.StructType([]))
-    _check_ends(clauses, _trigger(spark, target), target)
+    check(spark, target, clauses)
+    frame = renamed(frame, target)
     upsert = plan_upsert(frame, target, clauses) if target.upsert_key else None
     written, is_new = frame.drop(*HIDDEN), False
     if not target.is_insert:
         if target.if_not_exists and spark.catalog.tableExists(name):
             return nothing
-        is_new = _prepare(spark, name, written, target)
-    written = _as_table(spark, name, written, target)
+        is_new = prepare(spark, written, target, _own(spark, target))
+    written = as_table(spark, written, target)
     if upsert is not None:
         check_table(upsert, spark.table(name).columns, target)
-    checkpoint = target.checkpoint or _checkpoint(spark, name, target)
+    checkpoint = target.checkpoint or checkpoint_in(spark, target, _own(spark, target))
     query = _stored_query(target, clauses, text, is_repeatable)
     places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
     stored = Checkpoint(spark, checkpoint)
@@ -127,62 +124,18 @@ def start(
         raise (error if error.place else error.with_(place=target.place)) from None
     for clause in clauses:
         for table in side_tables.open_tables(spark, clause.fingerprint):
-            side_tables.follow(spark, table, title, _trigger_options(_trigger(spark, target)))
+            side_tables.follow(spark, table, title, _trigger_options(trigger(spark, target)))
     return nothing
 
 
-def _prepare(spark: SparkSession, name: str, frame: DataFrame, target: StreamTarget) -> bool:
-    """Create the table, unless a query has written into it before. Return True if the table is new."""
-    if target.or_replace:
-        spark.sql(f"DROP TABLE IF EXISTS {name}").collect()
-        _remove_leftovers(_folder(spark, target))
-    if not spark.catalog.tableExists(name):
-        _check_leftovers(_folder(spark, target), target)
-        spark.createDataFrame([], frame.schema).write.format("delta").saveAsTable(name)
-        return True
-    checkpoint = Checkpoint(spark, target.checkpoint or _checkpoint(spark, name, target))
-    if stored_query(checkpoint) is None and not spark.table(name).isEmpty():
-        raise BindError(
-            "TABLE_EXISTS", f"{name} has rows that no streaming table has written", place=target.place,
-            hint="INSERT INTO writes a stream into it; CREATE OR REPLACE STREAMING TABLE drops it first.",
+def check(spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamClause]) -> None:
+    """Raise the errors that the target and the settings of a stream have before anything is created."""
+    check_target(spark, target)
+    if trigger(spark, target) == AVAILABLE_NOW and any(clause.ends_by_clock for clause in clauses):
+        raise UnsupportedError(
+            "STREAM_WITHOUT_END", "with ORDER BY PROCTIME() WITHIN ends by the clock, so the stream does not end",
+            place=target.place, hint="use another trigger than available-now.",
         )  # fmt: skip
-    return False
-
-
-def _folder(spark: SparkSession, target: StreamTarget) -> Path | None:
-    """The folder where Spark will create the table; None if it is not on this machine."""
-    return table_folder(spark, spark.sql, target.name)
-
-
-def _check_leftovers(folder: Path | None, target: StreamTarget) -> None:
-    remove_unfinished(folder)
-    files = sorted(path.name for path in folder.iterdir()) if folder is not None and folder.is_dir() else []
-    if files:
-        what = "a checkpoint" if files == [CHECKPOINTS] else "a Delta table" if "_delta_log" in files else "files"
-        raise BindError(
-            "LEFTOVERS", f"there is no such table, but {folder} holds {what}: {', '.join(files[:5])}",
-            place=target.place,
-            hint="CREATE OR REPLACE STREAMING TABLE removes a table and its checkpoint there; or remove the folder.",
-        )  # fmt: skip
-
-
-def _remove_leftovers(folder: Path | None) -> None:
-    """Remove what a streaming table left in its folder; a folder with anything else is left as it is."""
-    if folder is not None and ((folder / "_delta_log").is_dir() or (folder / CHECKPOINTS).is_dir()):
-        shutil.rmtree(folder)
-
-
-def _as_table(spark: SparkSession, name: str, frame: DataFrame, target: StreamTarget) -> DataFrame:
-    """The query with the names and types of the table: INSERT matches columns by position, a stream into Delta by
-    name."""
-    fields = spark.table(name).schema.fields
-    if len(fields) != len(frame.columns):
-        raise BindError(
-            "COLUMN_COUNT", f"{name} has {len(fields)} columns, the query returns {len(frame.columns)}",
-            place=target.place, hint=f"the table's columns are {', '.join(f.name for f in fields)}.",
-        )  # fmt: skip
-    columns = (F.col(quoted(c)).cast(f.dataType).alias(f.name) for c, f in zip(frame.columns, fields))
-    return frame.select(*columns) if target.is_insert else frame
 
 
 def _with_schema(spark: SparkSession, target: StreamTarget) -> Parts:
@@ -191,12 +144,6 @@ def _with_schema(spark: SparkSession, target: StreamTarget) -> Parts:
 
 def _own(spark: SparkSession, target: StreamTarget) -> str:
     return spark.conf.get(NAME, "") or (INSERT if target.is_insert else STREAM)
-
-
-def _checkpoint(spark: SparkSession, name: str, target: StreamTarget) -> str:
-    """The folder of the checkpoint, in the table's folder."""
-    location = str(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"])
-    return f"{location.rstrip('/')}/{CHECKPOINTS}/{_own(spark, target)}"
 
 
 # the record of a query
@@ -235,8 +182,17 @@ def _places(text: Text, target: StreamTarget) -> list[Place | None]:
 # the query
 
 
-def _trigger(spark: SparkSession, target: StreamTarget) -> str:
-    return target.trigger or spark.conf.get(TRIGGER, "") or ""
+def trigger(spark: SparkSession, target: StreamTarget | None = None) -> str:
+    """The trigger of a streaming table, or of the session: AVAILABLE_NOW, a duration or "". Raises BindError."""
+    if target is not None and target.trigger:
+        return target.trigger
+    setting = spark.conf.get(TRIGGER, "") or ""
+    found = trigger_of(setting) if setting.strip() else ""
+    if found is None:
+        place = None if target is None else target.place
+        raise BindError("STREAM_TRIGGER", f"{TRIGGER} is {setting}, which is no trigger", place=place,
+                        hint=TRIGGER_HINT)  # fmt: skip
+    return found
 
 
 def _trigger_options(trigger: str) -> dict[str, Any]:
@@ -245,23 +201,16 @@ def _trigger_options(trigger: str) -> dict[str, Any]:
     return {"availableNow": True} if trigger == AVAILABLE_NOW else {"processingTime": trigger}
 
 
-def _check_ends(clauses: Sequence[StreamClause], trigger: str, target: StreamTarget) -> None:
-    if trigger == AVAILABLE_NOW and any(clause.ends_by_clock for clause in clauses):
-        raise UnsupportedError(
-            "STREAM_WITHOUT_END", "with ORDER BY PROCTIME() WITHIN ends by the clock, so the stream does not end",
-            place=target.place, hint="use another trigger than available-now.",
-        )  # fmt: skip
-
-
 def _run(spark: SparkSession, writer: DataStreamWriter, table: str | None, target: StreamTarget) -> None:
     """Start the query. `table`: where Spark writes the rows, None if the writer has its own function for that."""
-    trigger = _trigger(spark, target)
+    options = _trigger_options(trigger(spark, target))
     writer = writer.outputMode("append")
-    if trigger:
-        writer = writer.trigger(**_trigger_options(trigger))
+    if options:
+        writer = writer.trigger(**options)
     query = _start_upsert(spark, writer, target) if table is None else writer.toTable(table)
+    last_known(query.name, streams.started().get(query.name))  # keeps what the query before has reported
     streams.remember(query)
-    if trigger == AVAILABLE_NOW:
+    if options.get("availableNow"):
         try:
             query.awaitTermination()  # the statement ends when the rows and the reports are in their tables
         finally:

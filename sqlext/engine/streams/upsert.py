@@ -33,7 +33,7 @@ from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError
 from sqlext.operators.emit.parts import FIRING, MERGED, ROWTIME, TIMING
 from sqlext.rewriter.emit.upserted import HIDDEN
-from sqlext.rewriter.heads.heads import KeyColumn, StreamTarget
+from sqlext.rewriter.heads.stream_target import KeyColumn, StreamTarget
 from sqlext.rewriter.text.names import quoted
 from sqlext.spark.kind import is_connect
 

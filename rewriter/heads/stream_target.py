@@ -1,0 +1,322 @@
+"""Reads the table that a stream is written into, from CREATE STREAMING TABLE and INSERT INTO."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sqlext.errors import ParseError, Place, UnsupportedError
+from sqlext.rewriter.heads.heads import Cursor
+from sqlext.rewriter.heads.triggers import TRIGGER_HINT, trigger_of
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import Parts, tokens_of, unquoted
+from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, closing
+from sqlext.rewriter.tree.keywords import begins_query
+
+STREAM_OPTIONS = ("checkpointLocation", "trigger")
+# The clauses of CREATE TABLE that Spark gets as they are written, and what follows the words.
+_GROUP, _TEXT = "a list in parentheses", "a string"
+_TABLE_CLAUSES = {
+    ("PARTITIONED", "BY"): _GROUP,
+    ("CLUSTER", "BY"): _GROUP,
+    ("TBLPROPERTIES",): _GROUP,
+    ("COMMENT",): _TEXT,
+    ("LOCATION",): _TEXT,
+}
+_AFTER_TYPE = frozenset({"NOT", "COMMENT", "DEFAULT", "GENERATED"})  # these words follow the type of a column
+_CONSTRAINTS = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN", "CHECK"})
+_FORM = (
+    "write CREATE STREAMING TABLE name [(column, …)] [PARTITIONED BY (…) or CLUSTER BY (…)] [COMMENT '…'] "
+    "[LOCATION '…'] [TBLPROPERTIES (…)] [UPSERT KEY (…)] [OPTIONS (…)] AS SELECT …."
+)
+
+
+@dataclass(frozen=True)
+class KeyColumn:
+    """A column of UPSERT KEY."""
+
+    name: str
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableColumn:
+    """A column in the list after the name of the table: `name [type] [NOT NULL] [COMMENT '…']`.
+
+    `rest`: what follows the name, None if nothing does; `has_type`: the rest begins with a type.
+    """
+
+    name: str
+    place: Place
+    rest: Fragment | None
+    has_type: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableDefinition:
+    """The parts of CREATE STREAMING TABLE that describe the table. `clauses`: PARTITIONED BY, COMMENT and so on, as
+    written; `location`: the folder that LOCATION names."""
+
+    columns: tuple[TableColumn, ...] = ()
+    clauses: tuple[Fragment, ...] = ()
+    location: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamTarget:
+    """`CREATE [OR REFRESH | OR REPLACE] STREAMING TABLE [IF NOT EXISTS] name …  AS query` with the clauses of
+    docs/streams.md, or `INSERT INTO name [rows] query`.
+
+    The query is characters `query_start` to `query_stop` (exclusive) of `text`. `rows` is the text between the name and
+    the query of an INSERT: `(column, …)`, BY NAME, PARTITION (…) or REPLACE WHERE condition. `trigger` is as
+    `trigger_of` returns it.
+    """
+
+    text: str
+    name: Parts
+    place: Place
+    query_start: int
+    query_stop: int
+    is_insert: bool
+    or_replace: bool = False
+    if_not_exists: bool = False
+    rows: Place | None = None
+    checkpoint: str | None = None
+    trigger: str | None = None
+    upsert_key: tuple[KeyColumn, ...] = ()
+    definition: TableDefinition = field(default_factory=TableDefinition)
+
+
+def parse_target(text: str) -> StreamTarget | None:
+    """The table that a statement writes a query into; None for all other text.
+
+    Raises UnsupportedError for an option that does not exist, ParseError for a wrong clause, UPSERT KEY or trigger.
+
+    >>> target = parse_target("CREATE OR REFRESH STREAMING TABLE db.t (k INT, n) COMMENT 'x' AS SELECT 1, 2;")
+    >>> target.name, target.text[target.query_start : target.query_stop], target.is_insert
+    (('db', 't'), 'SELECT 1, 2', False)
+    >>> [(c.name, c.has_type) for c in target.definition.columns], [c.text for c in target.definition.clauses]
+    ([('k', True), ('n', False)], ["COMMENT 'x'"])
+    >>> insert = parse_target("INSERT INTO t (k, n) SELECT 1, 2")
+    >>> insert.text[insert.query_start : insert.query_stop], parse_target("INSERT OVERWRITE t SELECT 1")
+    ('SELECT 1, 2', None)
+    """
+    tokens = tokens_of(text)
+    while tokens and tokens[-1].text == ";":
+        tokens = tokens[:-1]
+    cursor = Cursor(tokens, text=text, error_class="STREAM_TABLE", hint=_FORM)
+    if cursor.take("INSERT", "INTO"):
+        cursor.take("TABLE")
+        return _insert(cursor)
+    or_replace = cursor.take("CREATE", "OR", "REPLACE")
+    is_create = or_replace or cursor.take("CREATE", "OR", "REFRESH") or cursor.take("CREATE")
+    return _Reader(cursor).target(or_replace) if is_create and cursor.take("STREAMING", "TABLE") else None
+
+
+def _insert(cursor: Cursor) -> StreamTarget | None:
+    name = cursor.take_name()
+    if name is None:
+        return None
+    behind_name, text, tokens = cursor.index, cursor.text, cursor.tokens
+    _go_to_query(cursor)
+    if cursor.is_at_end:
+        return None
+    return StreamTarget(
+        text=text, name=name.parts, place=Place(text, name.start, name.stop), is_insert=True,
+        rows=_place(text, tokens[behind_name : cursor.index]),
+        query_start=tokens[cursor.index].start, query_stop=tokens[-1].stop,
+    )  # fmt: skip
+
+
+def _go_to_query(cursor: Cursor) -> None:
+    """Move past `[PARTITION (…)] [IF NOT EXISTS] [(column, …)] [BY NAME]` or `REPLACE WHERE condition`."""
+    is_replacing = cursor.take("REPLACE", "WHERE")  # its condition may hold subqueries
+    while not cursor.is_at_end:
+        token = cursor.tokens[cursor.index]
+        if token.word in QUERY_STARTS or (
+            token.text == "(" and not is_replacing and begins_query(cursor.tokens, cursor.index)
+        ):
+            return
+        close = closing(cursor.tokens, cursor.index) if token.text == "(" else None
+        cursor.index = (cursor.index if close is None else close) + 1
+
+
+def _place(text: str, tokens: Tokens) -> Place | None:
+    return Place(text, tokens[0].start, tokens[-1].stop) if tokens else None
+
+
+@dataclass
+class _Reader:
+    """Reads CREATE STREAMING TABLE from the name of the table on."""
+
+    cursor: Cursor
+    clauses: dict[tuple[str, ...], Fragment] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
+    upsert_key: tuple[KeyColumn, ...] = ()
+    location: str | None = None
+
+    def target(self, or_replace: bool) -> StreamTarget:
+        cursor, text = self.cursor, self.cursor.text
+        if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+        name = cursor.take_name()
+        if name is None:
+            raise cursor.expected("the name of a table")
+        columns: tuple[TableColumn, ...] = ()
+        if cursor.is_at("(") and not begins_query(cursor.tokens, cursor.index):
+            columns = tuple(self._columns())
+        while self._take_clause():
+            pass
+        self._take_as()
+        definition = TableDefinition(columns=columns, clauses=tuple(self.clauses.values()), location=self.location)
+        return StreamTarget(
+            text=text, name=name.parts, place=Place(text, name.start, name.stop), is_insert=False,
+            or_replace=or_replace, if_not_exists=if_not_exists,
+            query_start=cursor.tokens[cursor.index].start, query_stop=cursor.tokens[-1].stop,
+            checkpoint=self.options.get("checkpointlocation"), trigger=self.options.get("trigger"),
+            upsert_key=self.upsert_key, definition=definition,
+        )  # fmt: skip
+
+    def _take_as(self) -> None:
+        """Move past AS, which may be left out, to the query."""
+        cursor = self.cursor
+        has_as = cursor.take("AS")
+        if cursor.is_at_end or not (has_as or begins_query(cursor.tokens, cursor.index)):
+            raise cursor.expected("a query" if has_as else "AS and a query")
+
+    def _take_clause(self) -> bool:
+        """Move past the next clause; False if none is next. Raises ParseError if it is written twice."""
+        cursor, start = self.cursor, self.cursor.index
+        if cursor.take("UPSERT"):
+            is_new, self.upsert_key = not self.upsert_key, _upsert_key(cursor, start)
+        elif cursor.take("OPTIONS"):
+            is_new, self.options = not self.options, self._options(start)
+        elif cursor.take("USING"):
+            is_new = self._take_delta()
+        else:
+            words = next((words for words in _TABLE_CLAUSES if cursor.take(*words)), None)
+            if words is None:
+                return False
+            is_new = words not in self.clauses
+            self.clauses[words] = self._table_clause(start, words)
+        if not is_new:
+            raise cursor.error("this is written twice", start, cursor.index)
+        return True
+
+    def _take_delta(self) -> bool:
+        cursor = self.cursor
+        if not cursor.take("DELTA"):
+            at = min(cursor.index, len(cursor.tokens) - 1)
+            raise UnsupportedError("STREAM_OPTION", "a streaming table is a table of Delta",
+                                   place=cursor.fragment(at, at + 1).place, hint="leave USING out.")  # fmt: skip
+        return True
+
+    def _table_clause(self, start: int, words: tuple[str, ...]) -> Fragment:
+        cursor, what = self.cursor, _TABLE_CLAUSES[words]
+        if what == _TEXT:
+            value = cursor.take_string()
+            if value is None:
+                raise cursor.expected(what)
+            if words == ("LOCATION",):
+                self.location = value[1:-1]
+        else:
+            close = closing(cursor.tokens, cursor.index) if cursor.is_at("(") else None
+            if close is None:
+                raise cursor.expected(what)
+            cursor.index = close + 1
+        return cursor.fragment(start, cursor.index)
+
+    def _columns(self) -> Iterator[TableColumn]:
+        cursor = self.cursor
+        opening, close = cursor.index, closing(cursor.tokens, cursor.index)
+        if close is None:
+            raise cursor.error("this parenthesis is not closed", opening, opening + 1)
+        for lo, hi in _between_commas(cursor.tokens, opening + 1, close):
+            yield self._column(lo, hi)
+        cursor.index = close + 1
+
+    def _column(self, lo: int, hi: int) -> TableColumn:
+        cursor, tokens = self.cursor, self.cursor.tokens
+        if lo >= hi or not tokens[lo].is_name:
+            raise cursor.error("a column is missing here", min(lo, hi), min(lo, hi) + 1)
+        if tokens[lo].word in _CONSTRAINTS:
+            raise UnsupportedError("STREAM_OPTION", "a streaming table cannot be created with constraints",
+                                   place=cursor.fragment(lo, hi).place,
+                                   hint="add them afterwards: ALTER TABLE name ADD CONSTRAINT ….")  # fmt: skip
+        return TableColumn(
+            name=unquoted(tokens[lo].text), place=cursor.fragment(lo, lo + 1).place,
+            rest=cursor.fragment(lo + 1, hi) if lo + 1 < hi else None,
+            has_type=lo + 1 < hi and tokens[lo + 1].word not in _AFTER_TYPE,
+        )  # fmt: skip
+
+    def _options(self, start: int) -> dict[str, str]:
+        """The values of `OPTIONS ('name' = 'value', …)` by their names in lower case."""
+        cursor = self.cursor
+        close = closing(cursor.tokens, cursor.index) if cursor.is_at("(") else None
+        if close is None:
+            raise cursor.expected("a list in parentheses")
+        inside, options = cursor.tokens[start + 2 : close], dict[str, str]()
+        cursor.index = close + 1
+        while inside:
+            key, value = inside[0], inside[2] if len(inside) > 2 else inside[-1]
+            name, place = _literal(key).lower(), Place(cursor.text, key.start, value.stop)
+            if name not in map(str.lower, STREAM_OPTIONS) or value.kind != STRING:
+                raise UnsupportedError(
+                    "STREAM_OPTION", f"a streaming table has no option {key.text}", place=place,
+                    hint="write OPTIONS ('checkpointLocation' = '…', 'trigger' = '10 seconds' or 'available-now').",
+                )  # fmt: skip
+            options[name] = _trigger(cursor.text, value) if name == "trigger" else _literal(value)
+            inside = inside[4:]
+        return options
+
+
+def _trigger(text: str, value: Token) -> str:
+    trigger = trigger_of(_literal(value))
+    if trigger is None:
+        place = Place(text, value.start, value.stop)
+        raise ParseError("STREAM_TRIGGER", f"there is no trigger {value.text}", place=place, hint=TRIGGER_HINT)
+    return trigger
+
+
+def _between_commas(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:
+    """The ranges between the commas of tokens `lo` to `hi`, except for commas in brackets and in STRUCT<…>."""
+    depth, angles = tokens[lo - 1].depth + 1, 0
+    for i in range(lo, hi):
+        token = tokens[i]
+        if token.kind != STRING:
+            angles += token.text.count("<") - token.text.count(">")
+        if token.text == "," and token.depth == depth and angles == 0:
+            yield lo, i
+            lo = i + 1
+    yield lo, hi
+
+
+def _upsert_key(cursor: Cursor, start: int) -> tuple[KeyColumn, ...]:
+    """The columns of `UPSERT KEY (column, …)`, whose first word is token `start`."""
+    text = cursor.text
+    columns: list[KeyColumn] = []
+    if cursor.take("KEY") and cursor.take("("):
+        while (name := cursor.take_part()) is not None:
+            token = cursor.tokens[cursor.index - 1]
+            columns.append(KeyColumn(name, Place(text, token.start, token.stop)))
+            if cursor.take(")"):
+                return _distinct(columns)
+            if not cursor.take(","):
+                break
+    last = min(cursor.index, len(cursor.tokens) - 1)
+    raise ParseError(
+        "UPSERT_KEY", "UPSERT KEY needs the names of columns in parentheses",
+        place=_place(text, cursor.tokens[start : last + 1]), hint="write UPSERT KEY (column, …) AS SELECT ….",
+    )  # fmt: skip
+
+
+def _distinct(columns: list[KeyColumn]) -> tuple[KeyColumn, ...]:
+    """Return the columns. Raises ParseError if two of them have the same name."""
+    names = [column.name.lower() for column in columns]
+    for i, column in enumerate(columns):
+        if column.name.lower() in names[:i]:
+            raise ParseError("UPSERT_KEY", f"{column.name} is twice in UPSERT KEY", place=column.place)
+    return tuple(columns)
+
+
+def _literal(token: Token) -> str:
+    return token.text[1:-1] if token.kind == STRING else unquoted(token.text)

@@ -1,0 +1,220 @@
+"""The table that a stream is written into: whether it can be one, how it is created, and where its checkpoint is."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from sqlext.catalog.checkpoint import Checkpoint, stored_query
+from sqlext.catalog.warehouse import path_here, remove_unfinished, table_folder
+from sqlext.engine.queries.spark_errors import user_error
+from sqlext.errors import BindError
+from sqlext.rewriter.emit.upserted import HIDDEN
+from sqlext.rewriter.heads.stream_target import StreamTarget
+from sqlext.rewriter.text.names import Parts, quote, quoted
+from sqlext.rewriter.text.splice import Piece, Source, Text, join
+from sqlext.spark.quiet_probes import quiet_probes
+
+CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin with an underscore
+_NAME = re.compile(r"\w+", re.ASCII)  # what Spark's catalog takes; Delta creates the folder of another one first
+_REHEARSAL = "_sqlext_rehearsal"  # ends the name of the table that shows whether another one can be replaced
+
+
+def check_target(spark: SparkSession, target: StreamTarget) -> None:
+    """Raise BindError unless the target is a table, or can become one. Nothing is created."""
+    name, shown = quote(target.name), ".".join(target.name)
+    if "/" in target.name[-1]:
+        return  # delta.`/a/path`
+    if not _NAME.fullmatch(target.name[-1]) and len(target.name) < 3:
+        raise BindError(
+            "TABLE_NAME", f"{target.name[-1]} cannot be the name of a table", place=target.place,
+            hint="names of tables have letters from a to z, digits and underscores.",
+        )  # fmt: skip
+    if spark.catalog.tableExists(name):
+        kind = spark.catalog.getTable(name)
+        if kind.isTemporary or kind.tableType == "VIEW":
+            raise BindError(
+                "TABLE_IS_VIEW", f"{shown} is a view, and a stream is written into a table", place=target.place,
+                hint=f"take another name, or drop it first: DROP VIEW {shown}.",
+            )  # fmt: skip
+    elif not target.is_insert:
+        with _errors_at(target, Text()):
+            _folder(spark, target)
+
+
+def renamed(frame: DataFrame, target: StreamTarget) -> DataFrame:
+    """The query with the names of the column list, if there is one."""
+    columns = target.definition.columns
+    if not columns:
+        return frame
+    own = [name for name in frame.columns if name not in HIDDEN]
+    if len(columns) != len(own):
+        raise BindError(
+            "COLUMN_COUNT", f"the list has {len(columns)} columns, the query returns {len(own)}",
+            place=columns[min(len(columns), len(own) + 1) - 1].place, hint=f"the query returns {', '.join(own)}.",
+        )  # fmt: skip
+    names = iter(column.name for column in columns)
+    return frame.toDF(*(name if name in HIDDEN else next(names) for name in frame.columns))
+
+
+def prepare(spark: SparkSession, frame: DataFrame, target: StreamTarget, checkpoint: str | None) -> bool:
+    """Create the table, unless a query has written into it before. Return True if the table is new.
+
+    `checkpoint`: the name of the checkpoint in the table's folder, if OPTIONS names no other place.
+    """
+    name = quote(target.name)
+    if target.or_replace:
+        if spark.catalog.tableExists(name):
+            _rehearse(spark, frame, target)
+        spark.sql(f"DROP TABLE IF EXISTS {name}").collect()
+        _remove_leftovers(_folder(spark, target), is_named=target.definition.location is not None)
+    if not spark.catalog.tableExists(name):
+        folder = _folder(spark, target)
+        _check_leftovers(folder, target)
+        _create(spark, table_statement(target.name, frame.schema, target), folder, target)
+        return True
+    stored = Checkpoint(spark, target.checkpoint or checkpoint_in(spark, target, checkpoint or ""))
+    if stored_query(stored) is None and not spark.table(name).isEmpty():
+        raise BindError(
+            "TABLE_EXISTS", f"{name} has rows that no streaming table has written", place=target.place,
+            hint="INSERT INTO writes a stream into it; CREATE OR REPLACE STREAMING TABLE drops it first.",
+        )  # fmt: skip
+    return False
+
+
+def as_table(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> DataFrame:
+    """The query with the names and types of the table, whose columns it has in the same order.
+
+    A stream is written into Delta by the names of columns. Without a column list those of the query are the table's.
+    """
+    fields = spark.table(quote(target.name)).schema.fields
+    if len(fields) != len(frame.columns):
+        raise BindError(
+            "COLUMN_COUNT", f"{quote(target.name)} has {len(fields)} columns, the query returns {len(frame.columns)}",
+            place=target.place, hint=f"the table's columns are {', '.join(f.name for f in fields)}.",
+        )  # fmt: skip
+    if not target.is_insert and not target.definition.columns:
+        return frame
+    pairs = zip(frame.schema.fields, fields)
+    return frame.select(
+        *((c if old.dataType == new.dataType else c.cast(new.dataType)).alias(new.name)
+          for old, new in pairs for c in [F.col(quoted(old.name))])
+    )  # fmt: skip
+
+
+def checkpoint_in(spark: SparkSession, target: StreamTarget, own_name: str) -> str:
+    """The folder of the checkpoint of that name, in the table's folder."""
+    location = str(spark.sql(f"DESCRIBE DETAIL {quote(target.name)}").collect()[0]["location"])
+    return f"{location.rstrip('/')}/{CHECKPOINTS}/{own_name}"
+
+
+# creating the table
+
+
+def table_statement(name: Parts, schema: T.StructType, target: StreamTarget, with_location: bool = True) -> Text:
+    """The CREATE TABLE of the target under a name, with the columns and types of the query.
+
+    >>> from sqlext.rewriter.heads.stream_target import parse_target
+    >>> target = parse_target("CREATE STREAMING TABLE t (k NOT NULL, v DOUBLE COMMENT 'x') CLUSTER BY (k) AS SELECT 1")
+    >>> str(table_statement(("t",), T.StructType.fromDDL("k INT, v INT"), target))
+    "CREATE TABLE `t` (`k` int NOT NULL, `v` DOUBLE COMMENT 'x') USING delta CLUSTER BY (k)"
+    """
+    source, definition = Source(target.text), target.definition
+    columns = []
+    for i, column in enumerate(schema.fields):
+        written = definition.columns[i] if definition.columns else None
+        kind = "" if written is not None and written.has_type else f" {type_text(column.dataType)}"
+        item = Text((Piece(f"{quoted(column.name)}{kind}"),))
+        if written is not None and written.rest is not None:
+            item = join(item, " ", source.slice(written.rest.start, written.rest.stop))
+        columns.append(item)
+    clauses = [c for c in definition.clauses if with_location or not c.text.upper().startswith("LOCATION")]
+    return join(
+        f"CREATE TABLE {quote(name)} (", join(*columns, separator=", "), ") USING delta",
+        *(join(" ", source.slice(clause.start, clause.stop)) for clause in clauses),
+    )  # fmt: skip
+
+
+def type_text(kind: T.DataType) -> str:
+    """A type as CREATE TABLE takes it, with the names of fields in backticks.
+
+    >>> type_text(T.StructType().add("a b", T.ArrayType(T.IntegerType())))
+    'struct<`a b`: array<int>>'
+    """
+    if isinstance(kind, T.ArrayType):
+        return f"array<{type_text(kind.elementType)}>"
+    if isinstance(kind, T.MapType):
+        return f"map<{type_text(kind.keyType)}, {type_text(kind.valueType)}>"
+    if isinstance(kind, T.StructType):
+        return f"struct<{', '.join(f'{quoted(f.name)}: {type_text(f.dataType)}' for f in kind.fields)}>"
+    return kind.simpleString()
+
+
+def _create(spark: SparkSession, statement: Text, folder: Path | None, target: StreamTarget) -> None:
+    """Create the table. If that fails, its folder is removed, unless it has a commit of another session."""
+    try:
+        with _errors_at(target, statement), quiet_probes():
+            spark.sql(str(statement)).collect()
+    except Exception:
+        remove_unfinished(folder)
+        raise
+
+
+def _rehearse(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> None:
+    """Create and drop an empty table like the one that is to replace another, whose rows an error would else cost."""
+    name = (*target.name[:-1], f"{target.name[-1]}{_REHEARSAL}")
+    spark.sql(f"DROP TABLE IF EXISTS {quote(name)}").collect()
+    folder = table_folder(spark, spark.sql, name)
+    remove_unfinished(folder)
+    _create(spark, table_statement(name, frame.schema, target, with_location=False), folder, target)
+    spark.sql(f"DROP TABLE {quote(name)}").collect()
+
+
+@contextmanager
+def _errors_at(target: StreamTarget, text: Text) -> Iterator[None]:
+    """Errors of Spark about `text` get their place in the statement, or the place of the table's name."""
+    try:
+        yield
+    except PySparkException as e:
+        error = user_error(e, text, target.text)
+        raise (error if error.place else error.with_(place=target.place)) from None
+
+
+def _folder(spark: SparkSession, target: StreamTarget) -> Path | None:
+    """The folder where Spark will create the table; None if it is not on this machine."""
+    location = target.definition.location
+    if location is None:
+        return table_folder(spark, spark.sql, target.name)
+    folder = path_here(spark, location)
+    return folder if folder is not None and folder.is_absolute() else None
+
+
+def _check_leftovers(folder: Path | None, target: StreamTarget) -> None:
+    remove_unfinished(folder)
+    files = sorted(path.name for path in folder.iterdir()) if folder is not None and folder.is_dir() else []
+    if files:
+        what = "a checkpoint" if files == [CHECKPOINTS] else "a Delta table" if "_delta_log" in files else "files"
+        raise BindError(
+            "LEFTOVERS", f"there is no such table, but {folder} holds {what}: {', '.join(files[:5])}",
+            place=target.place,
+            hint="CREATE OR REPLACE STREAMING TABLE removes a table and its checkpoint there; or remove the folder.",
+        )  # fmt: skip
+
+
+def _remove_leftovers(folder: Path | None, is_named: bool) -> None:
+    """Remove what a streaming table left in its folder; a folder with anything else is left as it is.
+
+    `is_named`: LOCATION names the folder, so a Delta table without a checkpoint there is somebody else's.
+    """
+    if folder is None:
+        return
+    if (folder / CHECKPOINTS).is_dir() or (not is_named and (folder / "_delta_log").is_dir()):
+        shutil.rmtree(folder)

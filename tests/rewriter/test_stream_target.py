@@ -1,0 +1,48 @@
+"""CREATE STREAMING TABLE: its clauses, in any order, and the errors of what it cannot have."""
+
+from __future__ import annotations
+
+import pytest
+
+import sqlext
+from sqlext.rewriter.heads.stream_target import parse_target
+
+QUERY = "SELECT k, v FROM STREAM s"
+WHOLE = (
+    "(k INT NOT NULL COMMENT 'a, b', v, s STRUCT<a: INT, b: ARRAY<INT>>) USING delta UPSERT KEY (k) CLUSTER BY (k, s.a)"
+    " OPTIONS ('Trigger' = 'Available-Now') COMMENT 'x' LOCATION '/a' TBLPROPERTIES ('delta.appendOnly' = 'true')"
+)
+WRONG = [  # what follows the name of the table, with » before what the error points at; its class and first words
+    ("OPTIONS ('trigger' = »'bogus') AS SELECT 1", "STREAM_TRIGGER", "there is no trigger 'bogus'"),
+    ("OPTIONS ('trigger' = »'-5 seconds') AS SELECT 1", "STREAM_TRIGGER", "there is no trigger '-5 seconds'"),
+    ("OPTIONS ('trigger' = »'once') AS SELECT 1", "STREAM_TRIGGER", "there is no trigger 'once'"),
+    ("»SCHEDULE EVERY 1 HOUR AS SELECT 1", "STREAM_TABLE", "SCHEDULE is written where AS and a query must follow"),
+    ("PARTITIONED BY »k AS SELECT 1", "STREAM_TABLE", "k is written where a list in parentheses must follow"),
+    ("COMMENT »x AS SELECT 1", "STREAM_TABLE", "x is written where a string must follow"),
+    ("COMMENT 'x' »COMMENT 'y' AS SELECT 1", "STREAM_TABLE", "this is written twice"),
+    ("USING »parquet AS SELECT 1", "STREAM_OPTION", "a streaming table is a table of Delta"),
+    ("(k, »CONSTRAINT c CHECK (k > 1)) AS SELECT 1", "STREAM_OPTION", "a streaming table cannot be created with"),
+    ("(k, », v) AS SELECT 1", "STREAM_TABLE", "a column is missing here"),
+    ("COMMENT 'x' »AS", "STREAM_TABLE", "a query must follow here"),
+]
+
+
+def test_the_clauses_of_create_table_may_be_in_any_order():
+    target = parse_target(f"CREATE STREAMING TABLE IF NOT EXISTS a.t {WHOLE} AS {QUERY};")
+    columns, clauses = target.definition.columns, target.definition.clauses
+    assert [(c.name, c.has_type) for c in columns] == [("k", True), ("v", False), ("s", True)]
+    assert columns[2].rest.text == "STRUCT<a: INT, b: ARRAY<INT>>" and columns[1].rest is None
+    assert [c.text.split()[0] for c in clauses] == ["CLUSTER", "COMMENT", "LOCATION", "TBLPROPERTIES"]
+    assert (target.definition.location, target.trigger, target.upsert_key[0].name) == ("/a", "available-now", "k")
+    assert target.text[target.query_start : target.query_stop] == QUERY
+    without_as = parse_target(f"CREATE STREAMING TABLE t ({QUERY})")
+    assert without_as.definition.columns == () and without_as.text[without_as.query_start] == "("
+
+
+@pytest.mark.parametrize(("marked", "name", "message"), WRONG)
+def test_a_wrong_clause_is_refused_with_its_place(marked, name, message):
+    text = f"CREATE STREAMING TABLE t {marked}"
+    with pytest.raises(sqlext.SqlExtError) as refused:
+        parse_target(text.replace("»", ""))
+    assert (refused.value.error_class, refused.value.place.start) == (f"SQLEXT_{name}", text.index("»"))
+    assert refused.value.message.startswith(message)

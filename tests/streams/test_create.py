@@ -1,0 +1,66 @@
+"""CREATE STREAMING TABLE takes what CREATE TABLE takes, and checks everything before the table and its folder exist."""
+
+from __future__ import annotations
+
+import pytest
+
+import sqlext
+from sqlext.catalog.warehouse import table_folder
+from tests.statements.cases import settings
+
+pytestmark = pytest.mark.spark
+QUERY = "SELECT k, i FROM STREAM events"
+REFUSED = [  # the statement, where its error points, the error's class
+    (f"CREATE STREAMING TABLE seen AS {QUERY}", "seen", "TABLE_IS_VIEW"),
+    (f"CREATE STREAMING TABLE `a-b` AS {QUERY}", "`a-b`", "TABLE_NAME"),
+    (f"CREATE STREAMING TABLE nowhere.t AS {QUERY}", "nowhere.t", "SCHEMA_NOT_FOUND"),
+    (f"CREATE STREAMING TABLE bad (a, b, c) AS {QUERY}", "c", "COLUMN_COUNT"),
+    (f"CREATE STREAMING TABLE bad CLUSTER BY (nothing) AS {QUERY}", "bad", "UNSUPPORTED_FEATURE"),
+    (f"CREATE OR REPLACE STREAMING TABLE kept PARTITIONED BY (nothing) AS {QUERY}", "kept", "ANALYSIS"),
+    ("CREATE OR REPLACE STREAMING TABLE kept AS SELECT k AS `a b` FROM STREAM events", "kept", "DELTA_INVALID"),
+]
+
+
+def error(spark, text: str) -> sqlext.SqlExtError:
+    with pytest.raises(sqlext.SqlExtError) as refused:
+        spark.sql(text)
+    return refused.value
+
+
+def test_a_refused_statement_leaves_neither_table_nor_folder_and_replaces_nothing(events):
+    events.sql("CREATE OR REPLACE TEMP VIEW seen AS SELECT 1 AS k, 2 AS i")
+    events.sql("CREATE TABLE kept AS SELECT 1 AS k, 2 AS i")
+    try:
+        errors = [error(events, text) for text, _, _ in REFUSED]
+    finally:
+        events.catalog.dropTempView("seen")
+    wrong = [
+        (str(e), where) for e, (_, where, name) in zip(errors, REFUSED)
+        if not e.error_class.startswith(f"SQLEXT_{name}") or e.place.text[e.place.start : e.place.stop] != where
+    ]  # fmt: skip
+    assert wrong == []
+    with settings(events, {"sqlext.stream.trigger": "bogus"}), pytest.raises(sqlext.BindError, match="is bogus"):
+        events.sql(f"CREATE STREAMING TABLE bad AS {QUERY}")
+    folders = {row.name for row in (table_folder(events, events.sql, ("kept",)).parent).iterdir()}
+    assert not folders & {"a-b", "bad", "seen", "kept_sqlext_rehearsal"} and "kept" in folders
+    assert [tuple(row) for row in events.table("kept").collect()] == [(1, 2)]
+
+
+def test_a_streaming_table_has_the_columns_and_clauses_of_create_table(events, tmp_path):
+    events.sql("INSERT INTO events VALUES (1, TIMESTAMP '2026-01-01', 'A', 5)")
+    create = f"""CREATE STREAMING TABLE defined (key BIGINT NOT NULL COMMENT 'the key', i COMMENT 'a number')
+      PARTITIONED BY (key) COMMENT 'what it is' LOCATION '{tmp_path}/defined'
+      TBLPROPERTIES ('delta.appendOnly' = 'true') OPTIONS ('trigger' = 'AVAILABLE-NOW') AS {QUERY}"""
+    for _ in range(2):  # the second time it resumes
+        events.sql(create)
+    frame = events.table("defined")
+    assert frame.schema.simpleString() == "struct<key:bigint,i:int>" and [*map(tuple, frame.collect())] == [(1, 5)]
+    assert [f.metadata["comment"] for f in frame.schema.fields] == ["the key", "a number"]
+    detail = events.sql("DESCRIBE DETAIL defined").first()
+    assert (detail.partitionColumns, detail.description) == (["key"], "what it is")
+    assert detail.properties["delta.appendOnly"] == "true" and detail.location.endswith(f"{tmp_path}/defined")
+    stream = "STREAM events WATERMARK ts DELAY OF INTERVAL 1 SECOND"
+    events.sql(
+        f"CREATE STREAMING TABLE clustered (key, ts) UPSERT KEY (key) CLUSTER BY (key) AS SELECT k, ts FROM {stream}"
+    )
+    assert events.sql("DESCRIBE DETAIL clustered").first().clusteringColumns == ["key"]
