@@ -6,6 +6,8 @@ reserves (START, DROP), and AFTER MATCH written out where Flink runs it, because
 
 from __future__ import annotations
 
+from typing import Any
+
 from benchmarks.workload import Workload, known
 
 SLOW = 2.0  # times the floor: conditions on the match so far, or all rows are returned
@@ -170,6 +172,69 @@ PARTITIONED = (
         settings={"prefilter off": {"sqlext.prefilter": "off"}},
         limits={"trino": 100_000, "flink": 1_000},  # they restart their search at every row
     ),
+)
+
+IN_TIME, AT_RANDOM = "i", "pmod(xxhash64(i), {rows} * 1000)"
+SPARK_SORTS = {"Spark sorts": {"sqlext.order": "spark"}}
+FUNNEL = next(w for w in PARTITIONED if w.name == "funnel")
+
+
+def interleaved(name: str, keys: int, time: str) -> tuple[Workload, ...]:
+    """Event logs: rows come in the order of time, or AT_RANDOM, and the rows of a key lie far apart."""
+    key, number = f"i % least({keys}, {{rows}} div 10)", f"i div least({keys}, {{rows}} div 10)"
+    step = f"CASE ({number}) % 4 WHEN 0 THEN 'browse' WHEN 1 THEN 'select' WHEN 2 THEN 'checkout' ELSE 'idle' END"
+    shared: dict[str, Any] = {
+        "rows": 10 * MILLION,
+        "table": f"{name}_{keys}",
+        "columns": {"t": time, "k": key, "v": "pmod(hash(i), 1000)", "step": step},
+        "keys": ("k",),
+        "order": ("t",),
+        "goal": 0.6,
+        "settings": SPARK_SORTS,
+        "tiny_rows": 1_000,
+        "grows": False,
+    }
+    return (
+        Workload(
+            name=f"{name}_funnel_{keys}",
+            reads=("k", "t", "step"),
+            match=FUNNEL.match.replace("BROWSE.i", "BROWSE.t"),
+            totals="count(*), sum(began)",
+            **shared,
+        ),
+        Workload(
+            name=f"{name}_sessions_{keys}",
+            reads=("k", "t"),
+            match=f"MEASURES COUNT(*) AS n PATTERN (A B*) DEFINE B AS B.t - PREV(B.t) <= {keys}",
+            totals="count(*), sum(n), max(n)",
+            flink_lacks=ENDS_GREEDY,
+            **shared,
+        ),
+        Workload(
+            name=f"{name}_v_shape_{keys}",
+            reads=("k", "t", "v"),
+            match="""MEASURES A.v AS top, LAST(B.v) AS bottom, COUNT(*) AS n AFTER MATCH SKIP TO LAST C
+    PATTERN (A B+ C+) DEFINE B AS B.v < PREV(B.v), C AS C.v > PREV(C.v)""",
+            totals="count(*), sum(top), sum(bottom), sum(n)",
+            flink_lacks=ENDS_GREEDY,
+            **shared,
+        ),
+        Workload(
+            name=f"{name}_streak_{keys}",
+            reads=("k", "t", "v"),
+            match="MEASURES COUNT(*) AS n PATTERN (A B*) DEFINE B AS B.v > PREV(B.v)",
+            totals="count(*), sum(n), max(n)",
+            flink_lacks=ENDS_GREEDY,
+            **shared,
+        ),
+    )
+
+
+INTERLEAVED = tuple(
+    workload
+    for name, time in (("interleaved", IN_TIME), ("random", AT_RANDOM))
+    for keys in (1_000, 100_000, MILLION)
+    for workload in interleaved(name, keys, time)
 )
 
 UNPARTITIONED = (
@@ -416,5 +481,5 @@ SKIPPED_ROWS = (
     ),
 )
 
-WORKLOADS = (*PARTITIONED, *SKIPPED_ROWS, *UNPARTITIONED)
+WORKLOADS = (*PARTITIONED, *INTERLEAVED, *SKIPPED_ROWS, *UNPARTITIONED)
 BY_NAME = {w.name: w for w in WORKLOADS}

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.match.operator_plan import mask_columns, stream_plan, worker_plan
+from sqlext.engine.match.operator_plan import mask_columns, sort_of, stream_plan, worker_plan
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.match.operator import MatchOperator
@@ -64,6 +64,7 @@ def warm() -> Iterator[str]:
         plan, types = lowered(text)
         rows = input_rows(plan, types)
         match_in_batch(plan, rows)
+        match_unsorted(plan, rows)
         match_in_ranges(plan, rows)
         match_on_stream(plan, rows)
         yield text
@@ -111,6 +112,18 @@ def match_in_batch(plan: MatchPlan, rows: pa.Table) -> list[str]:
     for name in names:
         list(match_batches(iter(rows.to_batches()), replace(worker, task=replace(plan.task, strategy=name))))
     return names
+
+
+def match_unsorted(plan: MatchPlan, rows: pa.Table) -> int:
+    """Match the rows in the opposite order, so that workers must sort them. Returns the number of result rows."""
+    from sqlext.operators.match.match_rows import match_batches  # loads Numba
+
+    worker = replace(worker_plan(plan), sort=sort_of(plan))
+    for key in worker.sort:
+        if key.column not in rows.column_names:
+            rows = rows.append_column(key.column, pa.array(range(rows.num_rows)))
+    unsorted = rows.take(pa.array(range(rows.num_rows - 1, -1, -1)))
+    return sum(batch.num_rows for batch in match_batches(iter(unsorted.to_batches()), worker))
 
 
 def match_in_ranges(plan: MatchPlan, rows: pa.Table) -> int:

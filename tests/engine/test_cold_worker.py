@@ -21,9 +21,11 @@ TASKS = {
 }
 MATCH = """
 import sys
+from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 from sqlext.operators.rows.arrow import as_arrow
+from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.match.match_rows import match_batches
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.pattern.program.program import Done, MatchLabel, Program
@@ -52,7 +54,9 @@ batch = pa.RecordBatch.from_arrays(
     [as_arrow(np.array([1, 1, 2, 2])), v, as_arrow(np.array([0, 1, 1, 1], np.int8)), v, as_arrow(np.full(4, 9))],
     ["k", "v", "m", "__key", "__end"],
 )
-assert sum(result.num_rows for result in match_batches(iter([batch]), plan)) == 2
+unsorted = batch.take(as_arrow(np.array([3, 1, 0, 2])))
+for rows, sort in ((batch, ()), (unsorted, (SortKey("__key"), SortKey("v")))):
+    assert sum(result.num_rows for result in match_batches(iter([rows]), replace(plan, sort=sort))) == 2
 print(*sorted({{"pandas", "sqlglot", "pyspark", "rich"}} & set(sys.modules)))
 """
 

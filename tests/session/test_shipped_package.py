@@ -101,6 +101,7 @@ def test_warming_up_matches_by_every_strategy_in_ranges_and_on_a_stream():
     plan, types = warm.lowered(warm.clauses()[0])
     rows = warm.input_rows(plan, types)
     assert warm.match_in_batch(plan, rows) == ["two_pass", "lazy_dfa", "bounded", "threads"]
+    assert warm.match_unsorted(plan, rows) > 0
     assert warm.match_in_ranges(plan, rows) > 0
     assert warm.match_on_stream(plan, rows) > 0
 

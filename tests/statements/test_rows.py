@@ -66,9 +66,19 @@ def test_queries_give_their_rows_in_other_ways(session, way, group):
     check(session, way, group)
 
 
-def check(session, way: str, group: list[Case]) -> None:
+ORDERED = [param for param in groups("arrow") if not param.id.startswith(tuple(ONE_WAY))]
+
+
+@pytest.mark.random(every=6)
+@pytest.mark.parametrize(("way", "group"), ORDERED)
+@pytest.mark.parametrize("order", ["spark", "worker"])
+def test_it_does_not_matter_who_orders_the_rows(session, order, way, group):
+    check(session, way, group, {"sqlext.order": order})
+
+
+def check(session, way: str, group: list[Case], more: dict[str, str] | None = None) -> None:
     engine = {} if way == "portable" else {"sqlext.engine": way}
-    with settings(session, {**group[0].settings, **engine}):
+    with settings(session, {**group[0].settings, **engine, **(more or {})}):
         try:
             results = run(session, way, group)
         except Exception:

@@ -20,6 +20,7 @@ from sqlext.engine.queries.queries import (
 )
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
+from sqlext.rewriter.conditions.condition_parts import TypeResolver
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower
 from sqlext.rewriter.lowering.match_plan import MatchPlan
@@ -63,10 +64,12 @@ def _order_error(message: str, place: Place, watermarks: list[str]) -> BindError
 
 @dataclass(frozen=True, kw_only=True)
 class BoundClause:
-    """A bound clause. `prefix`: the WITH clause that its input needs."""
+    """A bound clause. `prefix`: the WITH clause that its input needs; `resolver`: the types of texts over its input,
+    None for a window."""
 
     plan: MatchPlan
     prefix: Text
+    resolver: TypeResolver | None = None
     is_streaming: bool = False
 
 
@@ -122,7 +125,7 @@ class ClauseBinder:
         check_row_times(plan)
         if not any(CHAR_TYPE in f.metadata for f in rows.schema.fields):
             plan = pushed_down(plan, tree, source, inputs.resolver)
-        return BoundClause(plan=plan, prefix=prefix, is_streaming=rows.isStreaming)
+        return BoundClause(plan=plan, prefix=prefix, resolver=inputs.resolver, is_streaming=rows.isStreaming)
 
     def _input(self, query: Text, is_subquery: bool) -> DataFrame:
         """The rows of a clause's input."""

@@ -7,7 +7,8 @@
 | lead | fixed sequences of rows: Spark's window functions, without Python |
 | udtf | every clause, where `sqlext.engine` is udtf |
 | ranges | one partition on many cores: ranges of its order are matched at once |
-| tasks | every clause: whole partitions, in the tasks that Spark makes of the keys |
+| shuffled | whole partitions, in the tasks that Spark makes of the keys; workers order the rows |
+| tasks | every clause: the same, but Spark sorts the rows |
 
 For tests and measurements, settings of the session choose the form; "auto" leaves the choice to `choose`.
 
@@ -17,6 +18,7 @@ For tests and measurements, settings of the session choose the form; "auto" leav
 | `sqlext.prefilter` | auto, off, on: whether keys that cannot match are dropped first, see `engine.match.prefilter` |
 | `sqlext.stream.on_data_error` | skip, fail: whether a value that cannot be computed on a stream's row ends the query |
 | `sqlext.parallel` | auto, off, on: whether the rows of one key are spread over tasks, see `engine.match.ranges` |
+| `sqlext.order` | auto, spark, worker: who orders the rows of a key, see `engine.match.ordering` |
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine.match import lead, operator_plan, prefilter, ranges, run_batch, run_stream, udtf
+from sqlext.engine.match import lead, operator_plan, ordering, prefilter, ranges, run_batch, run_stream, udtf
 from sqlext.engine.match.bind_clause import BoundClause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import choice
@@ -48,6 +50,7 @@ class SessionSettings:
     strategy: str = "auto"
     prefilter: str = "auto"
     parallel: str = "auto"
+    order: str = "auto"
     cores: int | None = None
     writes_side_tables: bool = False
     skips_failures: bool = True
@@ -60,6 +63,7 @@ class SessionSettings:
             strategy=choice(spark, "sqlext.strategy", "auto", ("auto", lead.NAME, *strategy.STRATEGIES)),
             prefilter=choice(spark, "sqlext.prefilter", "auto", prefilter.MODES),
             parallel=choice(spark, "sqlext.parallel", "auto", ranges.MODES),
+            order=choice(spark, "sqlext.order", "auto", ordering.MODES),
             cores=ranges.local_cores(spark.conf.get("spark.master", "") or ""),
             writes_side_tables=bool(side_tables.table_names(spark)),
             skips_failures=choice(spark, ON_DATA_ERROR, SKIP, (SKIP, FAIL)) == SKIP,
@@ -115,8 +119,8 @@ class Form:
 
     `refusal`: the reason why it does not run a clause, as a sentence, or None; `strategy`: (name, reason); `frame`
     builds the result, and `preview` replaces it where building it has an effect; `input_query`: what Spark computes
-    before the match, None if Spark does not compute anything before; `parallel`: how rows are spread over tasks, None
-    if there is no choice.
+    before the match, None if Spark does not compute anything before; `parallel`: how rows are spread over tasks, and
+    `order`: who orders them; None if there is no choice.
     """
 
     name: str
@@ -126,6 +130,7 @@ class Form:
     preview: Frame | None = None
     input_query: Callable[[MatchPlan, Text], Text] | None
     parallel: Callable[[MatchPlan, SessionSettings], str] | None
+    order: Callable[[BoundClause, SessionSettings], str] | None = None
 
 
 def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> PhysicalPlan:
@@ -142,6 +147,8 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
     if form.parallel is not None:
         plan, why_filtered = _prefiltered(clause, form, settings, queries)
         reasons += [("prefilter", why_filtered), ("parallel", form.parallel(plan, settings))]
+    if form.order is not None:
+        reasons.append(("order", form.order(clause, settings)))
     if form.strategy is _strategy_of_workers:
         # so that workers run the strategy that EXPLAIN MATCH names
         plan = replace(plan, task=replace(plan.task, strategy=name))
@@ -260,6 +267,18 @@ def _tasks_frame(p: PhysicalPlan, queries: Queries, spark: SparkSession) -> Data
     return run_batch.run_batch(p.plan, queries, p.prefix)
 
 
+def _shuffled_frame(p: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
+    return run_batch.run_batch(p.plan, queries, p.prefix, orders_rows=True)
+
+
+def _by_keys(plan: MatchPlan, settings: SessionSettings) -> str:
+    return ranges.refusal(plan, settings.parallel, settings.cores) or ""
+
+
+def _refuses_shuffled(clause: BoundClause, settings: SessionSettings) -> str | None:
+    return ordering.refusal(clause, settings.order)
+
+
 def _refuses_ranges(clause: BoundClause, settings: SessionSettings) -> str | None:
     return ranges.refusal(clause.plan, settings.parallel, settings.cores)
 
@@ -280,13 +299,23 @@ RANGES = Form(
     input_query=ranges.input_query,
     parallel=lambda plan, settings: ranges.reason(settings.parallel),
 )
+SHUFFLED = Form(
+    name="shuffled",
+    refusal=_refuses_shuffled,
+    strategy=_strategy_of_workers,
+    frame=_shuffled_frame,
+    input_query=run_batch.shuffled_query,
+    parallel=_by_keys,
+    order=lambda clause, settings: ordering.reason(settings.order),
+)
 TASKS = Form(
     name="tasks",
     refusal=lambda clause, settings: None,
     strategy=_strategy_of_workers,
     frame=_tasks_frame,
     input_query=run_batch.input_query,
-    parallel=lambda plan, settings: ranges.refusal(plan, settings.parallel, settings.cores) or "",
+    parallel=_by_keys,
+    order=lambda clause, settings: _refuses_shuffled(clause, settings) or "",
 )
 
-FORMS = (STREAM, WINDOW, LEAD, UDTF, RANGES, TASKS)
+FORMS = (STREAM, WINDOW, LEAD, UDTF, RANGES, SHUFFLED, TASKS)

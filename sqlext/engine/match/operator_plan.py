@@ -9,7 +9,7 @@ from pyspark.sql import types as T
 
 from sqlext.operators.match.plan import MASK_BITS, MatchOperatorPlan, Slot, mask_names
 from sqlext.operators.match.stream_plan import StreamMatchPlan, stream_facts
-from sqlext.operators.rows.columns import FAILURE, LATE_ROW, ROW_TIME, WITHIN_KEY, SortKey
+from sqlext.operators.rows.columns import FAILURE, LATE_ROW, ROW_TIME, SORT_ONLY, WITHIN_KEY, SortKey
 from sqlext.pattern.strategy import choose_on_stream
 from sqlext.rewriter.lowering import stream_checks
 from sqlext.rewriter.lowering.match_plan import MatchPlan
@@ -64,7 +64,7 @@ def stream_plan(plan: MatchPlan, arriving: T.StructType) -> StreamMatchPlan:
         worker=worker,
         schema=arrow_schema(kept),  # the state does not depend on the session's time zone
         time=WITHIN_KEY if plan.clause.within else ROW_TIME,
-        sort=tuple(_sort_key(name, direction) for name, _, direction in sort_keys(plan)[1:]),
+        sort=sort_of(plan)[1:],
         back=stream_checks.rows_read_back(plan),
         counts_matches=stream_checks.counts_matches(plan),
         keeps_all_keys=plan.task.program.has_start_anchor,
@@ -86,8 +86,13 @@ def stream_matcher(plan: MatchPlan) -> tuple[str, str]:
 def sort_keys(plan: MatchPlan) -> list[tuple[str, Text, str]]:
     """(column, its text, direction) of each ORDER BY key; for a key that workers read, the column is the one that they
     read."""
-    read = {_column(c.text): c.name for c in reversed(plan.columns)}
-    return [(read.get(_column(text), f"__sort{i}"), text, way) for i, (text, way) in enumerate(plan.order_by)]
+    read = {column_of(c.text): c.name for c in reversed(plan.columns)}
+    return [(read.get(column_of(text), f"{SORT_ONLY}{i}"), text, way) for i, (text, way) in enumerate(plan.order_by)]
+
+
+def sort_of(plan: MatchPlan) -> tuple[SortKey, ...]:
+    """The ORDER BY keys of a plan, as workers read them."""
+    return tuple(SortKey(name, is_descending(way), are_nulls_last(way)) for name, _, way in sort_keys(plan))
 
 
 def is_descending(direction: str) -> bool:
@@ -112,11 +117,7 @@ def _shows_times(plan: MatchPlan) -> bool:
     return any(map(_is_time, plan.slots))
 
 
-def _sort_key(column: str, direction: str) -> SortKey:
-    return SortKey(column, is_descending(direction), are_nulls_last(direction))
-
-
-def _column(text: Text) -> str:
+def column_of(text: Text) -> str:
     """The text; if it is one quoted name, without the backticks."""
     return re.sub(r"^`(\w+)`$", r"\1", str(text))
 

@@ -1,19 +1,21 @@
-"""Run a MatchPlan in batch: Spark sorts and computes scalars, workers match, Spark computes the scalars of measures.
+"""Run a MatchPlan in batch: Spark computes scalars, workers match, Spark computes the scalars of measures.
 
-relation → keys, order, masks, arguments (Spark) → sort → mapInArrow: match, navigate (workers) → measures (Spark)
+relation → keys, order, masks, arguments (Spark) → shuffle and sort → mapInArrow: match, navigate (workers) → measures
+(Spark). With `orders_rows`, Spark does not sort, and the workers do (`operators.rows.grouped_order`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from sqlext.aggregates.registry import AGGREGATES, kernel_result
-from sqlext.engine.match.operator_plan import mask_columns, sort_keys, worker_plan
+from sqlext.engine.match.operator_plan import mask_columns, sort_keys, sort_of, worker_plan
 from sqlext.engine.queries.data_types import data_type
 from sqlext.engine.queries.queries import Queries
 from sqlext.errors import UnsupportedError
@@ -29,11 +31,13 @@ from sqlext.spark.worker_functions import map_in_arrow
 _NUMBER, _MEMBER, _HAS_MEMBERS = "__id", "__x", "__has"
 
 
-def run_batch(plan: MatchPlan, queries: Queries, prefix: Text) -> DataFrame:
-    """The clause's result. `prefix`: the WITH clause that the relation may need."""
-    rows = queries.run(input_query(plan, prefix))
+def run_batch(plan: MatchPlan, queries: Queries, prefix: Text, orders_rows: bool = False) -> DataFrame:
+    """The clause's result. `prefix`: the WITH clause that the relation may need; `orders_rows`: workers sort."""
+    rows = queries.run(shuffled_query(plan, prefix) if orders_rows else input_query(plan, prefix))
     check_types(plan, rows.schema)
     worker = worker_plan(plan)
+    if orders_rows:
+        worker = replace(worker, sort=sort_of(plan))
 
     def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from sqlext.operators.match.match_rows import match_batches  # loads Numba, which the driver does not need
@@ -86,6 +90,12 @@ def sorted_query(plan: MatchPlan, prefix: Text) -> Text:
     rows = join("(\n", unsorted_query(plan), ")")
     by = f"\nDISTRIBUTE BY {', '.join(keys) or '0'}\nSORT BY {sort}"
     return join(prefix, f"SELECT {', '.join(names_read(plan)) or '1 AS __one'} FROM ", rows, by)
+
+
+def shuffled_query(plan: MatchPlan, prefix: Text) -> Text:
+    """The rows in no order, all rows of a key in one task."""
+    keys = ", ".join(plan.carried[: len(plan.partition_by)])
+    return join(prefix, "SELECT * FROM (\n", unsorted_query(plan), f")\nDISTRIBUTE BY {keys or '0'}")
 
 
 def unsorted_query(plan: MatchPlan) -> Text:

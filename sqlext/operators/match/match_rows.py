@@ -1,7 +1,8 @@
-"""Match in a Python worker: sorted Arrow batches in, result rows out. Loads Numba.
+"""Match in a Python worker: Arrow batches in, result rows out. Loads Numba.
 
-The rows of a partition may come in many batches, and a batch may hold many partitions. The column PARTITION_START marks
-the first row of each partition; without it a partition begins where the keys change.
+The rows of a partition may come in many batches, and a batch may hold many partitions. If the rows are sorted, the
+column PARTITION_START marks the first row of each partition; without it a partition begins where the keys change. If
+they are not (`MatchOperatorPlan.sort`), all of them are read and ordered first.
 """
 
 from __future__ import annotations
@@ -15,20 +16,60 @@ from sqlext.operators.match.output import result_batches
 from sqlext.operators.match.plan import Limits, MatchOperatorPlan
 from sqlext.operators.match.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.operators.match.window_output import window_batches
-from sqlext.operators.rows.arrow import as_arrow, as_numpy, differs
-from sqlext.operators.rows.columns import PARTITION_START
+from sqlext.operators.rows.arrow import as_arrow, as_numpy, differs, taken
+from sqlext.operators.rows.columns import PARTITION_START, SORT_ONLY
+from sqlext.operators.rows.grouped_order import grouped_order
+from sqlext.operators.rows.spilled_rows import rows_in_memory
 from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.stream.rowtime import Times, batch_times
 from sqlext.pattern.task.task import Rows
 
 
 def match_batches(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.RecordBatch]:
-    """The result rows of all partitions in a sorted stream of batches.
+    """The result rows of all partitions in a stream of batches.
 
     Raises DataError for errors that can only be found in the rows.
     """
-    for table in whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits):
+    if plan.sort:
+        tables = ordered_partitions(batches, plan)
+    else:
+        tables = whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits)
+    for table in tables:
         yield from match_partitions(table, plan)
+
+
+def ordered_partitions(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.Table]:
+    """Tables as of `whole_partitions`, from rows in any order. They have the columns that matchers read."""
+    limits = plan.limits
+    for rows in rows_in_memory(batches, plan.partition_by, limits.held_bytes, limits.bytes):
+        if rows:
+            yield from _ordered(rows, plan)
+
+
+def _ordered(batches: list[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.Table]:
+    """The rows of `batches`, which is emptied so that its memory is free as soon as possible."""
+    table = pa.Table.from_batches(batches)
+    batches.clear()
+    most = max(1, min(plan.limits.rows, plan.limits.bytes * table.num_rows // max(1, table.nbytes)))
+    decisive = {*plan.partition_by, *(key.column for key in plan.sort)}
+    order, bounds = grouped_order(columns_of(table.select(sorted(decisive))), plan.partition_by, plan.sort)
+    names = [name for name in table.column_names if not name.startswith(SORT_ONLY)]
+    table = table.select(names)
+    columns = {} if order is None else columns_of(table)
+    if order is not None:
+        del table
+    first, last = 0, len(bounds) - 1
+    while first < last:
+        stop = max(first + 1, int(np.searchsorted(bounds, bounds[first] + most, "right")) - 1)
+        lo, hi = int(bounds[first]), int(bounds[stop])
+        starts = np.zeros(hi - lo, np.bool_)
+        starts[bounds[first:stop] - lo] = True
+        if order is None:
+            piece = table.slice(lo, hi - lo).columns
+        else:  # the last piece may be one long partition, so each column is freed as soon as it is taken
+            piece = [taken(columns[n] if stop < last else columns.pop(n), order[lo:hi]) for n in names]
+        yield pa.Table.from_arrays([*piece, as_arrow(starts)], names=[*names, PARTITION_START])
+        first = stop
 
 
 def with_partition_starts(batches: Iterator[pa.RecordBatch], keys: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

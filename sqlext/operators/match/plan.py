@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlext.aggregates.bind import BoundAggregate
-from sqlext.operators.rows.columns import WITHIN_END, WITHIN_KEY
+from sqlext.operators.rows.columns import WITHIN_END, WITHIN_KEY, SortKey
 from sqlext.pattern.task.task import Aggregate, Condition, Navigation, Task
 
 AGGREGATE_SLOTS = ("aggregate", "array", "fold", "members")  # kinds of slots
@@ -86,10 +86,14 @@ MASK_BITS = 64  # bits of one mask column
 @dataclass(frozen=True)
 class Limits:
     """How many rows, and about how many bytes, are matched at once and are in a batch of the result. Neither partitions
-    nor rows are divided."""
+    nor rows are divided.
+
+    `held_bytes`: of rows that come in no order, so many bytes are kept in memory, and the others on disk.
+    """
 
     rows: int = 1 << 16
     bytes: int = 1 << 28
+    held_bytes: int = 1 << 28
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +103,8 @@ class MatchOperatorPlan:
     - `masks`: the integer columns that hold the bits of the task, MASK_BITS in each; none if all bits are set;
     - `neighbours`: (bit, condition on neighbouring rows that must hold as well);
     - `operands`: the columns that conditions read, by Navigation.argument;
-    - `carried`: the input columns that are in the result; `partition_by`: the columns of the partition keys.
+    - `carried`: the input columns that are in the result; `partition_by`: the columns of the partition keys;
+    - `sort`: the keys by which workers order the rows of a partition; empty if they come in order.
     """
 
     task: Task
@@ -108,6 +113,7 @@ class MatchOperatorPlan:
     operands: tuple[OperandColumn, ...] = ()
     carried: tuple[str, ...] = ()
     partition_by: tuple[str, ...] = ()
+    sort: tuple[SortKey, ...] = ()
     slots: tuple[Slot, ...] = ()
     bounds: tuple[Bound, ...] = ()
     frame_end: FrameEnd = FrameEnd()

@@ -12,11 +12,12 @@ FAILURE = "__failure"  # for streams: what could not be computed on the row, NUL
 NOT_COMPUTED = "__not_computed_"  # prefix of a column's name: Boolean, true on rows where it could not be computed
 CLASSIFIER_FIELD = "__classifier"  # among Slot.columns of members: CLASSIFIER() of each row
 IS_MATCHED = "__is_matched"  # Boolean output column with WITH UNMATCHED ROWS
+SORT_ONLY = "__sort"  # prefix of a column's name: an ORDER BY key that nothing else reads
 
 
 @dataclass(frozen=True)
 class SortKey:
-    """A column after the first ORDER BY key."""
+    """A column by which rows are ordered."""
 
     column: str
     is_descending: bool = False

@@ -24,8 +24,9 @@ def concatenated(columns: Sequence[pa.Array], most_bytes: int = MOST_BYTES) -> p
     >>> str(concatenated(parts).type), str(concatenated(parts, most_bytes=3).type)
     ('string', 'large_string')
     """
-    is_long = any(has_offsets(c.type) for c in columns) and sum(c.nbytes for c in columns) > most_bytes
-    kinds = {wide_type(c.type) if is_long else c.type for c in columns}
+    kinds = {c.type for c in columns}
+    if any(map(has_offsets, kinds)) and sum(c.nbytes for c in columns) > most_bytes:
+        kinds = {wide_type(kind) for kind in kinds}
     if len(kinds) > 1:  # some of the columns are long
         kinds = {wide_type(c.type) for c in columns}
     (kind,) = kinds

@@ -13,6 +13,8 @@ from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.long_columns import narrow_type
 from sqlext.pattern.task.within import in_order
 
+_LARGEST = 2**63 - 1
+
 
 def sorted_rows(code: np.ndarray, time: np.ndarray, rows: pa.Table, keys: Sequence[SortKey]) -> np.ndarray:
     """`int64[n]`: the rows in the order of `code: int64[n]`, `time: int64[n]` and the sort keys.
@@ -39,30 +41,43 @@ def sorted_rows(code: np.ndarray, time: np.ndarray, rows: pa.Table, keys: Sequen
 
 
 def _rank(column: pa.ChunkedArray, key: SortKey) -> np.ndarray | None:
-    """`int64[n]`: smaller for values that come first; None for types that cannot be ordered here."""
-    values = one_chunk(column)
+    """The value of `ranked`; None for types that cannot be ordered here."""
+    return None if pa.types.is_nested(column.type) else ranked(one_chunk(column), key)
+
+
+def ranked(values: pa.Array, key: SortKey) -> np.ndarray:
+    """`int64[n]`: smaller for values that come first, as Spark orders them; NaN is the largest number, -0.0 is 0.0.
+
+    >>> ranked(pa.array([5, None, 7]), SortKey("x", is_descending=True, nulls_last=True)).tolist()
+    [-6, -5, -8]
+    """
     rank = _ascending(values)
-    if rank is None:
-        return None
-    rank = -rank if key.is_descending else rank
-    return np.where(are_valid(values), rank, len(values) + 1 if key.nulls_last else -len(values) - 1)
+    if key.is_descending:
+        rank = ~rank  # the smallest integer has no negative
+    if not values.null_count:
+        return rank
+    valid = are_valid(values)
+    if not valid.any():
+        return np.zeros(len(values), np.int64)
+    least, most = int(rank[valid].min()), int(rank[valid].max())
+    if (most if key.nulls_last else -1 - least) == _LARGEST:  # no integer is left for NULL
+        rank = np.unique(rank, return_inverse=True)[1].astype(np.int64)
+        least, most = 0, len(values)
+    return np.where(valid, rank, most + 1 if key.nulls_last else least - 1)
 
 
-def _ascending(values: pa.Array) -> np.ndarray | None:
-    """`int64[n]` from 0 to n in the order of the values, arbitrary for NULL; NaN is the largest number, -0.0 is 0.0.
+def _ascending(values: pa.Array) -> np.ndarray:
+    """`int64[n]` in the order of the values, arbitrary for NULL; it may be the memory of the values themselves.
 
     `pyarrow.compute.rank` puts NaN beside NULL, and is slower for strings; decimals have neither problem.
     """
     kind = values.type
-    if pa.types.is_nested(kind):
-        return None
     if narrow_type(kind) in (pa.string(), pa.binary()):
         return ranks([values])[0].values
-    if pa.types.is_decimal(kind):
-        return as_numpy(pc.rank(values, tiebreaker="dense")).astype(np.int64)
     numbers = to_values(values).values
-    ordered = numbers if numbers.dtype == np.bool_ else in_order(numbers)
-    return np.unique(ordered, return_inverse=True)[1].astype(np.int64)
+    if numbers.dtype == np.object_:  # decimals that 64 bits do not hold
+        return as_numpy(pc.rank(values, tiebreaker="dense")).astype(np.int64)
+    return numbers if numbers.dtype == np.int64 else in_order(numbers)
 
 
 def key_codes(tables: Sequence[pa.Table], keys: Sequence[str]) -> list[np.ndarray]:
