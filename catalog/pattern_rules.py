@@ -13,6 +13,7 @@ All functions take the session's own, unhooked `sql(text, args=None, **frames)`.
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -40,6 +41,9 @@ _FOLDER_WITHOUT_TABLE = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
 _SECONDS_TO_CREATE = 5  # how long another session may take to create a table
 
 Sql = Callable[..., Any]
+
+# Threads of one process write one after the other: Spark's log would show the stack of each conflict between them.
+_WRITERS: dict[Parts, threading.Lock] = {}
 
 
 @dataclass(frozen=True)
@@ -286,7 +290,7 @@ def _create(spark: Any, sql: Sql, table: Parts, create: Callable[[], object]) ->
     end = time.monotonic() + _SECONDS_TO_CREATE
     while time.monotonic() < end:
         try:
-            with quiet_probes():
+            with _writer(table), quiet_probes():
                 create()
             return
         except Exception as error:
@@ -298,6 +302,10 @@ def _create(spark: Any, sql: Sql, table: Parts, create: Callable[[], object]) ->
     if "/" not in table[-1]:
         remove_unfinished(table_folder(spark, sql, table))
     create()
+
+
+def _writer(table: Parts) -> threading.Lock:
+    return _WRITERS.setdefault(table, threading.Lock())
 
 
 # SQL
@@ -367,7 +375,7 @@ def _merge(sql: Sql, table: Parts, columns: Iterable[str], source: str, conditio
         f"WHEN NOT MATCHED THEN INSERT ({', '.join(columns)}) VALUES ({', '.join(f'new.{c}' for c in columns)})"
     )
     try:
-        with quiet_probes():
+        with _writer(table), quiet_probes():
             return int(sql(statement).collect()[0]["num_inserted_rows"])
     except Exception as error:
         if not _is_conflict(error):

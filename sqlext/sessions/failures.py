@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 
 from sqlext.catalog import streams
+from sqlext.engine.queries.spark_errors import place_of
+from sqlext.errors import Place
+from sqlext.rewriter.text.splice import Source
+
+_SPARKS_PLACE = re.compile(r";? ?\(?\bline \d+,? pos \d+\)?;?|\n+== SQL\b")
 
 
 def reason(error: Exception) -> str:
@@ -28,4 +33,20 @@ def without_stack(message: str) -> str:
     """
     raised = re.search(r"^sqlext\.errors\.\w+: (.*)", message, re.MULTILINE | re.DOTALL)
     message = raised[1] if raised else message
-    return re.split(r"\n'?[A-Z]\w+ \[|\n\s*at |\nJVM stacktrace:", message)[0].strip()
+    return re.split(r";\n'?[A-Z]\w+[ (]|\n'?[A-Z]\w+ \[|\n\s*at |\nJVM stacktrace:", message)[0].strip()
+
+
+def reason_in_part(error: PySparkException, statement: str, part: str) -> tuple[str, Place] | None:
+    """Spark's message about a statement, and its place in a part of the statement that the user wrote; None if Spark
+    names no place in this part.
+
+    >>> error = PySparkException("[PARSE_SYNTAX_ERROR] Syntax error at or near 'x'. (line 2, pos 6)\\n\\n== SQL ==\\n…")
+    >>> message, place = reason_in_part(error, "create table t as\\nselec x", "selec x")
+    >>> message, place.line, place.column
+    ("[PARSE_SYNTAX_ERROR] Syntax error at or near 'x'.", 1, 7)
+    """
+    place, start = place_of(error, Source(statement, ()).slice(0, len(statement)), statement), statement.find(part)
+    if place is None or not start <= place.start < start + len(part) or start < 0:
+        return None
+    stop = min(place.stop - start, len(part))
+    return _SPARKS_PLACE.split(without_stack(str(error)))[0].strip(), Place(part, place.start - start, stop)

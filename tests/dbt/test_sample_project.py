@@ -51,7 +51,8 @@ def built(tmp_path_factory):
         env=variables, cwd=folder, capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout[-5000:] + run.stderr[-5000:]
-    return json.loads(run.stdout.strip().splitlines()[-1])
+    *lines, result = run.stdout.strip().splitlines()
+    return {**json.loads(result), "log": [*lines, *run.stderr.splitlines()]}
 
 
 @pytest.mark.slow
@@ -76,10 +77,25 @@ def test_models_hold_the_rows_of_their_clauses(built):
 @needs_models
 @pytest.mark.slow
 def test_an_error_has_its_place_in_the_compiled_file(built):
-    message = built["mistake"]
+    message = built["mistakes"]["mistake"]
     assert "SQLEXT_UNRESOLVED_COLUMN" in message
     assert "  2 |   MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B) DEFINE B AS amuont > 1)" in message
     assert "at target/compiled/fraud/models/mistake.sql:2:58" in message
+
+
+@needs_models
+@pytest.mark.slow
+def test_an_error_of_spark_has_its_place_in_the_compiled_file_and_no_plan(built):
+    message = built["mistakes"]["plain_mistake"]
+    assert "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function parameter with name `amuont`" in message
+    assert "2 |   amuont\n      |   ^^^^^^\n  at target/compiled/fraud/models/plain_mistake.sql:2:3" in message
+    assert "Project" not in message and "line 18" not in message
+
+
+@pytest.mark.slow
+def test_neither_spark_nor_delta_writes_what_dbt_reports(built):
+    """Two models of rules are built at once, and one of them finds that the other has created their table."""
+    assert [line for line in built["log"] if "errorClass" in line or "DELTA_" in line or "\tat " in line] == []
 
 
 @needs_models

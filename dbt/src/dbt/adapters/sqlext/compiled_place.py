@@ -6,8 +6,11 @@ import threading
 from typing import Any
 
 from dbt_common.exceptions import DbtDatabaseError
+from pyspark.errors import PySparkException
 
 from sqlext import SqlExtError
+from sqlext.errors import Place
+from sqlext.sessions.failures import reason, reason_in_part
 
 _thread = threading.local()  # dbt runs each node in one thread
 
@@ -17,15 +20,27 @@ def enter_node(node: Any) -> None:
     _thread.node = node
 
 
-def database_error(error: Exception) -> DbtDatabaseError:
-    """The error with its place in the compiled file of the node that runs, instead of in the statement around it."""
+def database_error(error: Exception, statement: str) -> DbtDatabaseError:
+    """The error with its place in the compiled file of the node that runs, instead of in the statement around it.
+
+    `statement`: the text in which Spark has found the error.
+    """
     node = getattr(_thread, "node", None)
     code, path = getattr(node, "compiled_code", None), getattr(node, "compiled_path", None)
-    if isinstance(error, SqlExtError) and code and path:
-        in_file = in_compiled_code(error, code)
-        if in_file is not None and in_file.place is not None:
-            return DbtDatabaseError(f"{in_file}\nat {path}:{in_file.place.line}:{in_file.place.column}")
-    return DbtDatabaseError(str(error))
+    if isinstance(error, SqlExtError):
+        in_file = in_compiled_code(error, code) if code and path else None
+        return DbtDatabaseError(_with_path(str(in_file), in_file.place, path) if in_file else str(error))
+    if not isinstance(error, PySparkException):
+        return DbtDatabaseError(str(error))
+    found = reason_in_part(error, statement, code) if code and path else None
+    if found is None:
+        return DbtDatabaseError(reason(error))
+    message, place = found
+    return DbtDatabaseError(_with_path(f"{message}\n{place.excerpt()}", place, path))
+
+
+def _with_path(message: str, place: Place | None, path: str) -> str:
+    return f"{message}\nat {path}:{place.line}:{place.column}" if place is not None else message
 
 
 def in_compiled_code(error: SqlExtError, code: str) -> SqlExtError | None:

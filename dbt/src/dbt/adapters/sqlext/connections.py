@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 import sqlext
 from sqlext import SetupError, SqlExtError
 from sqlext.rewriter.statements.parameters import literal
+from sqlext.spark.quiet_probes import quiet_probes
 
 _ANSI = "spark.sql.ansi.enabled"
 
@@ -65,17 +66,19 @@ class ExtendedCursor(session.Cursor):
     def __init__(self, spark: SparkSession) -> None:
         super().__init__()
         self._spark = spark
+        self._statement = ""
 
     def execute(self, sql: str, *parameters: Any) -> None:
-        with _errors_of_dbt():
-            self._df = self._spark.sql(sql % parameters if parameters else sql)
+        self._statement = sql % parameters if parameters else sql
+        with _errors_of_dbt(self._statement):
+            self._df = self._spark.sql(self._statement)
 
     def fetchall(self) -> Any:
-        with _errors_of_dbt():
+        with _errors_of_dbt(self._statement):
             return super().fetchall()
 
     def fetchone(self) -> Any:
-        with _errors_of_dbt():
+        with _errors_of_dbt(self._statement):
             return super().fetchone()
 
 
@@ -134,13 +137,17 @@ def start_session(credentials: SqlextCredentials) -> SparkSession:
     """The extended session of a profile, the one that runs if there is one. Raises SetupError or PySparkException."""
     settings = credentials.server_side_parameters
     if credentials.remote is None:
+        # dbt reports each error. Spark's log would repeat it with a stack, also an error after which we try again.
+        settings = {"spark.log.level": "OFF"} | settings
         return sqlext.session("dbt", credentials.master or "local[*]", credentials.warehouse, **settings)
     return sqlext.extend(SparkSession.builder.config(map=settings).remote(credentials.remote).getOrCreate())
 
 
 @contextmanager
-def _errors_of_dbt() -> Iterator[None]:
+def _errors_of_dbt(statement: str) -> Iterator[None]:
+    """Raise errors as those of dbt. PySpark does not write them to its log, because dbt shows them."""
     try:
-        yield
+        with quiet_probes():
+            yield
     except (SqlExtError, PySparkException) as error:
-        raise database_error(error) from error
+        raise database_error(error, statement) from error
