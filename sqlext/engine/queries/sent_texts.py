@@ -65,9 +65,7 @@ def _places(fragment: str, whole_lines: list[str], line: int, position: int) -> 
     return list(places.values())
 
 
-def place_of_fragment(
-    fragment: str, near: int, text: Text, user_text: str, part: slice | None = None
-) -> Place | None:
+def place_of_fragment(fragment: str, near: int, text: Text, user_text: str, part: slice | None = None) -> Place | None:
     """The place of a fragment of `text`, which is about `near` characters from its beginning; `part`: of the
     characters `part.start` to `part.stop` of the fragment."""
     part = part or slice(0, len(fragment))
