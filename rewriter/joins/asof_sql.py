@@ -9,6 +9,12 @@ the struct contains: with n columns beside their struct, the optimizer makes 2^n
 renamed, come before the structs for the same reason. Spark still reads only the fields of the left struct that the
 query reads; the right rows are whole, because their columns order ties.
 
+The window sorts by keys and time, and Spark compares rows one by one where the first key is equal. Rows that are nearly
+in this order already are sorted in time n. So before the window they are sorted by one number, which begins with a hash
+of the keys and ends with the time: Spark sorts by a single number with a radix sort. The window is partitioned by the
+hash too, because the order of hashes is not the order of keys. Only types whose equal values have equal hashes have
+this `Presort`; the window decides all that the number leaves open.
+
 This renaming needs a left relation that has a name. For any other left relation, such as a chain of joins or the left
 side of USING, only the keys and times go through the window. The right rows that the window finds are joined to the
 left relation, which stays as it was written, with all its names.
@@ -16,11 +22,13 @@ left relation, which stays as it was written, with all its names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
+_HASHES = 1 << 15
+_TIME_BITS = 48  # a sort by the number is a sort by the hash, then by the lower bits of the time
 _FLIPPED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
 
 
@@ -68,6 +76,16 @@ class Carried:
     keys: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Presort:
+    """The sort by hash and time before the window.
+
+    `time_number` is an expression of type BIGINT or INT that grows with the time `{}`.
+    """
+
+    time_number: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class AsofJoin:
     """`left [LEFT] ASOF JOIN right MATCH_CONDITION (left_time operator right_time) ON conditions`, bound.
@@ -77,7 +95,7 @@ class AsofJoin:
     relations. `right_columns` are the columns of the right relation, quoted; the tuple is empty if several columns have
     the same name. `ties` are the columns that order rows of one time; None means all columns. `own` is a prefix that no
     other name begins with. `carried` is the left relation if its rows go through the window; None if the right rows are
-    joined to it.
+    joined to it. `presort` is None for types that it cannot sort, and without keys.
     """
 
     left: Text
@@ -94,6 +112,7 @@ class AsofJoin:
     ties: tuple[str, ...] | None
     own: str
     carried: Carried | None = None
+    presort: Presort | None = None
 
 
 def flipped(operator: str) -> str:
@@ -166,8 +185,8 @@ class _Names:
 
     def __init__(self, asof: AsofJoin):
         own = asof.own
-        self.side, self.time, self.row, self.at, self.seen, self.left = (
-            f"{own}_{word}" for word in ("side", "time", "row", "at", "seen", "left")
+        self.side, self.time, self.row, self.at, self.seen, self.left, self.hash = (
+            f"{own}_{word}" for word in ("side", "time", "row", "at", "seen", "left", "hash")
         )
         self.ties = (f"{own}_tie",) if asof.ties else ()
         self.keys = tuple(f"{own}_key{i}" for i in range(len(asof.conditions.keys)))
@@ -196,7 +215,7 @@ def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
     columns = ", ".join(f"{asof.own}.{value} AS {column}" for column, value in names.values.items())
     return join(
         f"(SELECT {', '.join((*names.shown, row))} FROM (\n  SELECT {inner},\n    {_last(asof, names)}\n  FROM (\n",
-        _carried_rows(asof, carried, names),
+        _presorted(asof, names, _carried_rows(asof, carried, names), (*names.lefts, *_of_left(asof, names))),
         f"\n  )\n) WHERE {where}) AS {asof.own}\nCROSS JOIN LATERAL (SELECT {columns}) AS {carried.name}",
         f"\n{_right_relation(asof, names)}",
     )  # fmt: skip
@@ -289,7 +308,8 @@ def _nearest(asof: AsofJoin) -> Text:
                 f"      AND lag({names.time}) OVER ({window}) = {names.time} AS {names.seen}"]  # fmt: skip
     carried = ",\n    ".join(columns)
     return join(
-        f"SELECT {', '.join(names.nearest)} FROM (\n  SELECT {carried}\n  FROM (\n", _rows(asof, names),
+        f"SELECT {', '.join(names.nearest)} FROM (\n  SELECT {carried}\n  FROM (\n",
+        _presorted(asof, names, _rows(asof, names)),
         f"\n  )\n) WHERE {names.side} = 1 AND {names.row} IS NOT NULL AND {names.seen} IS NOT TRUE",
     )  # fmt: skip
 
@@ -306,12 +326,31 @@ def _window(asof: AsofJoin, names: _Names) -> str:
 
     Among right rows of the same time, the smallest comes last.
     """
-    parts = f"PARTITION BY {', '.join(names.keys)} " if names.keys else ""
+    partition = (names.hash, *names.keys) if asof.presort else names.keys
+    parts = f"PARTITION BY {', '.join(partition)} " if partition else ""
     direction = "" if is_backward(asof.operator) else " DESC"
     takes_equal = asof.operator in (">=", "<=")
     ties = (names.row,) if asof.ties is None else names.ties
     keys = [names.time + direction, names.side + ("" if takes_equal else " DESC"), *(f"{tie} DESC" for tie in ties)]
     return f"{parts}ORDER BY {', '.join(keys)}"
+
+
+def _presorted(asof: AsofJoin, names: _Names, rows: Text, more: Sequence[str] = ()) -> Text:
+    """The rows, whose last columns are `more`, sorted as `Presort` says.
+
+    Each column is named, because Spark 4.2 fails to analyse a star over a UNION whose types it has to widen.
+    """
+    if asof.presort is None:
+        return rows
+    keys = ", ".join(names.keys)
+    time = asof.presort.time_number.format(names.time)
+    bits = f"{'' if is_backward(asof.operator) else '~'}{time} & {(1 << _TIME_BITS) - 1}"
+    columns = ", ".join((names.side, names.time, *names.keys, *names.at_if_any, names.row, *names.ties, *more))
+    return join(
+        f"    SELECT {columns},\n      CAST(pmod(xxhash64({keys}), {_HASHES}) AS INT) AS {names.hash} FROM (\n",
+        rows,
+        f"\n    ) DISTRIBUTE BY {keys} SORT BY shiftleft(CAST({names.hash} AS BIGINT), {_TIME_BITS}) + ({bits})",
+    )
 
 
 def _rows(asof: AsofJoin, names: _Names) -> Text:

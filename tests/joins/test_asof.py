@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import operator
 import random
+import re
 from itertools import product
 
 import pytest
@@ -33,6 +34,13 @@ def test_a_filter_on_a_left_key_is_applied_to_both_relations_before_the_window(g
     plan = given.sql(f"EXPLAIN EXTENDED SELECT * FROM {join} WHERE T.sym = 'A'").first().plan
     optimized = plan.partition("== Optimized Logical Plan ==")[2].partition("== Physical Plan ==")[0]
     assert optimized.partition("Window")[2].count(" = A)") == 2
+
+
+def test_rows_are_sorted_by_one_number_and_then_by_the_window(given):
+    text = "SELECT id, price FROM trades t ASOF JOIN quotes q MATCH_CONDITION (t.at >= q.at) ON t.sym = q.sym"
+    plan = given.sql(f"EXPLAIN {text}").first().plan
+    assert re.findall(r"Sort \[(\(?\w+)", plan) == ["__sqlext_asof0_hash", "(shiftleft"]
+    assert plan.count("Exchange") == 1
 
 
 def test_views_and_a_table_are_made_of_it(given):

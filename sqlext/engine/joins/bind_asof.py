@@ -8,8 +8,9 @@ from pyspark.sql import types as t
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import CHAR_TYPE, Queries, is_accepted, with_outer_hint
 from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.expressions.spark_types import INTEGER_BITS, has_plain_equality
 from sqlext.rewriter.joins import asof_conditions
-from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Key
+from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Key, Presort
 from sqlext.rewriter.joins.join_clause import MatchCondition, check_right_time
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.text.names import quoted, unquoted
@@ -17,6 +18,13 @@ from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.sources import is_random
 
+# Expressions of the time, by its type, that grow with it.
+_TIME_NUMBERS = {
+    **dict.fromkeys(INTEGER_BITS, "CAST({} AS BIGINT)"),
+    "date": "unix_date({})",
+    "timestamp": "unix_micros({})",
+    "timestamp_ntz": "unix_micros(CAST({} AS TIMESTAMP))",
+}
 _NATIVE = "SELECT 1 FROM VALUES (1) AS a(t) ASOF JOIN VALUES (1) AS b(t) MATCH_CONDITION (a.t >= b.t)"
 
 
@@ -58,11 +66,11 @@ class _Binder:
         else:
             conditions = asof_conditions.conditions(clause, times, self.sides.side_of, self.sides.source)
         left_time, right_time = self.sides.text(times.left), self.sides.text(times.right)
-        same_types = self._check_types([Key(left_time, right_time), *conditions.keys])
+        types = self._types([Key(left_time, right_time), *conditions.keys])
         right_relation = self.tree.relation_at(clause.right)
         name = self.tree.name_of(right_relation) if right_relation else None
         right = self.sides.rows(RIGHT)
-        same_keys = [key.left if is_same else Text() for key, is_same in zip(conditions.keys, same_types[1:])]
+        same_keys = [key.left if a == b else Text() for key, (a, b) in zip(conditions.keys, types[1:])]
         return AsofJoin(
             left=self.left,
             right=self.right,
@@ -78,6 +86,7 @@ class _Binder:
             ties=_ties(right),
             own=f"__sqlext_asof{self.sides.number}",
             carried=self._carried(right, same_keys),
+            presort=_presort(*types),
         )
 
     def _carried(self, right: DataFrame, keys: list[Text]) -> Carried | None:
@@ -143,9 +152,8 @@ class _Binder:
         hint = "is it a column of an outer query? ASOF JOIN cannot read it: write the condition into WHERE."
         return with_outer_hint(error, hint)
 
-    def _check_types(self, pairs: list[Key]) -> list[bool]:
-        """For each pair, whether its two types are the same. Raises BindError and UnsupportedError for pairs that do
-        not fit.
+    def _types(self, pairs: list[Key]) -> list[tuple[t.DataType, t.DataType]]:
+        """The two types of each pair. Raises BindError and UnsupportedError for pairs that do not fit.
 
         Rows of both sides are put into one order. For this Spark would choose other common types than for a comparison.
         """
@@ -165,7 +173,7 @@ class _Binder:
                     "ASOF_TYPES", "ASOF JOIN cannot compare CHAR columns of different lengths",
                     place=place, hint="CAST both to STRING, with rtrim.",
                 )  # fmt: skip
-        return [left.dataType == right.dataType for left, right in zip(lefts, rights)]
+        return [(left.dataType, right.dataType) for left, right in zip(lefts, rights)]
 
     def _place(self, pair: Key) -> Place:
         """The place of a comparison, or of the name in USING."""
@@ -173,6 +181,15 @@ class _Binder:
         if not spans:
             return self.clause.whole.place
         return Place(self.tree.text, min(start for start, _ in spans), max(stop for _, stop in spans))
+
+
+def _presort(times: tuple[t.DataType, t.DataType], *keys: tuple[t.DataType, t.DataType]) -> Presort | None:
+    """The sort before the window; None without keys, and for types that it cannot sort."""
+    if not keys or not all(has_plain_equality(side.simpleString()) for key in keys for side in key):
+        return None
+    numbers = {_TIME_NUMBERS.get(time.simpleString()) for time in times}
+    number = numbers.pop()
+    return Presort(number) if number and not numbers else None
 
 
 def _spelling(expression: Text) -> str:

@@ -12,11 +12,12 @@ def explained_asof(asof: AsofJoin) -> Section:
     keys = ", ".join(f"{key.left} {'<=>' if key.matches_null else '='} {key.right}" for key in asof.conditions.keys)
     left = "the left rows go through it" if asof.carried else "its matches are joined to the left relation"
     times = f"{asof.left_time} {asof.operator} {asof.right_time}"
+    order = "sorted first by one number of their keys and times" if asof.presort else "sorted by keys and times"
     lines = [
         "LEFT ASOF JOIN" if asof.is_left else "INNER ASOF JOIN: left rows without a partner are left out",
         f"left {asof.left}", f"right {asof.right}",
         f"nearest row by {times}, keys {keys or 'none: one task orders all rows'}",
-        f"window: both sides in one order, which carries the last right row along; {left}",
+        f"window: both sides in one order, {order}, which carries the last right row along; {left}",
     ]  # fmt: skip
     return _section(lines)
 
