@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks import stream_results, window_results
 from benchmarks.joins import DUCKDB, FLINK, JOINS, SPARK, Join
 from benchmarks.measure import Measurement
-from benchmarks.runners import FLOOR, LEAD, OURS, PANDAS
+from benchmarks.runners import BY_HAND, FLOOR, LEAD, OURS, PANDAS
 from benchmarks.workload import Workload
 from benchmarks.workloads import MILLION, WORKLOADS
 
@@ -224,6 +224,8 @@ def setting_lines(figures: Figures) -> Iterator[str]:
         for m in figures.of(w):
             for key, value in w.settings.get(m["runner"], {}).items():
                 yield compared(m, f"`{key} = {value}`")
+            if m["runner"] == BY_HAND:
+                yield compared(m, f"`WHERE {w.usable}` by hand")
 
 
 def compared(measured: Kept, name: str) -> str:

@@ -13,6 +13,7 @@ from benchmarks.workload import Result, Workload
 
 Runner = Callable[[], Result]
 OURS, FLOOR, WINDOW, LEAD, PANDAS = "ours", "floor", "window", "lead", "pandas"
+BY_HAND = "filter by hand"
 
 
 def spark_runners(spark, workload: Workload, rows: int, table: str, peers: set[str]) -> dict[str, Runner]:
@@ -25,6 +26,8 @@ def spark_runners(spark, workload: Workload, rows: int, table: str, peers: set[s
         runners[variant] = partial(ours, spark, workload, rows, table, settings)
     if workload.window:
         runners[WINDOW] = partial(window, spark, workload, rows, table)
+    if workload.usable:
+        runners[BY_HAND] = partial(by_hand, spark, workload, rows, table)
     if LEAD in peers and workload.lead:
         runners[LEAD] = partial(lead, spark, workload, table)
     if PANDAS in peers and workload.name in pandas_loops.LOOPS:
@@ -39,6 +42,10 @@ def ours(spark, workload: Workload, rows: int, table: str, settings=None) -> Res
 
 def window(spark, workload: Workload, rows: int, table: str) -> Result:
     return integers(spark.sql(workload.window_query(table, rows)).collect()[0])
+
+
+def by_hand(spark, workload: Workload, rows: int, table: str) -> Result:
+    return integers(spark.sql(workload.query_by_hand(table, rows)).collect()[0])
 
 
 def lead(spark, workload: Workload, table: str) -> Result:

@@ -83,6 +83,10 @@ WORKLOADS = (
     StreamWorkload("A -> B within", 10_000, (0, 2, 2, 1, 2, 0, 2, 2, 2, 2),
                    f"{ENDS} PATTERN (A -> B) WITHIN INTERVAL 40 SECONDS DEFINE {AB}", SIZES, kept_rows=40_000,
                    flink_clause=f"{ENDS} PATTERN (A X* B) WITHIN INTERVAL '40' SECOND DEFINE {AB}, X AS v <> 1"),
+    # One row in a hundred of a key is an A or a B.
+    StreamWorkload("rare rows", 10_000, (0, *[2] * 99, 1, *[2] * 99),
+                   f"{ENDS} PATTERN (A -> B) WITHIN INTERVAL 30 MINUTES DEFINE {AB}",
+                   {LATENCY: Size(4_000_000, 100), THROUGHPUT: Size(8_000_000, 4)}, kept_rows=20_000),
     StreamWorkload("rising", 10_000, (0, 1, 2, 3, 4),
                    "MEASURES FIRST(i) AS f, COUNT(*) AS n PATTERN (S R+) DEFINE R AS v > PREV(v)", SIZES),
     StreamWorkload("A -> B within, 1 M keys", 1_000_000, (0, 1),

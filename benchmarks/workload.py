@@ -33,6 +33,7 @@ class Workload:
     lead: the same matches as a relation in plain Spark SQL over `{table}`, or None if there is no exact form.
     window: the measures that the same pattern in a window is asked for, so that both forms are compared; or none.
     flink_lacks: the reason why Flink cannot express it; empty if it can, with the same text and ORDER BY ts.
+    usable: the condition by which a user leaves out rows that no match can use, so that both are compared; or empty.
     settings: settings of the session that are compared with the default, by the name of the variant.
     limits: the largest number of rows for a peer, by its name.
     peer_match: the counterpart of `match` for peers without our operators; empty if they have them.
@@ -62,6 +63,7 @@ class Workload:
     lead: str | None = None
     window: tuple[str, ...] = ()
     flink_lacks: str = ""
+    usable: str = ""
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
     peer_match: str = ""
@@ -79,6 +81,10 @@ class Workload:
         keys = f"PARTITION BY {', '.join(self.keys)} " if self.keys else ""
         clause = f"{keys}ORDER BY {', '.join(order)}\n    {match}".replace("{rows}", str(rows))
         return f"SELECT {self.totals} FROM {table} MATCH_RECOGNIZE (\n    {clause}) AS m"
+
+    def query_by_hand(self, table: str, rows: int) -> str:
+        """The statement over the rows that the user has chosen."""
+        return self.query(f"(SELECT * FROM {table} WHERE {self.usable})", rows)
 
     def lead_query(self, table: str) -> str | None:
         return self.lead and f"SELECT {self.totals} FROM ({self.lead.replace('{table}', table)}) AS m"

@@ -452,6 +452,21 @@ SKIPPED_ROWS = (
         limits={"trino": MILLION, "flink": MILLION},
     ),
     Workload(
+        name="rare_rows",
+        rows=10 * MILLION,
+        columns={"i": "i", "k": "i % least(10000, {rows} div 100)", "v": "pmod(xxhash64(i), 200)"},
+        reads=("k", "i", "v"),
+        keys=("k",),
+        match="""MEASURES A.i AS began, B.i AS ended AFTER MATCH SKIP PAST LAST ROW
+    PATTERN (A -> B) WITHIN 2000000 DEFINE A AS A.v = 0, B AS B.v = 1""",
+        totals="count(*), sum(began), sum(ended)",
+        goal=0.25,  # one row in a hundred is shuffled
+        flink_lacks="no -> in its SQL",
+        usable="v IN (0, 1)",
+        settings={"prefilter off": {"sqlext.prefilter": "off"}},
+        is_peerless=True,
+    ),
+    Workload(
         name="every_match",
         rows=10 * MILLION,
         table="followed",

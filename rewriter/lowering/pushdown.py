@@ -9,7 +9,7 @@ unchanged, so any part of it may be copied. Only conjuncts that are clearly cond
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -54,18 +54,26 @@ class Filter:
 
         Without pushdown, the outer WHERE might never read a key that causes an error, if its partition has no match.
         """
-        if not has_plain_equality(spark_type):
-            return False
-        if spark_type == "string":
-            allowed = {"string", "date string", "time string", "pattern"}
-        elif spark_type in ("date", "timestamp", "timestamp_ntz"):
-            allowed = {"date", "time", "date string"} | ({"time string"} if spark_type != "date" else set())
-        elif spark_type == "boolean":
-            allowed = {"boolean"}
-        else:
-            digits = decimal_of(spark_type)
-            allowed = {"number"} if spark_type in INTEGER_BITS or (digits and digits[0] <= MAX_DIGITS) else set()
-        return set(self.literals) <= allowed | {"null"}
+        return has_plain_equality(spark_type) and compares_without_error(spark_type, self.literals)
+
+
+def compares_without_error(spark_type: str, literals: Iterable[str]) -> bool:
+    """True if comparing a value of this type with literals of these kinds certainly raises no error.
+
+    >>> compares_without_error("timestamp", ["time string"]), compares_without_error("int", ["string"])
+    (True, False)
+    """
+    if spark_type == "string":
+        allowed = {"string", "date string", "time string", "pattern"}
+    elif spark_type in ("date", "timestamp", "timestamp_ntz"):
+        allowed = {"date", "time", "date string"} | ({"time string"} if spark_type != "date" else set())
+    elif spark_type == "boolean":
+        allowed = {"boolean"}
+    else:
+        digits = decimal_of(spark_type)
+        is_number = spark_type in (*INTEGER_BITS, "float", "double") or (digits and digits[0] <= MAX_DIGITS)
+        allowed = {"number"} if is_number else set()
+    return set(literals) <= allowed | {"null"}
 
 
 def pushed_down(plan: MatchPlan, tree: Tree, source: Source, resolver: TypeResolver) -> MatchPlan:
@@ -197,7 +205,7 @@ def _condition(conjunct: Fragment, source: Source, keys: _Keys) -> _Condition | 
     for i, part in enumerate(parts):
         column = _column(parts[i + 1 :], keys)
         if part.raw in _COMPARISONS and column is not None and len(parts) == i + 1 + column[0]:
-            kind = _literal(parts[:i])
+            kind = literal_kind(parts[:i])
             place = parts[i + 1].start, parts[-1].stop
             return _Condition(column[1], place, (kind,)) if kind else None
     return None
@@ -231,7 +239,7 @@ def _compared_with(parts: list[Lexeme]) -> tuple[str, ...] | None:
     if words[:1] == ["BETWEEN"]:
         bounds = _split(parts[1:], "AND")
         return _all_literals(bounds) if len(bounds) == 2 else None
-    if words[:1] == ["LIKE"] and _literal(parts[1:]) in ("string", "date string", "time string"):
+    if words[:1] == ["LIKE"] and literal_kind(parts[1:]) in ("string", "date string", "time string"):
         return None if "\\" in parts[-1].raw else ("pattern",)  # a wrong escape is an error
     return None
 
@@ -247,11 +255,11 @@ def _split(parts: list[Lexeme], word: str) -> list[list[Lexeme]]:
 
 
 def _all_literals(groups: Sequence[list[Lexeme]]) -> tuple[str, ...] | None:
-    kinds = [_literal(group) for group in groups]
+    kinds = [literal_kind(group) for group in groups]
     return None if None in kinds else tuple(k for k in kinds if k)
 
 
-def _literal(parts: list[Lexeme]) -> str | None:
+def literal_kind(parts: Sequence[Lexeme]) -> str | None:
     """The kind of a literal; None if the lexemes are not a literal."""
     text = " ".join(part.raw.strip() for part in parts)  # a bound parameter may have spaces around it
     if typed := _TYPED.fullmatch(text):

@@ -16,6 +16,7 @@ For tests and measurements, settings of the session choose the form; "auto" leav
 |---|---|
 | `sqlext.strategy` | auto, lead, or a strategy of `pattern.strategy` |
 | `sqlext.prefilter` | auto, off, on: whether keys that cannot match are dropped first, see `engine.match.prefilter` |
+| `sqlext.prefilter` | off: rows that no match can use are read too, see `rewriter.lowering.usable_rows` |
 | `sqlext.stream.on_data_error` | skip, fail: whether a value that cannot be computed on a stream's row ends the query |
 | `sqlext.parallel` | auto, off, on: whether the rows of one key are spread over tasks, see `engine.match.ranges` |
 | `sqlext.order` | auto, spark, worker: who orders the rows of a key, see `engine.match.ordering` |
@@ -30,15 +31,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.match import lead, operator_plan, ordering, prefilter, ranges, run_batch, run_stream, udtf
 from sqlext.engine.match.bind_clause import BoundClause
-from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.queries import Queries, SparkTypeResolver
 from sqlext.engine.queries.session_settings import choice
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import UnsupportedError
+from sqlext.operators.stateful.side_rows import LATE
 from sqlext.pattern import strategy
 from sqlext.rewriter.lowering import stream_checks
 from sqlext.rewriter.lowering.guard import FAIL, ON_DATA_ERROR, SKIP
 from sqlext.rewriter.lowering.match_plan import MatchPlan
+from sqlext.rewriter.lowering.pushdown import are_repeatable
+from sqlext.rewriter.lowering.usable_rows import only_usable_rows
 from sqlext.rewriter.text.splice import Text
 
 
@@ -53,11 +57,13 @@ class SessionSettings:
     order: str = "auto"
     cores: int | None = None
     writes_side_tables: bool = False
+    writes_late_rows: bool = False
     skips_failures: bool = True
 
     @staticmethod
     def of(spark: SparkSession) -> SessionSettings:
         """The settings of a session. Raises BindError for a value that does not exist."""
+        tables = side_tables.table_names(spark)
         return SessionSettings(
             engine=choice(spark, "sqlext.engine", "arrow", ("arrow", "udtf")),
             strategy=choice(spark, "sqlext.strategy", "auto", ("auto", lead.NAME, *strategy.STRATEGIES)),
@@ -65,7 +71,8 @@ class SessionSettings:
             parallel=choice(spark, "sqlext.parallel", "auto", ranges.MODES),
             order=choice(spark, "sqlext.order", "auto", ordering.MODES),
             cores=ranges.local_cores(spark.conf.get("spark.master", "") or ""),
-            writes_side_tables=bool(side_tables.table_names(spark)),
+            writes_side_tables=bool(tables),
+            writes_late_rows=LATE in tables,
             skips_failures=choice(spark, ON_DATA_ERROR, SKIP, (SKIP, FAIL)) == SKIP,
         )
 
@@ -149,6 +156,9 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
         reasons += [("prefilter", why_filtered), ("parallel", form.parallel(plan, settings))]
     if form.order is not None:
         reasons.append(("order", form.order(clause, settings)))
+    if form is not LEAD:
+        plan, why_read = _only_usable_rows(plan, clause, settings, queries)
+        reasons.append(("rows", why_read))
     if form.strategy is _strategy_of_workers:
         # so that workers run the strategy that EXPLAIN MATCH names
         plan = replace(plan, task=replace(plan.task, strategy=name))
@@ -187,6 +197,21 @@ def _prefiltered(clause: BoundClause, form: Form, settings: SessionSettings, que
     if form is LEAD and not lead.needs_window(clause.plan):
         return clause.plan, "none: nothing is shuffled."
     return prefilter.prefiltered(clause.plan, clause.prefix, queries, settings.prefilter)
+
+
+def _only_usable_rows(
+    plan: MatchPlan, clause: BoundClause, settings: SessionSettings, queries: Queries
+) -> tuple[MatchPlan, str]:
+    """The plan that reads only rows that a match can use, where that changes nothing else, and the reason."""
+    if settings.prefilter == "off":
+        return plan, "all rows are read: sqlext.prefilter is off."
+    if clause.is_streaming and settings.writes_late_rows:
+        return plan, f"all rows are read: {LATE} is set, and late rows are written whether a match can use them or not."
+
+    def is_repeatable(text: Text) -> bool:
+        return are_repeatable([text], SparkTypeResolver(queries, clause.prefix, plan.relation))
+
+    return only_usable_rows(plan, is_repeatable, is_streaming=clause.is_streaming)
 
 
 def _strategy_of_workers(plan: MatchPlan, settings: SessionSettings) -> tuple[str, str]:
