@@ -84,8 +84,10 @@ def rows(seed: int) -> list[dict]:
         at = START + timedelta(seconds=chance.randint(0, 60))
         for i in range(chance.randint(1, 40)):
             at += timedelta(seconds=chance.choice([0, 1, 3, 10]))
-            events.append({"k": k, "ts": at, "c": chance.choice("ABBC"), "v": chance.randint(0, 9), "i": i})
-    return sorted(events, key=lambda row: row["ts"] + timedelta(seconds=chance.uniform(0, 9)))
+            events.append({"k": k, "ts": at, "c": chance.choice("ABBCX"), "v": chance.randint(0, 9), "i": i})
+    events.sort(key=lambda row: row["ts"] + timedelta(seconds=chance.uniform(0, 9)))
+    last = max(row["ts"] for row in events) + timedelta(seconds=1)
+    return [*events, {"k": 0, "ts": last, "c": "X", "v": 0, "i": 99}]  # some clauses cannot use it
 
 
 def arrive(folder, events: list[dict], number: int) -> None:
@@ -132,6 +134,8 @@ def test_a_stream_returns_the_batch_result_as_far_as_it_is_decided(spark, views,
         stream = writer.trigger(availableNow=True).toTable("decided_rows")
         stream.awaitTermination()
         watermark = stream.lastProgress["eventTime"]["watermark"]
+        highest = max(row["ts"] for row in events[: (first + FILES // 2) * size])
+        assert datetime.fromisoformat(watermark.replace("Z", "+00:00")) == highest - timedelta(seconds=10)
         spark.catalog.refreshTable("arrived")
         expected = spark.sql(f"SELECT * FROM ({query('arrived')}) WHERE at <= TIMESTAMP '{watermark}'")
         assert result_rows(spark.table("decided_rows")) == result_rows(expected)
@@ -149,7 +153,7 @@ def test_explain_names_the_engine_that_decides(spark, views, time):
     plan = plan_statement(SqlCall(spark=spark, sql=unhooked(spark), text=text))
     named = [section.partition(":")[0] for section in plan.explanation.split("== Strategy ==\n")[1:]]
     streams = [operator_plan(plan, clause) for clause in plan.relations.values()]
-    assert named == [stream.engine for stream in streams]
+    assert named == [stream.matcher for stream in streams]
     assert named == [choose_on_stream(stream.worker.task, stream.facts)[0] for stream in streams]
     assert len(set(named)) > 3
 
