@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SYSTEMS = ("oracle", "snowflake", "trino", "flink", "duckdb", "databricks")
+SYSTEMS = ("oracle", "snowflake", "trino", "flink", "duckdb", "databricks", "clickhouse", "questdb", "esper")
 
 
 @dataclass

@@ -11,7 +11,8 @@ from .statements import HERE, SYSTEMS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "migration.md").read_text("utf-8")
 TITLES = {"oracle": "Oracle", "snowflake": "Snowflake", "trino": "Trino", "flink": "Flink SQL", "duckdb": "DuckDB",
-          "databricks": "Databricks"}  # fmt: skip
+          "databricks": "Databricks", "clickhouse": "ClickHouse, Doris and StarRocks", "questdb": "QuestDB and kdb",
+          "esper": "Esper, Beam, Kafka Streams, pandas and Polars"}  # fmt: skip
 CODE = re.compile(r"``(.+?)``|`(.+?)`|<code>(.+?)</code>")
 
 
