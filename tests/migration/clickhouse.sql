@@ -10,6 +10,11 @@ SELECT * FROM VALUES (1, TIMESTAMP '2026-01-01 09:59:00', 100), (1, TIMESTAMP '2
 
 -- == windowFunnel
 SELECT user_id, windowFunnel(3600)(ts, event = 'view', event = 'cart', event = 'buy') AS level FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
+--   1 | SELECT user_id, windowFunnel(3600)(ts, event = 'view', event = 'cart', event = 'buy') AS level FROM events GROUP BY user_id
+--     |                                              ^
+-- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration.md.
 -- write
 SELECT user_id, max(steps) AS level
 FROM events MATCH_RECOGNIZE (
@@ -19,9 +24,18 @@ FROM events MATCH_RECOGNIZE (
   PATTERN (v -> c -> b | v -> c | v) WITHIN INTERVAL 1 HOUR
   DEFINE v AS event = 'view', c AS event = 'cart', b AS event = 'buy'
 ) GROUP BY user_id;
+-- rows user_id:int,level:bigint
+-- 1, 3
+-- 2, 1
+-- 3, 2
 
 -- == windowFunnel in strict order
 SELECT user_id, windowFunnel(3600, 'strict_order')(ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
+--   1 | SELECT user_id, windowFunnel(3600, 'strict_order')(ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id
+--     |                                                              ^
+-- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration.md.
 -- write
 SELECT user_id, max(steps) AS level
 FROM events MATCH_RECOGNIZE (
@@ -31,9 +45,18 @@ FROM events MATCH_RECOGNIZE (
   PATTERN (v c?) WITHIN INTERVAL 1 HOUR
   DEFINE v AS event = 'view', c AS event = 'cart'
 ) GROUP BY user_id;
+-- rows user_id:int,level:bigint
+-- 1, 2
+-- 2, 1
+-- 3, 1
 
 -- == the users of each step of a funnel
 SELECT level, count() AS users FROM (SELECT user_id, windowFunnel(3600)(ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id) GROUP BY level;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
+--   1 | SELECT level, count() AS users FROM (SELECT user_id, windowFunnel(3600)(ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id) GROUP BY level
+--     |                                                                                   ^
+-- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration.md.
 -- write
 SELECT level, count(*) AS users FROM (
   SELECT user_id, max(steps) AS level
@@ -45,96 +68,236 @@ SELECT level, count(*) AS users FROM (
     DEFINE v AS event = 'view', c AS event = 'cart'
   ) GROUP BY user_id
 ) GROUP BY level;
+-- rows level:bigint,users:bigint
+-- 1, 1
+-- 2, 2
 
 -- == sequenceMatch with events in between
 SELECT user_id FROM events GROUP BY user_id HAVING sequenceMatch('(?1).*(?2)')(ts, event = 'view', event = 'cart');
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near '('. SQLSTATE: 42601 (line 1, pos 78)
 -- write
 SELECT DISTINCT user_id
 FROM events MATCH_RECOGNIZE (
   PARTITION BY user_id ORDER BY ts MEASURES 1 AS one
   PATTERN (v -> c) DEFINE v AS event = 'view', c AS event = 'cart'
 );
+-- rows user_id:int
+-- 1
+-- 2
+-- 3
 
 -- == sequenceMatch with a limit of time
 SELECT user_id FROM events GROUP BY user_id HAVING sequenceMatch('(?1)(?t<=600)(?2)')(ts, event = 'view', event = 'cart');
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near '('. SQLSTATE: 42601 (line 1, pos 85)
 -- write
 SELECT DISTINCT user_id
 FROM events MATCH_RECOGNIZE (
   PARTITION BY user_id ORDER BY ts MEASURES 1 AS one
   PATTERN (v -> c) WITHIN INCLUSIVE INTERVAL 600 SECONDS DEFINE v AS event = 'view', c AS event = 'cart'
 );
+-- rows user_id:int
+-- 1
+-- 3
 
 -- == sequenceCount
 SELECT user_id, sequenceCount('(?1).*(?2)')(ts, event = 'view', event = 'cart') AS n FROM events GROUP BY user_id;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near '='. SQLSTATE: 42601 (line 1, pos 54)
 -- write
 SELECT user_id, count(*) AS n
 FROM events MATCH_RECOGNIZE (
   PARTITION BY user_id ORDER BY ts MEASURES 1 AS one
   PATTERN (v -> c) DEFINE v AS event = 'view', c AS event = 'cart'
 ) GROUP BY user_id;
+-- rows user_id:int,n:bigint
+-- 1, 1
+-- 2, 1
+-- 3, 1
 
 -- == sequenceNextNode
 SELECT user_id, sequenceNextNode('forward', 'head')(ts, event, event = 'view', event = 'view') AS next FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
+--   1 | SELECT user_id, sequenceNextNode('forward', 'head')(ts, event, event = 'view', event = 'view') AS next FROM events GROUP BY user_id
+--     |                                                                      ^
+-- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows.
 -- write
 SELECT user_id, next
 FROM events MATCH_RECOGNIZE (
   PARTITION BY user_id ORDER BY ts MEASURES NEXT(LAST(v.event)) AS next
   PATTERN (^ v) DEFINE v AS event = 'view'
 );
+-- rows user_id:int,next:string
+-- 1, cart
+-- 2, cart
+-- 3, help
 
 -- == retention
 SELECT user_id, retention(to_date(ts) = '2026-01-01', to_date(ts) = '2026-01-02') AS r FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function retention
+--   1 | SELECT user_id, retention(to_date(ts) = '2026-01-01', to_date(ts) = '2026-01-02') AS r FROM events GROUP BY user_id
+--     |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write bool_or(condition) for each condition; the first one AND another is the retention of that one.
 -- write
 SELECT user_id, bool_or(to_date(ts) = '2026-01-01') AS day1, day1 AND bool_or(to_date(ts) = '2026-01-02') AS day2 FROM events GROUP BY user_id;
+-- rows user_id:int,day1:boolean,day2:boolean
+-- 1, true, false
+-- 2, true, false
+-- 3, true, true
 
 -- == ASOF LEFT JOIN
 SELECT e.user_id, e.event, q.price FROM events e ASOF LEFT JOIN quotes q ON e.user_id = q.user_id AND e.ts >= q.ts;
+-- rows user_id:int,event:string,price:int
+-- 1, buy, 101
+-- 1, cart, 101
+-- 1, view, 100
+-- 2, cart, null
+-- 2, view, null
+-- 3, cart, 300
+-- 3, help, 300
+-- 3, view, 300
+-- 3, view, null
 
 -- == ASOF JOIN with USING
 SELECT user_id, event, price FROM events ASOF JOIN quotes USING (user_id, ts);
+-- rows user_id:int,event:string,price:int
+-- 1, buy, 101
+-- 1, cart, 101
+-- 1, view, 100
+-- 3, cart, 300
+-- 3, help, 300
+-- 3, view, 300
 
 -- == groupArray
 SELECT user_id, groupArray(event) AS path FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function groupArray
+--   1 | SELECT user_id, groupArray(event) AS path FROM events GROUP BY user_id
+--     |                 ^^^^^^^^^^^^^^^^^
+-- Hint: write array_agg(x).
 -- write
 SELECT user_id, listagg(event, ',') WITHIN GROUP (ORDER BY ts) AS path FROM events GROUP BY user_id;
+-- rows user_id:int,path:string
+-- 1, view,cart,buy
+-- 2, view,cart
+-- 3, view,help,cart,view
 
 -- == countIf and sumIf
 SELECT user_id, countIf(event = 'view') AS views, sumIf(amount, event = 'cart') AS carts FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function countIf
+--   1 | SELECT user_id, countIf(event = 'view') AS views, sumIf(amount, event = 'cart') AS carts FROM events GROUP BY user_id
+--     |                 ^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write count_if(condition).
 -- write
 SELECT user_id, count_if(event = 'view') AS views, sum(amount) FILTER (WHERE event = 'cart') AS carts FROM events GROUP BY user_id;
+-- rows user_id:int,views:bigint,carts:bigint
+-- 1, 1, 7
+-- 2, 1, 2
+-- 3, 2, 9
 
 -- == argMax
 SELECT user_id, argMax(event, ts) AS last_event FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function argMax
+--   1 | SELECT user_id, argMax(event, ts) AS last_event FROM events GROUP BY user_id
+--     |                 ^^^^^^^^^^^^^^^^^
+-- Hint: write max_by(value, key).
 -- write
 SELECT user_id, max_by(event, ts) AS last_event FROM events GROUP BY user_id;
+-- rows user_id:int,last_event:string
+-- 1, buy
+-- 2, cart
+-- 3, view
 
 -- == uniqExact
 SELECT event, uniqExact(user_id) AS users FROM events GROUP BY event;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function uniqExact
+--   1 | SELECT event, uniqExact(user_id) AS users FROM events GROUP BY event
+--     |               ^^^^^^^^^^^^^^^^^^
+-- Hint: write count(DISTINCT x).
 -- write
 SELECT event, count(DISTINCT user_id) AS users FROM events GROUP BY event;
+-- rows event:string,users:bigint
+-- buy, 1
+-- cart, 3
+-- help, 1
+-- view, 3
 
 -- == toStartOfHour
 SELECT toStartOfHour(ts) AS hour, max(amount) AS most FROM events GROUP BY hour;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function toStartOfHour
+--   1 | SELECT toStartOfHour(ts) AS hour, max(amount) AS most FROM events GROUP BY hour
+--     |        ^^^^^^^^^^^^^^^^^
+-- Hint: write date_trunc('HOUR', ts).
 -- write
 SELECT date_trunc('HOUR', ts) AS hour, max(amount) AS most FROM events GROUP BY hour;
+-- rows hour:timestamp,most:int
+-- 2026-01-01 09:00:00, 9
+-- 2026-01-01 10:00:00, 20
+-- 2026-01-01 11:00:00, 2
+-- 2026-01-02 08:00:00, 3
 
 -- == LIMIT BY
 SELECT user_id, ts, event FROM events ORDER BY ts DESC LIMIT 1 BY user_id;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'BY'.
+--   1 | SELECT user_id, ts, event FROM events ORDER BY ts DESC LIMIT 1 BY user_id
+--     |                                                                ^^
+-- Hint: write QUALIFY row_number() OVER (PARTITION BY key ORDER BY ts DESC) = 1.
 -- write
 SELECT user_id, ts, event FROM events QUALIFY row_number() OVER (PARTITION BY user_id ORDER BY ts DESC) = 1;
+-- rows user_id:int,ts:timestamp,event:string
+-- 1, 2026-01-01 10:20:00, buy
+-- 2, 2026-01-01 11:30:00, cart
+-- 3, 2026-01-02 08:00:00, view
 
 -- == neighbor
 SELECT user_id, event, neighbor(event, -1) AS before FROM events;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function neighbor
+--   1 | SELECT user_id, event, neighbor(event, -1) AS before FROM events
+--     |                        ^^^^^^^^^^^^^^^^^^^
+-- Hint: write lag(x) or lead(x) OVER (ORDER BY …), or PREV(x) and NEXT(x) in MATCH_RECOGNIZE.
 -- write
 SELECT user_id, event, lag(event) OVER (PARTITION BY user_id ORDER BY ts) AS before FROM events;
+-- rows user_id:int,event:string,before:string
+-- 1, buy, cart
+-- 1, cart, view
+-- 1, view, null
+-- 2, cart, view
+-- 2, view, null
+-- 3, cart, help
+-- 3, help, view
+-- 3, view, cart
+-- 3, view, null
 
 -- == runningDifference
 SELECT ts, runningDifference(amount) AS rise FROM events WHERE user_id = 1;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function runningDifference
+--   1 | SELECT ts, runningDifference(amount) AS rise FROM events WHERE user_id = 1
+--     |            ^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write x - lag(x) OVER (ORDER BY …), or x - PREV(x) in MATCH_RECOGNIZE.
 -- write
 SELECT ts, amount - coalesce(lag(amount) OVER (ORDER BY ts), amount) AS rise FROM events WHERE user_id = 1;
+-- rows ts:timestamp,rise:int
+-- 2026-01-01 10:00:00, 0
+-- 2026-01-01 10:05:00, 2
+-- 2026-01-01 10:20:00, 13
 
 -- == window_funnel of Doris
 SELECT user_id, window_funnel(3600, 'default', ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function window_funnel
+--   1 | SELECT user_id, window_funnel(3600, 'default', ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id
+--     |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration.md.
 -- write
 SELECT user_id, max(steps) AS level
 FROM events MATCH_RECOGNIZE (
@@ -144,9 +307,18 @@ FROM events MATCH_RECOGNIZE (
   PATTERN (v -> c | v) WITHIN INCLUSIVE INTERVAL 1 HOUR
   DEFINE v AS event = 'view', c AS event = 'cart'
 ) GROUP BY user_id;
+-- rows user_id:int,level:bigint
+-- 1, 2
+-- 2, 1
+-- 3, 2
 
 -- == sequence_match of Doris
 SELECT user_id, sequence_match('(?1)(?2)', ts, event = 'view', event = 'cart') AS found FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function sequence_match
+--   1 | SELECT user_id, sequence_match('(?1)(?2)', ts, event = 'view', event = 'cart') AS found FROM events GROUP BY user_id
+--     |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows.
 -- write
 SELECT user_id, bool_or(found) AS found
 FROM events MATCH_RECOGNIZE (
@@ -154,9 +326,18 @@ FROM events MATCH_RECOGNIZE (
   AFTER MATCH SKIP TO NEXT ROW
   PATTERN (v c | x) DEFINE v AS event = 'view', c AS event = 'cart', x AS true
 ) GROUP BY user_id;
+-- rows user_id:int,found:boolean
+-- 1, true
+-- 2, true
+-- 3, false
 
 -- == window_funnel of StarRocks
 SELECT user_id, window_funnel(3600, ts, 0, [event = 'view', event = 'cart']) AS level FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
+--   1 | SELECT user_id, window_funnel(3600, ts, 0, [event = 'view', event = 'cart']) AS level FROM events GROUP BY user_id
+--     |                                            ^
+-- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration.md.
 -- write
 SELECT user_id, max(steps) AS level
 FROM events MATCH_RECOGNIZE (
@@ -166,3 +347,7 @@ FROM events MATCH_RECOGNIZE (
   PATTERN (v -> c | v) WITHIN INCLUSIVE INTERVAL 1 HOUR
   DEFINE v AS event = 'view', c AS event = 'cart'
 ) GROUP BY user_id;
+-- rows user_id:int,level:bigint
+-- 1, 2
+-- 2, 1
+-- 3, 2

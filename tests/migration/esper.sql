@@ -9,6 +9,11 @@ SELECT * FROM VALUES ('a', TIMESTAMP '2026-01-01 09:59:00', 30), ('a', TIMESTAMP
 
 -- == EPL: followed by
 select a.ts, b.ts from pattern [every a=readings(temp > 30) -> b=readings(sensor = a.sensor and temp > a.temp)];
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
+--   1 | select a.ts, b.ts from pattern [every a=readings(temp > 30) -> b=readings(sensor = a.sensor and temp > a.temp)]
+--     |                                ^
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration.md.
 -- write
 SELECT sensor, a_ts, b_ts
 FROM readings MATCH_RECOGNIZE (
@@ -16,9 +21,18 @@ FROM readings MATCH_RECOGNIZE (
   AFTER MATCH SKIP TO NEXT ROW
   PATTERN (a -> b) DEFINE a AS temp > 30, b AS b.temp > a.temp
 );
+-- rows sensor:string,a_ts:timestamp,b_ts:timestamp
+-- a, 2026-01-01 10:00:00, 2026-01-01 10:08:00
+-- a, 2026-01-01 10:08:00, 2026-01-01 11:20:00
+-- b, 2026-01-01 10:01:00, 2026-01-01 10:30:00
 
 -- == EPL: timer:within
 select a.ts from pattern [every a=readings(temp > 30) -> b=readings(temp > a.temp) where timer:within(10 min)];
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
+--   1 | select a.ts from pattern [every a=readings(temp > 30) -> b=readings(temp > a.temp) where timer:within(10 min)]
+--     |                          ^
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration.md.
 -- write
 SELECT sensor, a_ts
 FROM readings MATCH_RECOGNIZE (
@@ -26,15 +40,27 @@ FROM readings MATCH_RECOGNIZE (
   AFTER MATCH SKIP TO NEXT ROW
   PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES DEFINE a AS temp > 30, b AS b.temp > a.temp
 );
+-- rows sensor:string,a_ts:timestamp
+-- a, 2026-01-01 10:00:00
 
 -- == EPL: an event that does not come
 select a.ts from pattern [every a=readings(temp > 30) -> (timer:interval(10 min) and not b=readings(sensor = a.sensor))];
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
+--   1 | select a.ts from pattern [every a=readings(temp > 30) -> (timer:interval(10 min) and not b=readings(sensor = a.sensor))]
+--     |                          ^
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration.md.
 -- write
 SELECT sensor, a_ts
 FROM readings MATCH_RECOGNIZE (
   PARTITION BY sensor ORDER BY ts MEASURES a.ts AS a_ts
   PATTERN (a !-> b) WITHIN INTERVAL 10 MINUTES DEFINE a AS temp > 30, b AS true
 );
+-- rows sensor:string,a_ts:timestamp
+-- a, 2026-01-01 10:08:00
+-- a, 2026-01-01 11:20:00
+-- b, 2026-01-01 10:01:00
+-- b, 2026-01-01 10:30:00
 
 -- == EPL: match_recognize with interval
 SELECT * FROM readings match_recognize (
@@ -42,12 +68,18 @@ SELECT * FROM readings match_recognize (
   pattern (A B) interval 10 minutes
   define A as A.temp > 30, B as B.temp > A.temp
 );
+-- error
+-- SQLEXT_UNEXPECTED_WORD: only WITHIN, SUBSET and DEFINE can follow PATTERN ( … )
+--   3 |   pattern (A B) interval 10 minutes
+--     |                 ^^^^^^^^
+-- Hint: write WITHIN interval 10 minutes.
 -- write
 SELECT * FROM readings MATCH_RECOGNIZE (
   PARTITION BY sensor ORDER BY ts MEASURES A.ts AS a_ts, B.ts AS b_ts
   PATTERN (A B) WITHIN INTERVAL 10 MINUTES
   DEFINE A AS A.temp > 30, B AS B.temp > A.temp
 );
+-- rows sensor:string,a_ts:timestamp,b_ts:timestamp
 
 -- == EPL: all matches
 SELECT * FROM readings match_recognize (
@@ -56,6 +88,11 @@ SELECT * FROM readings match_recognize (
   pattern (A C* B)
   define A as A.temp > 30, B as B.temp > A.temp
 );
+-- error
+-- SQLEXT_UNEXPECTED_WORD: ALL MATCHES is not allowed inside MATCH_RECOGNIZE
+--   3 |   all matches
+--     |   ^^^^^^^^^^^
+-- Hint: write AFTER MATCH NO SKIP, which finds every match.
 -- write
 SELECT * FROM readings MATCH_RECOGNIZE (
   PARTITION BY sensor ORDER BY ts MEASURES A.ts AS a_ts, B.ts AS b_ts
@@ -63,6 +100,11 @@ SELECT * FROM readings MATCH_RECOGNIZE (
   PATTERN (A C* B)
   DEFINE A AS A.temp > 30, B AS B.temp > A.temp
 );
+-- rows sensor:string,a_ts:timestamp,b_ts:timestamp
+-- a, 2026-01-01 10:00:00, 2026-01-01 10:08:00
+-- a, 2026-01-01 10:00:00, 2026-01-01 11:20:00
+-- a, 2026-01-01 10:08:00, 2026-01-01 11:20:00
+-- b, 2026-01-01 10:01:00, 2026-01-01 10:30:00
 
 -- == EPL: after match skip to current row
 SELECT * FROM readings match_recognize (
@@ -70,36 +112,77 @@ SELECT * FROM readings match_recognize (
   after match skip to current row
   pattern (A B) define B as B.temp > A.temp
 );
+-- error
+-- SQLEXT_AFTER_MATCH_SKIP: this is not a known form of AFTER MATCH
+--   3 |   after match skip to current row
+--     |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write SKIP PAST LAST ROW, SKIP TO NEXT ROW, SKIP TO [FIRST | LAST] variable or NO SKIP.
 -- write
 SELECT * FROM readings MATCH_RECOGNIZE (
   PARTITION BY sensor ORDER BY ts MEASURES A.ts AS a_ts
   AFTER MATCH SKIP TO NEXT ROW
   PATTERN (A B) DEFINE B AS B.temp > A.temp
 );
+-- rows sensor:string,a_ts:timestamp
+-- a, 2026-01-01 10:05:00
+-- a, 2026-01-01 10:08:00
+-- b, 2026-01-01 10:01:00
 
 -- == EPL: prev with a number
 SELECT * FROM readings match_recognize (
   partition by sensor order by ts measures B.ts as b_ts
   pattern (A B) define B as B.temp > prev(B.temp, 1)
 );
+-- rows sensor:string,b_ts:timestamp
+-- a, 2026-01-01 10:08:00
+-- b, 2026-01-01 10:30:00
 
 -- == EPL: a time window
 select sensor, avg(temp) from readings#time(10 min) group by sensor;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near '#'. SQLSTATE: 42601 (line 1, pos 38)
 -- write
 SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW) AS mean FROM readings;
+-- rows sensor:string,ts:timestamp,mean:double
+-- a, 2026-01-01 10:00:00, 31.0
+-- a, 2026-01-01 10:05:00, 25.5
+-- a, 2026-01-01 10:08:00, 28.666666666666668
+-- a, 2026-01-01 11:20:00, 36.0
+-- b, 2026-01-01 10:01:00, 40.0
+-- b, 2026-01-01 10:30:00, 41.0
 
 -- == EPL: a length window
 select sensor, avg(temp) from readings#length(2) group by sensor;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near '#'. SQLSTATE: 42601 (line 1, pos 38)
 -- write
 SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS mean FROM readings;
+-- rows sensor:string,ts:timestamp,mean:double
+-- a, 2026-01-01 10:00:00, 31.0
+-- a, 2026-01-01 10:05:00, 25.5
+-- a, 2026-01-01 10:08:00, 27.5
+-- a, 2026-01-01 11:20:00, 35.5
+-- b, 2026-01-01 10:01:00, 40.0
+-- b, 2026-01-01 10:30:00, 40.5
 
 -- == EPL: a batch window
 select sensor, count(*) from readings#time_batch(1 hour) group by sensor;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near '#'. SQLSTATE: 42601 (line 1, pos 37)
 -- write
 SELECT sensor, window_start, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY sensor, window_start, window_end;
+-- rows sensor:string,window_start:timestamp,n:bigint
+-- a, 2026-01-01 10:00:00, 3
+-- a, 2026-01-01 11:00:00, 1
+-- b, 2026-01-01 10:00:00, 2
 
 -- == Siddhi: a pattern
 from every e1=readings[temp > 30] -> e2=readings[temp > e1.temp] within 10 min select e1.sensor insert into alerts;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
+--   1 | from every e1=readings[temp > 30] -> e2=readings[temp > e1.temp] within 10 min select e1.sensor insert into alerts
+--     |              ^
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration.md.
 -- write
 SELECT sensor, e1_ts
 FROM readings MATCH_RECOGNIZE (
@@ -107,67 +190,192 @@ FROM readings MATCH_RECOGNIZE (
   AFTER MATCH SKIP TO NEXT ROW
   PATTERN (e1 -> e2) WITHIN INTERVAL 10 MINUTES DEFINE e1 AS temp > 30, e2 AS e2.temp > e1.temp
 );
+-- rows sensor:string,e1_ts:timestamp
+-- a, 2026-01-01 10:00:00
 
 -- == Siddhi: a sequence
 from every e1=readings, e2=readings[temp > e1.temp]+ select e1.sensor insert into rises;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
+--   1 | from every e1=readings, e2=readings[temp > e1.temp]+ select e1.sensor insert into rises
+--     |              ^
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration.md.
 -- write
 SELECT sensor, e1_ts, n
 FROM readings MATCH_RECOGNIZE (
   PARTITION BY sensor ORDER BY ts MEASURES e1.ts AS e1_ts, COUNT(e2.*) AS n
   PATTERN (e1 e2+) DEFINE e2 AS e2.temp > e1.temp
 );
+-- rows sensor:string,e1_ts:timestamp,n:bigint
+-- a, 2026-01-01 10:05:00, 2
+-- b, 2026-01-01 10:01:00, 1
 
 -- == Beam SQL: TUMBLE in GROUP BY
 SELECT sensor, count(*) AS n FROM readings GROUP BY sensor, TUMBLE(ts, INTERVAL '1' HOUR);
+-- error
+-- SQLEXT_MISPLACED_CLAUSE: TUMBLE is a relation of FROM
+--   1 | SELECT sensor, count(*) AS n FROM readings GROUP BY sensor, TUMBLE(ts, INTERVAL '1' HOUR)
+--     |                                                             ^^^^^^
+-- Hint: write GROUP BY window_start, window_end after FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES).
 -- write
 SELECT sensor, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL '1' HOUR) GROUP BY sensor, window_start, window_end;
+-- rows sensor:string,n:bigint
+-- a, 1
+-- a, 3
+-- b, 2
 
 -- == Beam: fixed windows
 readings | beam.WindowInto(beam.window.FixedWindows(3600)) | beam.combiners.Count.PerKey();
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'readings'.
+--   1 | readings | beam.WindowInto(beam.window.FixedWindows(3600)) | beam.combiners.Count.PerKey()
+--     | ^^^^^^^^
+-- Hint: write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end.
 -- write
 SELECT sensor, window_start, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY sensor, window_start, window_end;
+-- rows sensor:string,window_start:timestamp,n:bigint
+-- a, 2026-01-01 10:00:00, 3
+-- a, 2026-01-01 11:00:00, 1
+-- b, 2026-01-01 10:00:00, 2
 
 -- == Beam: sliding windows
 readings | beam.WindowInto(beam.window.SlidingWindows(3600, 1800)) | beam.combiners.Count.PerKey();
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'readings'.
+--   1 | readings | beam.WindowInto(beam.window.SlidingWindows(3600, 1800)) | beam.combiners.Count.PerKey()
+--     | ^^^^^^^^
+-- Hint: write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end.
 -- write
 SELECT sensor, window_start, count(*) AS n FROM HOP(TABLE readings, DESCRIPTOR(ts), INTERVAL 30 MINUTES, INTERVAL 1 HOUR) GROUP BY sensor, window_start, window_end;
+-- rows sensor:string,window_start:timestamp,n:bigint
+-- a, 2026-01-01 09:30:00, 3
+-- a, 2026-01-01 10:00:00, 3
+-- a, 2026-01-01 10:30:00, 1
+-- a, 2026-01-01 11:00:00, 1
+-- b, 2026-01-01 09:30:00, 1
+-- b, 2026-01-01 10:00:00, 2
+-- b, 2026-01-01 10:30:00, 1
 
 -- == ksqlDB: a tumbling window
 SELECT sensor, count(*) AS n FROM readings WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY sensor;
+-- error
+-- SQLEXT_MISPLACED_CLAUSE: windows are functions in FROM, not WINDOW TUMBLING
+--   1 | SELECT sensor, count(*) AS n FROM readings WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY sensor
+--     |                                            ^^^^^^^^^^^^^^^
+-- Hint: write GROUP BY window_start, window_end after FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES).
 -- write
 SELECT sensor, window_start, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY sensor, window_start, window_end;
+-- rows sensor:string,window_start:timestamp,n:bigint
+-- a, 2026-01-01 10:00:00, 3
+-- a, 2026-01-01 11:00:00, 1
+-- b, 2026-01-01 10:00:00, 2
 
 -- == ksqlDB: a session window
 SELECT sensor, count(*) AS n FROM readings WINDOW SESSION (30 MINUTES) GROUP BY sensor;
+-- error
+-- SQLEXT_MISPLACED_CLAUSE: windows are functions in FROM, not WINDOW SESSION
+--   1 | SELECT sensor, count(*) AS n FROM readings WINDOW SESSION (30 MINUTES) GROUP BY sensor
+--     |                                            ^^^^^^^^^^^^^^
+-- Hint: write GROUP BY window_start, window_end after FROM SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '5' MINUTES).
 -- write
 SELECT sensor, window_start, count(*) AS n FROM SESSION(TABLE readings PARTITION BY sensor, DESCRIPTOR(ts), INTERVAL 30 MINUTES) GROUP BY sensor, window_start, window_end;
+-- rows sensor:string,window_start:timestamp,n:bigint
+-- a, 2026-01-01 10:00:00, 3
+-- a, 2026-01-01 11:20:00, 1
+-- b, 2026-01-01 10:01:00, 2
 
 -- == Kafka Streams: windowedBy
 readings.groupByKey().windowedBy(TimeWindows.ofSizeWithNoGrace(Duration.ofHours(1))).count();
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'readings'.
+--   1 | readings.groupByKey().windowedBy(TimeWindows.ofSizeWithNoGrace(Duration.ofHours(1))).count()
+--     | ^^^^^^^^
+-- Hint: write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end.
 -- write
 SELECT sensor, window_start, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY sensor, window_start, window_end;
+-- rows sensor:string,window_start:timestamp,n:bigint
+-- a, 2026-01-01 10:00:00, 3
+-- a, 2026-01-01 11:00:00, 1
+-- b, 2026-01-01 10:00:00, 2
 
 -- == pandas: merge_asof
 pd.merge_asof(readings, limits, on='ts', by='sensor');
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'pd'.
+--   1 | pd.merge_asof(readings, limits, on='ts', by='sensor')
+--     | ^^
+-- Hint: write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key.
 -- write
 SELECT r.sensor, r.ts, temp, upper FROM readings r LEFT ASOF JOIN limits l MATCH_CONDITION (r.ts >= l.ts) ON r.sensor = l.sensor;
+-- rows sensor:string,ts:timestamp,temp:int,upper:int
+-- a, 2026-01-01 10:00:00, 31, 30
+-- a, 2026-01-01 10:05:00, 20, 30
+-- a, 2026-01-01 10:08:00, 35, 33
+-- a, 2026-01-01 11:20:00, 36, 33
+-- b, 2026-01-01 10:01:00, 40, null
+-- b, 2026-01-01 10:30:00, 41, 50
 
 -- == pandas: merge_asof forward, with a tolerance
 pd.merge_asof(readings, limits, on='ts', by='sensor', direction='forward', tolerance=pd.Timedelta('20min'));
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'pd'.
+--   1 | pd.merge_asof(readings, limits, on='ts', by='sensor', direction='forward', tolerance=pd.Timedelta('20min'))
+--     | ^^
+-- Hint: write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key.
 -- write
 SELECT r.sensor, r.ts, temp, upper FROM readings r LEFT ASOF JOIN limits l MATCH_CONDITION (r.ts <= l.ts) ON r.sensor = l.sensor AND l.ts <= r.ts + INTERVAL 20 MINUTES;
+-- rows sensor:string,ts:timestamp,temp:int,upper:int
+-- a, 2026-01-01 10:00:00, 31, 33
+-- a, 2026-01-01 10:05:00, 20, 33
+-- a, 2026-01-01 10:08:00, 35, null
+-- a, 2026-01-01 11:20:00, 36, null
+-- b, 2026-01-01 10:01:00, 40, 50
+-- b, 2026-01-01 10:30:00, 41, null
 
 -- == pandas: a rolling window of time
 readings.groupby('sensor').rolling('10min', on='ts')['temp'].mean();
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'readings'.
+--   1 | readings.groupby('sensor').rolling('10min', on='ts')['temp'].mean()
+--     | ^^^^^^^^
+-- Hint: write avg(x) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW).
 -- write
 SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts RANGE BETWEEN INTERVAL '9:59.999999' MINUTE TO SECOND PRECEDING AND CURRENT ROW) AS mean FROM readings;
+-- rows sensor:string,ts:timestamp,mean:double
+-- a, 2026-01-01 10:00:00, 31.0
+-- a, 2026-01-01 10:05:00, 25.5
+-- a, 2026-01-01 10:08:00, 28.666666666666668
+-- a, 2026-01-01 11:20:00, 36.0
+-- b, 2026-01-01 10:01:00, 40.0
+-- b, 2026-01-01 10:30:00, 41.0
 
 -- == Polars: join_asof
 readings.join_asof(limits, on='ts', by='sensor', strategy='backward');
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'readings'.
+--   1 | readings.join_asof(limits, on='ts', by='sensor', strategy='backward')
+--     | ^^^^^^^^
+-- Hint: write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key.
 -- write
 SELECT r.sensor, r.ts, temp, upper FROM readings r LEFT ASOF JOIN limits l MATCH_CONDITION (r.ts >= l.ts) ON r.sensor = l.sensor;
+-- rows sensor:string,ts:timestamp,temp:int,upper:int
+-- a, 2026-01-01 10:00:00, 31, 30
+-- a, 2026-01-01 10:05:00, 20, 30
+-- a, 2026-01-01 10:08:00, 35, 33
+-- a, 2026-01-01 11:20:00, 36, 33
+-- b, 2026-01-01 10:01:00, 40, null
+-- b, 2026-01-01 10:30:00, 41, 50
 
 -- == Polars: group_by_dynamic
 readings.group_by_dynamic('ts', every='1h', group_by='sensor').agg(pl.len());
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'readings'.
+--   1 | readings.group_by_dynamic('ts', every='1h', group_by='sensor').agg(pl.len())
+--     | ^^^^^^^^
+-- Hint: write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end.
 -- write
 SELECT sensor, window_start, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY sensor, window_start, window_end;
+-- rows sensor:string,window_start:timestamp,n:bigint
+-- a, 2026-01-01 10:00:00, 3
+-- a, 2026-01-01 11:00:00, 1
+-- b, 2026-01-01 10:00:00, 2

@@ -9,103 +9,268 @@ SELECT * FROM VALUES ('BTC', TIMESTAMP '2026-01-01 09:00:00', 9.5D), ('BTC', TIM
 
 -- == ASOF JOIN
 SELECT t.symbol, t.ts, price, bid FROM trades t ASOF JOIN quotes q ON (symbol);
+-- error
+-- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION after its right relation
+--   1 | SELECT t.symbol, t.ts, price, bid FROM trades t ASOF JOIN quotes q ON (symbol)
+--     |                                                 ^^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.
 -- write
 SELECT t.symbol, t.ts, price, bid FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.ts >= q.ts) USING (symbol);
+-- rows symbol:string,ts:timestamp,price:double,bid:double
+-- BTC, 2026-01-01 09:00:00, 10.0, 9.5
+-- BTC, 2026-01-01 09:00:30, 12.0, 11.5
+-- BTC, 2026-01-01 11:10:00, 11.0, 11.5
+-- ETH, 2026-01-01 09:10:00, 3.0, null
+-- ETH, 2026-01-01 09:20:00, 4.0, 3.5
 
 -- == ASOF JOIN with TOLERANCE
 SELECT t.symbol, t.ts, price, bid FROM trades t ASOF JOIN quotes q ON (symbol) TOLERANCE 15s;
+-- error
+-- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION after its right relation
+--   1 | SELECT t.symbol, t.ts, price, bid FROM trades t ASOF JOIN quotes q ON (symbol) TOLERANCE 15s
+--     |                                                 ^^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.
 -- write
 SELECT t.symbol, t.ts, price, bid FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.ts >= q.ts) ON t.symbol = q.symbol AND q.ts >= t.ts - INTERVAL 15 SECONDS;
+-- rows symbol:string,ts:timestamp,price:double,bid:double
+-- BTC, 2026-01-01 09:00:00, 10.0, 9.5
+-- BTC, 2026-01-01 09:00:30, 12.0, 11.5
+-- BTC, 2026-01-01 11:10:00, 11.0, null
+-- ETH, 2026-01-01 09:10:00, 3.0, null
+-- ETH, 2026-01-01 09:20:00, 4.0, null
 
 -- == LT JOIN
 SELECT t.symbol, t.ts, price, bid FROM trades t LT JOIN quotes q ON (symbol);
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'LT'.
+--   1 | SELECT t.symbol, t.ts, price, bid FROM trades t LT JOIN quotes q ON (symbol)
+--     |                                                 ^^
+-- Hint: write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts > b.ts) ON a.key = b.key.
 -- write
 SELECT t.symbol, t.ts, price, bid FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.ts > q.ts) USING (symbol);
+-- rows symbol:string,ts:timestamp,price:double,bid:double
+-- BTC, 2026-01-01 09:00:00, 10.0, null
+-- BTC, 2026-01-01 09:00:30, 12.0, 11.5
+-- BTC, 2026-01-01 11:10:00, 11.0, 11.5
+-- ETH, 2026-01-01 09:10:00, 3.0, null
+-- ETH, 2026-01-01 09:20:00, 4.0, 3.5
 
 -- == SPLICE JOIN
 SELECT t.symbol, t.ts, q.ts, price, bid FROM trades t SPLICE JOIN quotes q ON (symbol);
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'SPLICE'.
+--   1 | SELECT t.symbol, t.ts, q.ts, price, bid FROM trades t SPLICE JOIN quotes q ON (symbol)
+--     |                                                       ^^^^^^
+-- Hint: write the UNION of two LEFT ASOF JOINs, one from each side.
 -- write
 SELECT t.symbol, t.ts AS t_ts, q.ts AS q_ts, price, bid FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.ts >= q.ts) ON t.symbol = q.symbol
 UNION
 SELECT q.symbol, t.ts, q.ts, price, bid FROM quotes q LEFT ASOF JOIN trades t MATCH_CONDITION (q.ts >= t.ts) ON t.symbol = q.symbol;
+-- rows symbol:string,t_ts:timestamp,q_ts:timestamp,price:double,bid:double
+-- BTC, 2026-01-01 09:00:00, 2026-01-01 09:00:00, 10.0, 9.5
+-- BTC, 2026-01-01 09:00:00, 2026-01-01 09:00:20, 10.0, 11.5
+-- BTC, 2026-01-01 09:00:30, 2026-01-01 09:00:20, 12.0, 11.5
+-- BTC, 2026-01-01 11:10:00, 2026-01-01 09:00:20, 11.0, 11.5
+-- ETH, 2026-01-01 09:10:00, 2026-01-01 09:15:00, 3.0, 3.5
+-- ETH, 2026-01-01 09:10:00, null, 3.0, null
+-- ETH, 2026-01-01 09:20:00, 2026-01-01 09:15:00, 4.0, 3.5
 
 -- == WINDOW JOIN
 SELECT t.symbol, t.ts, avg(bid) AS around FROM trades t WINDOW JOIN quotes q ON (symbol) RANGE BETWEEN 1 minute PRECEDING AND 1 minute FOLLOWING;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near 'WINDOW'. SQLSTATE: 42601 (line 1, pos 56)
 -- write
 SELECT t.symbol, t.ts, avg(bid) AS around FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol = q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts + INTERVAL 1 MINUTE GROUP BY t.symbol, t.ts;
+-- rows symbol:string,ts:timestamp,around:double
+-- BTC, 2026-01-01 09:00:00, 10.5
+-- BTC, 2026-01-01 09:00:30, 10.5
+-- BTC, 2026-01-01 11:10:00, null
+-- ETH, 2026-01-01 09:10:00, null
+-- ETH, 2026-01-01 09:20:00, null
 
 -- == SAMPLE BY
 SELECT ts, symbol, max(price) AS high FROM trades SAMPLE BY 1h;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'BY'.
+--   1 | SELECT ts, symbol, max(price) AS high FROM trades SAMPLE BY 1h
+--     |                                                          ^^
+-- Hint: write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end.
 -- write
 SELECT window_start, symbol, max(price) AS high FROM TUMBLE(TABLE trades, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY symbol, window_start, window_end;
+-- rows window_start:timestamp,symbol:string,high:double
+-- 2026-01-01 09:00:00, BTC, 12.0
+-- 2026-01-01 09:00:00, ETH, 4.0
+-- 2026-01-01 11:00:00, BTC, 11.0
 
 -- == SAMPLE BY with FILL
 SELECT ts, max(price) AS high FROM trades WHERE symbol = 'BTC' SAMPLE BY 1h FILL(PREV);
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near 'SAMPLE'. SQLSTATE: 42601 (line 1, pos 63)
 -- write
 SELECT h.ts, high
 FROM (SELECT explode(sequence(TIMESTAMP '2026-01-01 09:00:00', TIMESTAMP '2026-01-01 11:00:00', INTERVAL 1 HOUR)) AS ts) h
 ASOF JOIN (SELECT date_trunc('HOUR', ts) AS ts, max(price) AS high FROM trades WHERE symbol = 'BTC' GROUP BY ALL) t MATCH_CONDITION (h.ts >= t.ts);
+-- rows ts:timestamp,high:double
+-- 2026-01-01 09:00:00, 12.0
+-- 2026-01-01 10:00:00, 12.0
+-- 2026-01-01 11:00:00, 11.0
 
 -- == LATEST ON
 SELECT symbol, ts, price FROM trades LATEST ON ts PARTITION BY symbol;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'ON'.
+--   1 | SELECT symbol, ts, price FROM trades LATEST ON ts PARTITION BY symbol
+--     |                                             ^^
+-- Hint: write QUALIFY row_number() OVER (PARTITION BY key ORDER BY ts DESC) = 1.
 -- write
 SELECT symbol, ts, price FROM trades QUALIFY row_number() OVER (PARTITION BY symbol ORDER BY ts DESC) = 1;
+-- rows symbol:string,ts:timestamp,price:double
+-- BTC, 2026-01-01 11:10:00, 11.0
+-- ETH, 2026-01-01 09:20:00, 4.0
 
 -- == LATEST BY
 SELECT symbol, ts, price FROM trades LATEST BY symbol;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'BY'.
+--   1 | SELECT symbol, ts, price FROM trades LATEST BY symbol
+--     |                                             ^^
+-- Hint: write QUALIFY row_number() OVER (PARTITION BY key ORDER BY ts DESC) = 1.
 -- write
 SELECT symbol, ts, price FROM trades QUALIFY row_number() OVER (PARTITION BY symbol ORDER BY ts DESC) = 1;
+-- rows symbol:string,ts:timestamp,price:double
+-- BTC, 2026-01-01 11:10:00, 11.0
+-- ETH, 2026-01-01 09:20:00, 4.0
 
 -- == timestamp_floor
 SELECT timestamp_floor('h', ts) AS hour, sum(amount) AS volume FROM trades GROUP BY hour;
+-- error
+-- [UNRESOLVED_ROUTINE] Cannot resolve routine `timestamp_floor` on search path [`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]. SQLSTATE: 42883; line 1 pos 7
 -- write
 SELECT date_trunc('HOUR', ts) AS hour, sum(amount) AS volume FROM trades GROUP BY hour;
+-- rows hour:timestamp,volume:bigint
+-- 2026-01-01 09:00:00, 10
+-- 2026-01-01 11:00:00, 2
 
 -- == an interval of time in a text
 SELECT symbol, price FROM trades WHERE ts IN '2026-01-01T09';
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near 'IN'. SQLSTATE: 42601 (line 1, pos 42)
 -- write
 SELECT symbol, price FROM trades WHERE date_trunc('HOUR', ts) = TIMESTAMP '2026-01-01 09:00:00';
+-- rows symbol:string,price:double
+-- BTC, 10.0
+-- BTC, 12.0
+-- ETH, 3.0
+-- ETH, 4.0
 
 -- == a running sum
 SELECT symbol, ts, sum(amount) OVER (PARTITION BY symbol ORDER BY ts) AS volume FROM trades;
+-- rows symbol:string,ts:timestamp,volume:bigint
+-- BTC, 2026-01-01 09:00:00, 1
+-- BTC, 2026-01-01 09:00:30, 4
+-- BTC, 2026-01-01 11:10:00, 6
+-- ETH, 2026-01-01 09:10:00, 5
+-- ETH, 2026-01-01 09:20:00, 6
 
 -- == aj
 aj[`symbol`ts; trades; quotes];
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'aj'.
+--   1 | aj[`symbol`ts; trades; quotes]
+--     | ^^
+-- Hint: write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key.
 -- write
 SELECT t.*, q.bid FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.ts >= q.ts) ON t.symbol = q.symbol;
+-- rows symbol:string,ts:timestamp,price:double,amount:int,bid:double
+-- BTC, 2026-01-01 09:00:00, 10.0, 1, 9.5
+-- BTC, 2026-01-01 09:00:30, 12.0, 3, 11.5
+-- BTC, 2026-01-01 11:10:00, 11.0, 2, 11.5
+-- ETH, 2026-01-01 09:10:00, 3.0, 5, null
+-- ETH, 2026-01-01 09:20:00, 4.0, 1, 3.5
 
 -- == aj0, with the time of the quote
 aj0[`symbol`ts; trades; quotes];
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'aj0'.
+--   1 | aj0[`symbol`ts; trades; quotes]
+--     | ^^^
+-- Hint: write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key.
 -- write
 SELECT t.symbol, q.ts, t.price, q.bid FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.ts >= q.ts) ON t.symbol = q.symbol;
+-- rows symbol:string,ts:timestamp,price:double,bid:double
+-- BTC, 2026-01-01 09:00:00, 10.0, 9.5
+-- BTC, 2026-01-01 09:00:20, 11.0, 11.5
+-- BTC, 2026-01-01 09:00:20, 12.0, 11.5
+-- ETH, 2026-01-01 09:15:00, 4.0, 3.5
+-- ETH, null, 3.0, null
 
 -- == wj
 wj[-0D00:01 0D00:00 +\: trades.ts; `symbol`ts; trades; (quotes; (max; `bid))];
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'wj'.
+--   1 | wj[-0D00:01 0D00:00 +\: trades.ts; `symbol`ts; trades; (quotes; (max; `bid))]
+--     | ^^
+-- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts.
 -- write
 SELECT t.symbol, t.ts, max(q.bid) AS bid FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol = q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts GROUP BY t.symbol, t.ts;
+-- rows symbol:string,ts:timestamp,bid:double
+-- BTC, 2026-01-01 09:00:00, 9.5
+-- BTC, 2026-01-01 09:00:30, 11.5
+-- BTC, 2026-01-01 11:10:00, null
+-- ETH, 2026-01-01 09:10:00, null
+-- ETH, 2026-01-01 09:20:00, null
 
 -- == last by
 select last price by symbol from trades;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near 'by'. SQLSTATE: 42601 (line 1, pos 18)
 -- write
 SELECT symbol, max_by(price, ts) AS price FROM trades GROUP BY symbol;
+-- rows symbol:string,price:double
+-- BTC, 11.0
+-- ETH, 4.0
 
 -- == where with prev
 select from trades where price > prev price;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near 'price': extra input 'price'. SQLSTATE: 42601 (line 1, pos 38)
 -- write
 SELECT symbol, ts, price
 FROM trades MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY ts ALL ROWS PER MATCH PATTERN (up) DEFINE up AS price > PREV(price));
+-- rows symbol:string,ts:timestamp,price:double
+-- BTC, 2026-01-01 09:00:30, 12.0
+-- ETH, 2026-01-01 09:20:00, 4.0
 
 -- == deltas
 select symbol, deltas price by symbol from trades;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near 'by'. SQLSTATE: 42601 (line 1, pos 28)
 -- write
 SELECT symbol, ts, price - lag(price, 1, 0) OVER (PARTITION BY symbol ORDER BY ts) AS price FROM trades;
+-- rows symbol:string,ts:timestamp,price:double
+-- BTC, 2026-01-01 09:00:00, 10.0
+-- BTC, 2026-01-01 09:00:30, 2.0
+-- BTC, 2026-01-01 11:10:00, -1.0
+-- ETH, 2026-01-01 09:10:00, 3.0
+-- ETH, 2026-01-01 09:20:00, 1.0
 
 -- == xbar
 select high: max price, low: min price by symbol, 60 xbar ts.minute from trades;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near 'by'. SQLSTATE: 42601 (line 1, pos 39)
 -- write
 SELECT symbol, window_start, max(price) AS high, min(price) AS low FROM TUMBLE(TABLE trades, DESCRIPTOR(ts), INTERVAL 60 MINUTES) GROUP BY symbol, window_start, window_end;
+-- rows symbol:string,window_start:timestamp,high:double,low:double
+-- BTC, 2026-01-01 09:00:00, 12.0, 10.0
+-- BTC, 2026-01-01 11:00:00, 11.0, 11.0
+-- ETH, 2026-01-01 09:00:00, 4.0, 3.0
 
 -- == wavg
 select amount wavg price by symbol from trades;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near 'price'. SQLSTATE: 42601 (line 1, pos 19)
 -- write
 SELECT symbol, sum(amount * price) / sum(amount) AS price FROM trades GROUP BY symbol;
+-- rows symbol:string,price:double
+-- BTC, 11.333333333333334
+-- ETH, 3.1666666666666665
