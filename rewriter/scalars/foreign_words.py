@@ -49,6 +49,7 @@ _FUNCTIONS = {
     "uniq": "write approx_count_distinct(x).",
     "uniqexact": "write count(DISTINCT x).",
     "neighbor": "write lag(x) or lead(x) OVER (ORDER BY …), or PREV(x) and NEXT(x) in MATCH_RECOGNIZE.",
+    "timestamp_floor": _BUCKET,
     "laginframe": "write lag(x) OVER (ORDER BY …).",
     "leadinframe": "write lead(x) OVER (ORDER BY …).",
     "runningdifference": "write x - lag(x) OVER (ORDER BY …), or x - PREV(x) in MATCH_RECOGNIZE.",
@@ -72,6 +73,7 @@ _ASOF = "write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key =
 _RANGE_JOIN = "write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts."
 _PATTERN = "write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration.md."
 _ROLLING = "write avg(x) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW)."
+_WINDOW_VIEW = "write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration.md."
 # the text up to the word at which Spark's parser stopped, that word included → hint
 _SYNTAX: tuple[tuple[str, str], ...] = (
     (r"\*\s*EXCLUDE\s*\(?\s*\w*$", "write SELECT * EXCEPT (a, b)."),
@@ -80,24 +82,33 @@ _SYNTAX: tuple[tuple[str, str], ...] = (
     (r"\bSELECT\s+TOP\s+\d+$", "write LIMIT n after the query."),
     (r"\bLIMIT\s+\d+\s+BY$", _LAST_ROW),
     (r"\bLATEST\s+(ON|BY)(\s+\w+)?$", _LAST_ROW),
-    (r"\bSAMPLE\s+BY(\s+\w+)?$", _TUMBLE),
     (r"\bLT$", "write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts > b.ts) ON a.key = b.key."),
     (r"\bSPLICE$", "write the UNION of two LEFT ASOF JOINs, one from each side."),
-    (r"\bWINDOW\s+JOIN\b.*\bRANGE$", _RANGE_JOIN),
     (r"\bwindowFunnel\s*\([^()]*\)\s*\(", _FUNNEL),
     (r"\bwindow_funnel\s*\(", _FUNNEL),
-    (r"\b(sequenceMatch|sequenceCount|sequenceNextNode)\s*\([^()]*\)\s*\(", _EXISTS),
+    (r"\b(sequenceMatch|sequenceCount|sequenceNextNode)\s*\(.*\)\s*\(", _EXISTS),
     (r"^\s*aj0?\b", _ASOF),
     (r"^\s*wj1?\b", _RANGE_JOIN),
     (r"\bFROM\s+PATTERN\s*\[$", _PATTERN),
     (r"^\s*FROM\s+EVERY\s+\w+\s*=", _PATTERN),
 )
-# how programs in other languages begin, the whole of which Spark refuses → hint
+# words anywhere in a text that Spark refuses, or the beginning of a program in another language → hint
 _PROGRAMS: tuple[tuple[str, str], ...] = (
     (r"^\s*\w+\s*\.\s*(merge_asof|join_asof)\s*\(", _ASOF),
     (r"^\s*\w+\s*\.\s*group_by_dynamic\s*\(", _TUMBLE),
     (r"^\s*\w+\s*\..*\bwindowedBy\s*\(|^\s*\w+\s*\|.*\bWindowInto\s*\(", _TUMBLE),
     (r"^\s*\w+\s*\..*\brolling\s*\(", _ROLLING),
+    (r"\bWINDOW\s+JOIN\b", _RANGE_JOIN),
+    (r"\bSAMPLE\s+BY\b", _TUMBLE),
+    (r"\w\s*#\s*(length|time|length_batch|time_batch|win\s*:)\b", _WINDOW_VIEW),
+    (r"\bIN\s+'\d{4}", "write CAST(ts AS DATE) = DATE '2026-01-01', or ts >= … AND ts < …."),
+    (r"\bfby\b", "write QUALIFY price = max(price) OVER (PARTITION BY sym)."),
+    (r"\b(wavg|wsum)\b", "write sum(size * price) / sum(size), with GROUP BY."),
+    (r"\b(prev|next|deltas)\s+\w+", "write lag(x), lead(x) or x - lag(x) OVER (PARTITION BY … ORDER BY …)."),
+    (
+        r"^\s*(select|update)\s+((?!group|order|partition|over)\S+\s+)*by\s.*\bfrom\b",
+        "write SELECT … FROM … GROUP BY ….",
+    ),
 )
 _FLAGS = re.IGNORECASE | re.DOTALL
 _SYSTEM_TIME = re.compile(r"\bFOR\s+SYSTEM_TIME\s+AS\s+OF\s+\w+\s*\.", re.IGNORECASE)

@@ -75,7 +75,10 @@ SELECT level, count(*) AS users FROM (
 -- == sequenceMatch with events in between
 SELECT user_id FROM events GROUP BY user_id HAVING sequenceMatch('(?1).*(?2)')(ts, event = 'view', event = 'cart');
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near '('. SQLSTATE: 42601 (line 1, pos 78)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '('.
+--   1 | SELECT user_id FROM events GROUP BY user_id HAVING sequenceMatch('(?1).*(?2)')(ts, event = 'view', event = 'cart')
+--     |                                                                               ^
+-- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows.
 -- write
 SELECT DISTINCT user_id
 FROM events MATCH_RECOGNIZE (
@@ -90,7 +93,10 @@ FROM events MATCH_RECOGNIZE (
 -- == sequenceMatch with a limit of time
 SELECT user_id FROM events GROUP BY user_id HAVING sequenceMatch('(?1)(?t<=600)(?2)')(ts, event = 'view', event = 'cart');
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near '('. SQLSTATE: 42601 (line 1, pos 85)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '('.
+--   1 | SELECT user_id FROM events GROUP BY user_id HAVING sequenceMatch('(?1)(?t<=600)(?2)')(ts, event = 'view', event = 'cart')
+--     |                                                                                      ^
+-- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows.
 -- write
 SELECT DISTINCT user_id
 FROM events MATCH_RECOGNIZE (
@@ -104,7 +110,10 @@ FROM events MATCH_RECOGNIZE (
 -- == sequenceCount
 SELECT user_id, sequenceCount('(?1).*(?2)')(ts, event = 'view', event = 'cart') AS n FROM events GROUP BY user_id;
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near '='. SQLSTATE: 42601 (line 1, pos 54)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
+--   1 | SELECT user_id, sequenceCount('(?1).*(?2)')(ts, event = 'view', event = 'cart') AS n FROM events GROUP BY user_id
+--     |                                                       ^
+-- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows.
 -- write
 SELECT user_id, count(*) AS n
 FROM events MATCH_RECOGNIZE (

@@ -140,7 +140,10 @@ SELECT * FROM readings match_recognize (
 -- == EPL: a time window
 select sensor, avg(temp) from readings#time(10 min) group by sensor;
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near '#'. SQLSTATE: 42601 (line 1, pos 38)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '#'.
+--   1 | select sensor, avg(temp) from readings#time(10 min) group by sensor
+--     |                                       ^
+-- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration.md.
 -- write
 SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW) AS mean FROM readings;
 -- rows sensor:string,ts:timestamp,mean:double
@@ -154,7 +157,10 @@ SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts RANGE BETWEEN
 -- == EPL: a length window
 select sensor, avg(temp) from readings#length(2) group by sensor;
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near '#'. SQLSTATE: 42601 (line 1, pos 38)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '#'.
+--   1 | select sensor, avg(temp) from readings#length(2) group by sensor
+--     |                                       ^
+-- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration.md.
 -- write
 SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS mean FROM readings;
 -- rows sensor:string,ts:timestamp,mean:double
@@ -168,7 +174,10 @@ SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts ROWS BETWEEN 
 -- == EPL: a batch window
 select sensor, count(*) from readings#time_batch(1 hour) group by sensor;
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near '#'. SQLSTATE: 42601 (line 1, pos 37)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '#'.
+--   1 | select sensor, count(*) from readings#time_batch(1 hour) group by sensor
+--     |                                      ^
+-- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration.md.
 -- write
 SELECT sensor, window_start, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY sensor, window_start, window_end;
 -- rows sensor:string,window_start:timestamp,n:bigint

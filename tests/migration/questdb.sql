@@ -78,7 +78,10 @@ SELECT q.symbol, t.ts, q.ts, price, bid FROM quotes q LEFT ASOF JOIN trades t MA
 -- == WINDOW JOIN
 SELECT t.symbol, t.ts, avg(bid) AS around FROM trades t WINDOW JOIN quotes q ON (symbol) RANGE BETWEEN 1 minute PRECEDING AND 1 minute FOLLOWING;
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'WINDOW'. SQLSTATE: 42601 (line 1, pos 56)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'WINDOW'.
+--   1 | SELECT t.symbol, t.ts, avg(bid) AS around FROM trades t WINDOW JOIN quotes q ON (symbol) RANGE BETWEEN 1 minute PRECEDING AND 1 minute FOLLOWING
+--     |                                                         ^^^^^^
+-- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts.
 -- write
 SELECT t.symbol, t.ts, avg(bid) AS around FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol = q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts + INTERVAL 1 MINUTE GROUP BY t.symbol, t.ts;
 -- rows symbol:string,ts:timestamp,around:double
@@ -105,7 +108,10 @@ SELECT window_start, symbol, max(price) AS high FROM TUMBLE(TABLE trades, DESCRI
 -- == SAMPLE BY with FILL
 SELECT ts, max(price) AS high FROM trades WHERE symbol = 'BTC' SAMPLE BY 1h FILL(PREV);
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'SAMPLE'. SQLSTATE: 42601 (line 1, pos 63)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'SAMPLE'.
+--   1 | SELECT ts, max(price) AS high FROM trades WHERE symbol = 'BTC' SAMPLE BY 1h FILL(PREV)
+--     |                                                                ^^^^^^
+-- Hint: write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end.
 -- write
 SELECT h.ts, high
 FROM (SELECT explode(sequence(TIMESTAMP '2026-01-01 09:00:00', TIMESTAMP '2026-01-01 11:00:00', INTERVAL 1 HOUR)) AS ts) h
@@ -144,7 +150,10 @@ SELECT symbol, ts, price FROM trades QUALIFY row_number() OVER (PARTITION BY sym
 -- == timestamp_floor
 SELECT timestamp_floor('h', ts) AS hour, sum(amount) AS volume FROM trades GROUP BY hour;
 -- error
--- [UNRESOLVED_ROUTINE] Cannot resolve routine `timestamp_floor` on search path [`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]. SQLSTATE: 42883; line 1 pos 7
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function timestamp_floor
+--   1 | SELECT timestamp_floor('h', ts) AS hour, sum(amount) AS volume FROM trades GROUP BY hour
+--     |        ^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write date_trunc('HOUR', ts), or GROUP BY the windows of TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR).
 -- write
 SELECT date_trunc('HOUR', ts) AS hour, sum(amount) AS volume FROM trades GROUP BY hour;
 -- rows hour:timestamp,volume:bigint
@@ -154,7 +163,10 @@ SELECT date_trunc('HOUR', ts) AS hour, sum(amount) AS volume FROM trades GROUP B
 -- == an interval of time in a text
 SELECT symbol, price FROM trades WHERE ts IN '2026-01-01T09';
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'IN'. SQLSTATE: 42601 (line 1, pos 42)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'IN'.
+--   1 | SELECT symbol, price FROM trades WHERE ts IN '2026-01-01T09'
+--     |                                           ^^
+-- Hint: write CAST(ts AS DATE) = DATE '2026-01-01', or ts >= … AND ts < ….
 -- write
 SELECT symbol, price FROM trades WHERE date_trunc('HOUR', ts) = TIMESTAMP '2026-01-01 09:00:00';
 -- rows symbol:string,price:double
@@ -223,7 +235,10 @@ SELECT t.symbol, t.ts, max(q.bid) AS bid FROM trades t LEFT INTERVAL JOIN quotes
 -- == last by
 select last price by symbol from trades;
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'by'. SQLSTATE: 42601 (line 1, pos 18)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'by'.
+--   1 | select last price by symbol from trades
+--     |                   ^^
+-- Hint: write SELECT … FROM … GROUP BY ….
 -- write
 SELECT symbol, max_by(price, ts) AS price FROM trades GROUP BY symbol;
 -- rows symbol:string,price:double
@@ -233,7 +248,10 @@ SELECT symbol, max_by(price, ts) AS price FROM trades GROUP BY symbol;
 -- == where with prev
 select from trades where price > prev price;
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'price': extra input 'price'. SQLSTATE: 42601 (line 1, pos 38)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'price': extra input 'price'.
+--   1 | select from trades where price > prev price
+--     |                                       ^^^^^
+-- Hint: write lag(x), lead(x) or x - lag(x) OVER (PARTITION BY … ORDER BY …).
 -- write
 SELECT symbol, ts, price
 FROM trades MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY ts ALL ROWS PER MATCH PATTERN (up) DEFINE up AS price > PREV(price));
@@ -244,7 +262,10 @@ FROM trades MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY ts ALL ROWS PER MATCH 
 -- == deltas
 select symbol, deltas price by symbol from trades;
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'by'. SQLSTATE: 42601 (line 1, pos 28)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'by'.
+--   1 | select symbol, deltas price by symbol from trades
+--     |                             ^^
+-- Hint: write lag(x), lead(x) or x - lag(x) OVER (PARTITION BY … ORDER BY …).
 -- write
 SELECT symbol, ts, price - lag(price, 1, 0) OVER (PARTITION BY symbol ORDER BY ts) AS price FROM trades;
 -- rows symbol:string,ts:timestamp,price:double
@@ -257,7 +278,10 @@ SELECT symbol, ts, price - lag(price, 1, 0) OVER (PARTITION BY symbol ORDER BY t
 -- == xbar
 select high: max price, low: min price by symbol, 60 xbar ts.minute from trades;
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'by'. SQLSTATE: 42601 (line 1, pos 39)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'by'.
+--   1 | select high: max price, low: min price by symbol, 60 xbar ts.minute from trades
+--     |                                        ^^
+-- Hint: write SELECT … FROM … GROUP BY ….
 -- write
 SELECT symbol, window_start, max(price) AS high, min(price) AS low FROM TUMBLE(TABLE trades, DESCRIPTOR(ts), INTERVAL 60 MINUTES) GROUP BY symbol, window_start, window_end;
 -- rows symbol:string,window_start:timestamp,high:double,low:double
@@ -268,7 +292,10 @@ SELECT symbol, window_start, max(price) AS high, min(price) AS low FROM TUMBLE(T
 -- == wavg
 select amount wavg price by symbol from trades;
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'price'. SQLSTATE: 42601 (line 1, pos 19)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'price'.
+--   1 | select amount wavg price by symbol from trades
+--     |                    ^^^^^
+-- Hint: write sum(size * price) / sum(size), with GROUP BY.
 -- write
 SELECT symbol, sum(amount * price) / sum(amount) AS price FROM trades GROUP BY symbol;
 -- rows symbol:string,price:double
