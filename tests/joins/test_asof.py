@@ -43,6 +43,17 @@ def test_rows_are_sorted_by_one_number_and_then_by_the_window(given):
     assert plan.count("Exchange") == 1
 
 
+def test_the_last_time_without_a_zone_is_joined_in_each_time_zone(spark, tmp_path):
+    rows = "VALUES (9223372036854775807), (0) AS v(x)"
+    times = f"SELECT 1 AS k, CAST(timestamp_micros(x) AS TIMESTAMP_NTZ) AS t FROM {rows}"
+    spark.sql(times).write.parquet(str(tmp_path / "times"))  # as the optimizer would compute them in each zone
+    spark.read.parquet(str(tmp_path / "times")).createOrReplaceTempView("times")
+    join = "SELECT a.t = b.t FROM times a ASOF JOIN times b MATCH_CONDITION (a.t >= b.t) ON a.k = b.k"
+    for zone in ("America/New_York", "Pacific/Kiritimati"):
+        with settings(spark, {"spark.sql.session.timeZone": zone}):
+            assert [row[0] for row in spark.sql(join).collect()] == [True, True]
+
+
 def test_views_and_a_table_are_made_of_it(given):
     text = "SELECT id, q.* FROM trades t ASOF JOIN quotes q MATCH_CONDITION (t.at > q.at) ON t.sym = q.sym"
     given.sql(f"CREATE TEMPORARY VIEW asof_view AS {text}")
