@@ -21,7 +21,7 @@ HIDDEN = (ROWTIME, TIMING, FIRING)  # columns that decide which row of a key is 
 def is_whole_query(emit: Fragment, target: StreamTarget | None, tree: Tree) -> bool:
     """Whether the table is written by exactly the query that EMITs, apart from a WITH clause before it.
 
-    >>> from sqlext.rewriter.heads.heads import parse_target
+    >>> from sqlext.rewriter.heads.stream_target import parse_target
     >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> def whole(query):
     ...     text = f"CREATE STREAMING TABLE t AS {query}"

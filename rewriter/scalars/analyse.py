@@ -13,7 +13,16 @@ from sqlext.aggregates.registry import AGGREGATES
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, Bounds, read_aggregate
 from sqlext.rewriter.scalars.other_words import in_standard_words
-from sqlext.rewriter.scalars.references import FILTER_PLACE, Item, Reference, Scope, Words, render, unknown_column
+from sqlext.rewriter.scalars.references import (
+    FIELD_MARKS,
+    FILTER_PLACE,
+    Item,
+    Reference,
+    Scope,
+    Words,
+    render,
+    unknown_column,
+)
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes, variable_key
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
@@ -62,7 +71,7 @@ class Analyser(Words):
         lexeme = self.parts[i]
         if self.is_subquery(i):
             return None, self.closing(i) + 1
-        if not lexeme.is_name or self.raw(i - 1) == ".":
+        if not lexeme.is_name or self.raw(i - 1) in FIELD_MARKS:
             return None, i + 1
         if lexeme.word == "OVER" and self.raw(i - 1) == ")":
             raise self._window_function(i, i + 1)
@@ -344,7 +353,7 @@ class Analyser(Words):
         """The column or the clause's own call that begins at i in an argument, or None, and the index just past it."""
         if self.is_subquery(i):
             return None, self.closing(i) + 1
-        if not self.parts[i].is_name or self.raw(i - 1) == ".":
+        if not self.parts[i].is_name or self.raw(i - 1) in FIELD_MARKS:
             return None, i + 1
         if self.raw(i + 1) == "(":
             return self._row_call(i, function)

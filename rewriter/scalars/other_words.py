@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlext.rewriter.scalars.references import Scope
+from sqlext.rewriter.scalars.references import FIELD_MARKS, Scope
 from sqlext.rewriter.text.lexemes import Lexeme
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.tokens import QUOTED, WORD, Tokens
@@ -46,10 +46,10 @@ def in_standard_words(parts: Sequence[Lexeme], scope: Scope) -> list[Lexeme]:
         is_argument = before == "(" and i > 1 and parts[i - 2].word == "CLASSIFIER"
         if part.raw[0] == '"' and (behind == "." or is_argument) and part.raw[1:-1] in scope.variables:
             part = replace(part, raw=quoted(part.raw[1:-1]))
-        if part.word in _NAVIGATIONS and behind == "(" and before != ".":
+        if part.word in _NAVIGATIONS and behind == "(" and before not in FIELD_MARKS:
             part = replace(part, raw=_NAVIGATIONS[part.word])
         result.append(part)
-        is_bare = part.word in _WITHOUT_PARENTHESES and behind not in ("(", ".") and before not in (".", "`")
+        is_bare = part.word in _WITHOUT_PARENTHESES and behind not in ("(", ".") and before not in (*FIELD_MARKS, "`")
         if is_bare and not part.is_parameter and scope.column(part) is None:
             result += [Lexeme(raw=raw, start=part.stop, stop=part.stop) for raw in "()"]
     return result

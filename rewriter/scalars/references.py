@@ -19,6 +19,7 @@ _KEYWORDS = """
     DESC DISTINCT DIV ELSE END ESCAPE EXISTS FALSE FILTER FOR FROM GROUP ILIKE IN INTERVAL IS LEADING LIKE NOT
     NULL NULLS OR ORDER OVER REGEXP RESPECT RLIKE SELECT SOME THEN TO TRAILING TRUE USING WHEN
 """
+FIELD_MARKS = (".", ":")  # the name after one is that of a field: `a.b`, and `v:b` in a variant
 _NOT_COLUMNS = frozenset(_KEYWORDS.split())
 
 
@@ -206,7 +207,7 @@ class Words:
     def is_column(self, i: int) -> bool:
         """True if the word at i is an input column, or the input's alias in front of an input column."""
         lexeme, before, behind = self.parts[i], self.raw(i - 1), self.raw(i + 1)
-        if not lexeme.is_name or before == "." or behind == "(":
+        if not lexeme.is_name or before in FIELD_MARKS or behind == "(":
             return False
         if not lexeme.raw.startswith("`") and (lexeme.word in _NOT_COLUMNS or self._is_syntax(i, before, behind)):
             return False

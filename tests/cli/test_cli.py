@@ -297,7 +297,7 @@ def rules(spark, monkeypatch, capsys):
         return status, out.splitlines(), err
 
     yield call
-    for table in ("cli_rules", "cli_events"):
+    for table in ("cli_rules", "cli_rules_errors", "cli_events"):
         spark.sql(f"DROP TABLE IF EXISTS {table}")
 
 

@@ -124,7 +124,8 @@ def table_statement(name: Parts, schema: T.StructType, target: StreamTarget, wit
 
     >>> from sqlext.rewriter.heads.stream_target import parse_target
     >>> target = parse_target("CREATE STREAMING TABLE t (k NOT NULL, v DOUBLE COMMENT 'x') CLUSTER BY (k) AS SELECT 1")
-    >>> str(table_statement(("t",), T.StructType.fromDDL("k INT, v INT"), target))
+    >>> columns = T.StructType().add("k", T.IntegerType()).add("v", T.IntegerType())
+    >>> str(table_statement(("t",), columns, target))
     "CREATE TABLE `t` (`k` int NOT NULL, `v` DOUBLE COMMENT 'x') USING delta CLUSTER BY (k)"
     """
     source, definition = Source(target.text), target.definition
