@@ -13,7 +13,7 @@ SPARKS ?= 4.0 4.1 4.2
 WORKERS := .venv/workers
 LIBRARIES := numpy numba pyarrow pandas protobuf google-re2
 # The statement data files in every way to run them, and one stream from `sqlext run` into a table.
-FAST := tests/architecture tests/statements tests/streams/test_run.py
+FAST := tests/architecture tests/statements tests/engine/streams/test_run.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check t test-fast test-dbt test-cluster test-chaos test-spark-versions test-installed test-soak lint bench bench-quick check-wheel clean check-java
@@ -47,14 +47,14 @@ test-installed: $(STAMP) check-java  ## print the table of surfaces, hook, setti
 
 test-cluster: $(WORKERS)/installed check-java  ## run statements, joins and a stream on a cluster of two workers that lack sqlext
 	SQLEXT_WORKER_PYTHON=$(CURDIR)/$(WORKERS)/bin/python $(BIN)/python -m tests.cluster.standalone \
-	  $(BIN)/pytest tests/cluster/on_a_cluster.py tests/joins/test_statements.py tests/statements/test_rows.py -k 'not -udtf- and not -portable-'
+	  $(BIN)/pytest tests/cluster/on_a_cluster.py tests/engine/joins/test_statements.py tests/statements/test_rows.py -k 'not -udtf- and not -portable-'
 
 test-chaos: $(WORKERS)/installed check-java  ## kill 50 processes of a cluster at random; no row is lost or doubled
 	chaos=$$(mktemp -d) && SQLEXT_WORKER_PYTHON=$(CURDIR)/$(WORKERS)/bin/python $(BIN)/python -m tests.cluster.standalone \
 	  $(CURDIR)/$(BIN)/python -m tests.cluster.chaos $$chaos 50
 
 test-soak: $(STAMP) check-java  ## run one streaming table of each kind for 1,000 micro-batches under random changes
-	soak=$$(mktemp -d) && $(BIN)/python -m tests.streams.soak $$soak 200
+	soak=$$(mktemp -d) && $(BIN)/python -m tests.engine.streams.soak $$soak 200
 
 lint: $(STAMP)  ## run ruff and mypy, and check that imports only go down the layers; mypy takes half a minute the first time
 	$(BIN)/ruff check

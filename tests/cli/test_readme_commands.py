@@ -19,7 +19,8 @@ import pytest
 from sqlext.catalog.warehouse import WAREHOUSE
 from sqlext.cli.main import _parser, main
 from tests.sampling import sample
-from tests.tools.test_check_names import parts
+
+from .test_check_names import parts
 
 ROOT = Path(__file__).parents[2]
 BLOCKS = re.findall(r"^```bash\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
@@ -35,7 +36,7 @@ PRINTED = {
 }
 # Lines that need a process or an environment of their own.
 ELSEWHERE = {
-    "sqlext shell": "tests/tools/test_shell.py",
+    "sqlext shell": "tests/cli/test_shell.py",
     "sqlext notebook": "tests/notebooks/test_kernel.py, which passes the same file and parameter",
     "python3 -m": "the Makefile, which makes this environment",
     "cd sql_examples/dbt": "tests/dbt/test_sample_project.py, which runs the same words",

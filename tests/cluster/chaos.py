@@ -1,9 +1,9 @@
 """Kill processes of a cluster at random while streams and batch queries run: no row is lost, and none is doubled.
 
 `make test-chaos` or, behind `python -m tests.cluster.standalone`, `python -m tests.cluster.chaos FOLDER [KILLS]`.
-A start runs the streams of tests/streams/killed.py, changes pattern rules and repeats batch queries. Every third start
-is a client of a Spark Connect server. Killed are the driver (or the server, of which the client then ends), an
-executor, or a Python worker of an executor. A file arrives before each kill. At last the streams read all files, and
+A start runs the streams of tests/engine/streams/killed.py, changes pattern rules and repeats batch queries. Every
+third start is a client of a Spark Connect server. Killed are the driver (or the server, of which the client then ends),
+an executor, or a Python worker of an executor. A file arrives before each kill. At last the streams read all files, and
 their tables are compared with the batch results; each batch query is compared with its first result. A client leaves
 the table with UPSERT KEY to the next driver, because that needs sqlext in the Python of the server.
 """
@@ -21,7 +21,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.streams import killed
+from tests.engine.streams import killed
 
 from .program import server_settings, words
 from .standalone import start_server

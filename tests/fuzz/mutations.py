@@ -27,7 +27,7 @@ from sqlext.rewriter.statements.scan import explained, is_extended, might_be_ext
 from sqlext.rewriter.text.splice import Source, Text
 
 TESTS = Path(__file__).parents[1]
-FILES = ("rewriter/*.txt", "statements/*.txt", "joins/*.txt", "migration/*.sql", "../sql_examples/*.sql")
+FILES = ("rewriter/*.txt", "statements/*.txt", "engine/joins/*.txt", "migration/*.sql", "../sql_examples/*.sql")
 TYPES = ("int", "bigint", "double", "string", "timestamp", "date", "boolean", "decimal(18,2)", "array<int>")
 # The first words of lines that end a statement in the data files.
 _OUTCOME = re.compile(r"^(?:>>|rows\b.*|error\b.*|-- rows\b.*|-- error\b.*|-- write)$", re.MULTILINE)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from pattern_harness import packed
 
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.program import ast
@@ -26,6 +25,8 @@ from sqlext.pattern.task.task import (
     Values,
 )
 from tests.task_harness import cep_task_of, tree_of
+
+from .pattern_harness import packed
 
 LETTERS = tuple("ABCMNS")
 

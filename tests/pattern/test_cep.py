@@ -6,13 +6,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from cep_harness import case_of, everything, random_case, shown
-from pattern_harness import lines
 
 from sqlext.errors import DataError
 from sqlext.pattern.cep import every_match, path_search
 from sqlext.pattern.strategy import match
 from sqlext.pattern.task.task import NO_SKIP
+
+from .cep_harness import case_of, everything, random_case, shown
+from .pattern_harness import lines
 
 CASES = lines("cep.txt")
 

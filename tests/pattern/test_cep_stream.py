@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from cep_harness import listed, random_case
 
 from sqlext.errors import DataError
 from sqlext.pattern.batch.parts import part_of
 from sqlext.pattern.conditions.condition_reads import reads_ahead
 from sqlext.pattern.strategy import decide, match, stream_refusal
 from sqlext.pattern.task.event_time import EventTimes, StreamFacts, first_position
+
+from .cep_harness import listed, random_case
 
 
 def one_partition(seed: int):

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from pattern_harness import lines, task_of
 
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import MAX_INSTRUCTIONS, MAX_NESTING, compile_pattern
+
+from .pattern_harness import lines, task_of
 
 A = ast.Variable("A")
 

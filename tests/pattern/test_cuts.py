@@ -12,9 +12,6 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from pattern_harness import joined, lines, packed, rows_of, task_of
-from test_random import random_case, random_overlap
-from test_small_world import LETTERS, is_first_of_its_kind, trees
 
 from sqlext.pattern.batch import reference, two_pass
 from sqlext.pattern.batch.cuts import find_cuts
@@ -22,6 +19,10 @@ from sqlext.pattern.batch.parts import moved, part_of, refusal
 from sqlext.pattern.conditions.conditions import satisfier
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.task.task import MATCH_NUMBER, Call, Literal, MatchTask, Navigation, Operand, Rows, Skip
+
+from .pattern_harness import joined, lines, packed, rows_of, task_of
+from .test_random import random_case, random_overlap
+from .test_small_world import LETTERS, is_first_of_its_kind, trees
 
 
 def skip_of(text: str) -> Skip:

@@ -6,12 +6,13 @@ import random
 
 import numpy as np
 import pytest
-from pattern_harness import fast_ways, joined, matches, packed, rows_of, task_of
 
 from sqlext.errors import UnsupportedError
 from sqlext.pattern.batch import bounded
 from sqlext.pattern.program.automaton import count_positions
 from sqlext.pattern.task.task import Rows, Skip
+
+from .pattern_harness import fast_ways, joined, matches, packed, rows_of, task_of
 
 
 def agreed_result(task, rows) -> dict[str, object]:

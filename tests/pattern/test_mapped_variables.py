@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from pattern_harness import lines, task_of
 
 from sqlext.pattern.cep.nfa_compile import skeleton
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.program.mapped_variables import first_rows, mandatory_variables
 from sqlext.pattern.program.program import MatchLabel, Program, successors
 from sqlext.rewriter.match.parse_pattern import parse_pattern
+
+from .pattern_harness import lines, task_of
 
 
 def is_done_without(program: Program, label: int) -> bool:

@@ -3,11 +3,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from pattern_harness import joined, rows_of, task_of
 
 from sqlext.errors import UnsupportedError
 from sqlext.pattern.strategy import choose, match
 from sqlext.pattern.task.task import Literal
+
+from .pattern_harness import joined, rows_of, task_of
 
 LONG = "A{65}"
 ALWAYS = Literal(True, "bool")

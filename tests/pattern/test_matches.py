@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pattern_harness import assert_all_agree, joined, lines, matches, rows_of, task_of
 
 from sqlext.errors import DataError
 from sqlext.pattern.batch import reference
 from sqlext.pattern.program.program import MatchLabel
 from sqlext.pattern.task.task import Rows, Skip, SkipFailure
+
+from .pattern_harness import assert_all_agree, joined, lines, matches, rows_of, task_of
 
 
 @pytest.mark.parametrize("pattern, word, expected", lines("matches.txt"))

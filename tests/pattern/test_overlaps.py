@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pattern_harness import rows_of, task_of
 
 from sqlext.pattern.batch import bounded, lazy_dfa, two_pass
 from sqlext.pattern.task.task import MatchTask, Output, Rows, Skip, Spans
+
+from .pattern_harness import rows_of, task_of
 
 N = 12_000
 BLOCK_ROWS = 500

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pattern_harness import assert_all_agree, packed, rows_of, task_of
 
 from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.task.task import MatchTask, Output, Rows, Skip
+
+from .pattern_harness import assert_all_agree, packed, rows_of, task_of
 
 LETTERS = "ABCD"
 QUANTIFIERS = [(0, None), (1, None), (0, 1), (2, None), (0, 2), (1, 3), (2, 2), (0, 0), (1, 1), (2, 3)]

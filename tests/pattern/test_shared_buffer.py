@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from cep_harness import case_of, everything, random_case
 
 from sqlext.pattern.cep import every_match
 from sqlext.pattern.cep.cep_task import local_truth
@@ -18,6 +17,8 @@ from sqlext.pattern.cep.every_match import Numbering
 from sqlext.pattern.cep.every_match_tables import row_bits, start_ranges, states_of
 from sqlext.pattern.cep.shared_buffer import Buffer
 from sqlext.pattern.task.task import NO_SKIP
+
+from .cep_harness import case_of, everything, random_case
 
 
 class Steps:

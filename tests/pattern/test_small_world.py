@@ -11,13 +11,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from pattern_harness import packed
 
 from sqlext.pattern.batch import bounded, lazy_dfa, reference, two_pass
 from sqlext.pattern.measures.tails import unshared
 from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.task.task import MatchTask, Rows, Skip
+
+from .pattern_harness import packed
 
 LETTERS = "ABC"
 WORDS = [word for length in range(1, 7) for word in product(range(3), repeat=length)]

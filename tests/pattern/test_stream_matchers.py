@@ -12,9 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cep_harness import case_of
-from pattern_harness import lines, rows_of, task_of
-from test_matches import skip_of
 
 from sqlext.pattern.batch.parts import may_fail, part_of
 from sqlext.pattern.cep.cep_task import CepTask
@@ -31,6 +28,10 @@ from sqlext.pattern.strategy import (
 from sqlext.pattern.stream.rowtime import batch_times
 from sqlext.pattern.task.event_time import BEGINNING, EventTimes, SearchPosition, StreamFacts, first_position
 from sqlext.pattern.task.task import Rows, Spans, Task, Values
+
+from .cep_harness import case_of
+from .pattern_harness import lines, rows_of, task_of
+from .test_matches import skip_of
 
 Result = tuple
 

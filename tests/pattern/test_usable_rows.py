@@ -8,8 +8,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from cep_harness import LETTERS, everything, random_case, rows_of, task_of
-from test_cep_stream import Found, decided, one_partition
 
 from sqlext.errors import DataError
 from sqlext.pattern.cep import path_search
@@ -22,6 +20,9 @@ from sqlext.pattern.strategy import match
 from sqlext.pattern.task.task import NO_SKIP, Rows, Skip, Task, Values
 from tests.sampling import seeded
 from tests.task_harness import tree_of
+
+from .cep_harness import LETTERS, everything, random_case, rows_of, task_of
+from .test_cep_stream import Found, decided, one_partition
 
 HEADS = ("A", "A?", "A*", "(A | B)", "^ A", "(-> A)+", "(A -> B)", "(A B)", "PERMUTE(A, -> B)", "{- A -}")
 TAILS = (

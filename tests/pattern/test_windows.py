@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from pattern_harness import packed
-from test_random import LETTERS, random_skip, random_tree
 
 from sqlext.pattern.batch import bounded, lazy_dfa, reference, two_pass
 from sqlext.pattern.program import ast
@@ -18,6 +16,9 @@ from sqlext.pattern.task.task import Call, Frame, MatchTask, Navigation, Operand
 from sqlext.pattern.task.within import frame_limits
 from sqlext.pattern.threads import interpreted_search, thread_search
 from tests.task_harness import tree_of
+
+from .pattern_harness import packed
+from .test_random import LETTERS, random_skip, random_tree
 
 Match = tuple[int, int, tuple[int, ...]]  # (the row that has the match, its first row, the labels)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from cases import HERE, blocks, compile_statement
 
 from sqlext.errors import SqlExtError
+
+from .cases import HERE, blocks, compile_statement
 
 FILE = "bad_input.txt"
 CASES = dict(blocks(FILE))

@@ -6,7 +6,6 @@ No time is measured: a quadratic reader makes this file take minutes instead of 
 from __future__ import annotations
 
 import pytest
-from lowering import plan_of
 
 from sqlext.errors import UnsupportedError
 from sqlext.formatting.check_syntax import check_text
@@ -14,6 +13,8 @@ from sqlext.formatting.format_text import format_text
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.text.nesting import MAX_BRACKETS, MAX_NESTING
 from sqlext.rewriter.tree.sources import relations
+
+from .lowered import plan_of
 
 CLAUSE = "MATCH_RECOGNIZE (ORDER BY ts MEASURES {} PATTERN (A B) DEFINE B AS {})"
 PLAIN = CLAUSE.format("A.v AS m", "v > 0")

@@ -11,8 +11,8 @@ import pytest
 TESTS = Path(__file__).parents[1]
 FILES = sorted(
     path
-    for pattern in ("rewriter/bad_input.txt", "statements/*.txt", "joins/*errors.txt", "streams/*errors.txt",
-                    "rules/errors.txt", "migration/*.sql")
+    for pattern in ("rewriter/bad_input.txt", "statements/*.txt", "engine/*/*errors.txt",
+                    "rewriter/rules/errors.txt", "migration/*.sql")
     for path in TESTS.glob(pattern)
 )  # fmt: skip
 _INTERNAL = re.compile(r"__\w|_pyspark|sqlext_helper|\+- |one of \[it\b|\bit - it\b|commonexpressionref", re.IGNORECASE)

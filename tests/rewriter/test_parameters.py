@@ -7,11 +7,12 @@ from decimal import Decimal
 
 import numpy
 import pytest
-from cases import lines
 
 from sqlext.errors import SqlExtError
 from sqlext.rewriter.statements.parameters import bind, literal
 from sqlext.rewriter.text.splice import Source
+
+from .cases import lines
 
 NAMES = {t.__name__: t for t in (date, datetime, timedelta, timezone, Decimal, numpy)}
 

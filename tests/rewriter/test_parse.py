@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import pytest
-from cases import blocks, lines, show
 
 from sqlext.errors import UnsupportedError
 from sqlext.pattern.program import ast
@@ -15,6 +14,8 @@ from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.text.tokens import tokenize
+
+from .cases import blocks, lines, show
 
 CLAUSES = dict(blocks("clauses.txt"))
 FIELDS = ("partition_by", "order_by", "measures", "rows", "after", "pattern", "within", "subsets", "definitions")

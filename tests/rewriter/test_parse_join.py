@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from cases import blocks
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,8 @@ from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.joins.join_conditions import time_ranges
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.tree.read_tree import read_tree
+
+from .cases import blocks
 
 JOINS = dict(blocks("joins.txt"))
 WORDS = """SELECT FROM WHERE INTERVAL ASOF JOIN LEFT OUTER SEMI NATURAL LATERAL ON USING MATCH_CONDITION BETWEEN AND OR

@@ -6,7 +6,6 @@ import re
 from datetime import date
 
 import pytest
-from cases import blocks
 
 from sqlext.rewriter.lowering.pushdown import filters
 from sqlext.rewriter.match.parse_match import parse_match
@@ -14,6 +13,8 @@ from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.statements import parameters
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.tree.read_tree import read_tree
+
+from .cases import blocks
 
 CASES = dict(blocks("pushdown.txt"))
 KEYS = {"i": "int", "s": "string", "u": "string", "d": "date", "ts": "timestamp", "n": "decimal(10,2)", "b": "boolean",

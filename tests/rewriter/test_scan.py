@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from cases import blocks, compile_statement, expand
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,8 @@ from sqlext.rewriter.text.splice import Edit, Source
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.sources import visible_ctes
+
+from .cases import blocks, compile_statement, expand
 
 SITES = dict(blocks("sites.txt"))
 CTES = dict(blocks("ctes.txt"))

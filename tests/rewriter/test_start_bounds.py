@@ -8,12 +8,13 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from cases import blocks
-from lowering import database, plan_of, rows_of
 
 from sqlext.pattern.strategy import match
 from sqlext.pattern.task.task import MatchTask, Rows
 from sqlext.rewriter.lowering.match_plan import MatchPlan
+
+from .cases import blocks
+from .lowered import database, plan_of, rows_of
 
 CASES = [
     (title if title.startswith("ORDER") else "ORDER BY ts", *(field.strip() for field in line.split(";")))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from cases import blocks
 
 from sqlext.rewriter.lowering.unread import unread
 from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.tree.read_tree import read_tree
+
+from .cases import blocks
 
 CASES = dict(blocks("unread.txt"))
 MR = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY b MEASURES c AS x ALL ROWS PER MATCH PATTERN (A) DEFINE A AS a > 1)"

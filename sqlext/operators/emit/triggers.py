@@ -9,7 +9,7 @@ this.
 | EARLY EVERY d | before the first row at or after a multiple of d, if the window goes on there |
 
 AFTER WATERMARK is a part of every query, so the step itself implements it. `rewriter.emit.emit_clause` reads what the
-user writes for a trigger, and `tests/emit/model.py` defines its meaning a second time, row by row.
+user writes for a trigger, and `tests/operators/emit/model.py` defines its meaning a second time, row by row.
 """
 
 from __future__ import annotations

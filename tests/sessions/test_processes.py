@@ -1,0 +1,209 @@
+"""What takes a process of its own: starting Spark, failing to, finding the last process's tables, Connect."""
+
+from __future__ import annotations
+
+from zipfile import ZipFile
+
+import pytest
+
+from sqlext.sessions import start
+
+from .programs import printed, run_program
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+FIRST = """
+    import sys
+    import sqlext
+    spark = sqlext.session(master="local[2]", warehouse="here", **{"spark.sql.shuffle.partitions": 3})
+    print(spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.get("spark.databricks.delta.snapshotPartitions"))
+    assert sqlext.session(warehouse="here") is not None and spark.conf.get("spark.sql.shuffle.partitions") == "3"
+    try:
+        sqlext.session(warehouse="elsewhere")
+    except sqlext.SetupError as error:
+        print(error.error_class)
+    spark.sql("CREATE TABLE t AS SELECT 1 AS x")
+    spark.sql("CREATE TABLE kept AS SELECT 2 AS x")
+    spark.sql("CREATE DATABASE other")
+    spark.sql("CREATE TABLE other.u PARTITIONED BY (x) AS SELECT 3 AS x, 4 AS y")
+    spark.udf.register("shout", lambda x: print("a worker's word", file=sys.stderr))
+    spark.sql("SELECT shout(x) FROM t").collect()
+"""
+
+SECOND = """
+    import os
+    import sqlext
+    spark = sqlext.session(master="local[2]", warehouse="here", **{{"spark.jars": "{jar}"}})
+    jars = spark.sparkContext.getConf().get("spark.jars").split(",")
+    print("{jar}" in jars[0], any("delta-spark" in jar for jar in jars), "PYSPARK_SUBMIT_ARGS" in os.environ)
+    print(sorted(t.name for t in spark.catalog.listTables()), spark.sql("SELECT * FROM other.u").collect())
+    spark.sql("DROP TABLE t")
+    spark.sql("CREATE TABLE t AS SELECT 5 AS x")
+    spark.sql("INSERT INTO kept VALUES (6)")
+    spark.sql("CREATE TABLE outside USING delta LOCATION '{outside}' AS SELECT 7 AS x")
+    spark.sql("DROP TABLE IF EXISTS outside")
+    print(sorted(x for t in ("t", "kept") for x, in spark.table(t).collect()))
+"""
+
+
+def test_a_process_finds_the_tables_of_the_one_before(tmp_path):
+    first = run_program(FIRST, tmp_path)
+    assert first.stdout.splitlines() == ["3 2", "SQLEXT_SESSION_WITH_OTHER_WAREHOUSE"], first.stderr
+    assert first.stderr == "a worker's word\n"  # nothing of Ivy and Spark's start, but all of what comes later
+    outside, jar = tmp_path / "outside", tmp_path / "more.jar"
+    ZipFile(jar, "w").close()
+    tables = ["['kept', 't'] [Row(x=3, y=4)]", "[2, 5, 6]"]
+    assert printed(SECOND.format(outside=outside, jar=jar), tmp_path) == ["True True False", *tables]
+    assert (outside / "_delta_log").is_dir()  # only files in the warehouse go with their table
+
+
+SETTINGS_WITHOUT_JARS = """<ivysettings><settings defaultResolver="nothing"/><resolvers>
+<filesystem name="nothing"><artifact pattern="{folder}/[artifact].jar"/></filesystem></resolvers></ivysettings>"""
+
+STARTS_FAILING = """
+    import sqlext
+    try:
+        sqlext.session(**{settings})
+    except sqlext.SetupError as error:
+        print(error)
+"""
+
+
+def test_nothing_is_downloaded_where_spark_has_the_jar(tmp_path, monkeypatch):
+    jar = tmp_path / "jars" / "io.delta_delta-spark_4.2_2.13-4.4.0.jar"
+    jar.parent.mkdir()
+    jar.touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    assert (start._packages({}), start._packages({"spark.jars.packages": "a:b:1"})) == ("", "a:b:1")
+
+
+def test_a_jar_that_cannot_be_had_is_an_error_that_helps(tmp_path):
+    ivy = tmp_path / "ivysettings.xml"
+    ivy.write_text(SETTINGS_WITHOUT_JARS.format(folder=tmp_path))
+    packages = "io.delta:delta-spark_4.2_2.13:0.0.0"
+    program = STARTS_FAILING.replace(
+        "{settings}", repr({"spark.jars.packages": packages, "spark.jars.ivySettings": str(ivy)})
+    )
+    done = run_program(program, tmp_path)
+    assert f"SQLEXT_JAR_NOT_FOUND: Spark could not download {packages}\nHint: " in done.stdout
+    assert "spark.jars.repositories" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (None, "SQLEXT_JAVA_NOT_FOUND: Spark needs Java 17 or newer and none was found"),
+        ("11.0.2", "SQLEXT_JAVA_NOT_FOUND: Spark needs Java 17 or newer and this is Java 11"),
+        ("17.0.2", "SQLEXT_SPARK_DID_NOT_START: Spark did not start: java.lang.Error: no"),
+    ],
+)
+def test_no_java_or_an_old_one_is_an_error_that_helps(tmp_path, version, message):
+    if version is not None:
+        java = tmp_path / "bin" / "java"
+        java.parent.mkdir()
+        banner = f'openjdk version "{version}"\njava.lang.Error: no'
+        java.write_text(f"#!/bin/sh\necho '{banner}' >&2\nexit 1\n")
+        java.chmod(0o755)
+    done = run_program(STARTS_FAILING.replace("{settings}", "{}"), tmp_path, JAVA_HOME=str(tmp_path))
+    assert done.stdout.startswith(message)
+    assert done.stderr == ""
+
+
+CONNECT = """
+    from pyspark.sql import SparkSession
+    import sqlext
+    from sqlext.catalog import views
+    from sqlext.rewriter.heads.heads import parse_create_view
+    from sqlext.sessions.hook import unhooked
+    from sqlext.sessions.start import delta_package
+    import pyspark
+    spark = SparkSession.builder.remote("local[2]").config(map={
+        "spark.jars.packages": delta_package(pyspark.__version__),
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.warehouse.dir": "here",
+    }).getOrCreate()
+    own = type(spark).sql
+    assert sqlext.extend(sqlext.extend(spark)) is spark and sqlext.is_extended(spark)
+    print(type(spark).__module__, type(spark).sql is not own)
+    spark.sql("CREATE TABLE t USING delta AS SELECT 1 AS x")
+    print(spark.sql("SELECT * FROM {d} JOIN t", d=spark.range(1)).collect())
+    times = "(VALUES (0, 5), (1, 6), (4, 7)) AS b(x, y)"
+    print(spark.sql(f"SELECT t.x, b.* FROM t ASOF JOIN {times} MATCH_CONDITION (t.x > b.x)").collect())
+    pairs = f"SELECT t.*, b.y FROM t FULL INTERVAL JOIN {times} ON b.x BETWEEN t.x AND t.x + 1"
+    print(sorted(map(str, spark.sql(pairs).collect())))
+    view = parse_create_view("CREATE VIEW v AS SELECT * FROM t")
+    views.create(spark, unhooked(spark), view)
+    print(views.names(spark, unhooked(spark)))
+    spark.sql("DROP VIEW v")
+    print(views.names(spark, unhooked(spark)))
+    try:
+        spark.sql("SELECT * FROM v")
+    except Exception as error:
+        print(error.getCondition())
+    skips = "MATCH_RECOGNIZE (ORDER BY x MEASURES COUNT(*) AS k AFTER MATCH SKIP TO b PATTERN (a b?) DEFINE b AS x > 9)"
+    for run in (lambda f: f.collect(), lambda f: f.toPandas(), lambda f: f.write.saveAsTable("n")):
+        try:
+            run(spark.sql(f"SELECT * FROM t {skips}"))
+        except sqlext.DataError as error:
+            print(len(str(error).splitlines()), error.error_class)
+    spark.sql(f"CREATE VIEW w AS SELECT * FROM t {skips.replace('TO b', 'PAST LAST ROW')}")
+    print(spark.table("w").collect(), spark.read.table("w").columns, [t.name for t in spark.catalog.listTables()])
+    sqlext.restore(spark)
+    print(type(spark).sql is own, sqlext.is_extended(spark))
+    spark.stop()
+"""
+
+
+def test_connect_sessions_are_extended_too(tmp_path):
+    assert printed(CONNECT, tmp_path) == [
+        "pyspark.sql.connect.session True",
+        "[Row(id=0, x=1)]",
+        "[Row(x=1, x=0, y=5)]",
+        "['Row(x=1, y=6)', 'Row(x=None, y=5)', 'Row(x=None, y=7)']",
+        "['v']",
+        "[]",
+        "TABLE_OR_VIEW_NOT_FOUND",
+        *["2 SQLEXT_SKIP_TO_MISSING_ROW"] * 3,
+        "[Row(k=1)] ['k'] ['sqlext_views', 't', 'w']",
+        "True False",
+    ]
+
+
+LIGHT = """
+    import sys, sqlext
+    heavy = ("pyspark", "numpy", "pyarrow", "numba", "pandas", "rich")
+    print([name for name in (*heavy, "sqlglot") if name in sys.modules])
+    from pathlib import Path
+    from sqlext.cli.main import main
+    Path("a.sql").write_text("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY n PATTERN (A) DEFINE A AS n > 0);\\n")
+    print(main(["check", "a.sql"]), main(["format", "a.sql"]))
+    print([name for name in heavy if name in sys.modules])
+"""
+
+
+def test_importing_sqlext_and_commands_without_spark_load_nothing_heavy(tmp_path):
+    assert printed(LIGHT, tmp_path) == ["[]", "0 0", "[]"]
+
+
+INTERRUPTED = """
+    import os, signal, subprocess, sys, time
+    query = "SELECT count(*) FROM range(100000000000) a JOIN range(10) b ON hash(a.id) % 7 = b.id"
+    started = "SELECT 1 AS started"
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background of a shell ignores it
+    command = [sys.executable, "-c", "from sqlext.cli.main import main; exit(main())", "run", "--master", "local[2]"]
+    command += ["-e", f"{started};\\n{query}"]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    print(run.stdout.readline().strip(), run.stdout.readline().strip())
+    time.sleep(3)
+    os.killpg(run.pid, signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+    print(run.returncode, repr(err))
+    processes = subprocess.run(["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True).stdout.splitlines()
+    print([line for line in processes if line.split()[0] == str(run.pid) and line.split()[1][0] != "Z"])
+"""
+
+
+def test_an_interrupt_ends_the_query_and_spark(tmp_path):
+    assert printed(INTERRUPTED, tmp_path) == ["started 1", "130 ''", "[]"]
