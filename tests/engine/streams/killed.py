@@ -1,12 +1,12 @@
 """Kill the driver of streams into Delta tables again and again; no row is lost, and none is doubled.
 
 `python tests/engine/streams/killed.py FOLDER [KILLS [TABLE …]]` begins with an empty folder and kills twenty times by
-default, while it fills all TABLES or those that are named; test_killed.py kills once. The driver (Python and JVM) is killed by
-SIGKILL and started again, with another number of cores and of shuffle partitions. It runs four queries at once, each of
-which reads one file in each micro-batch: one appends matches, one appends firings, one keeps the last firing of each
-window by UPSERT KEY, and one matches pattern rules, which the driver adds, changes, disables, enables and drops
-meanwhile. Every other time the driver is killed while it resumes, otherwise at a random moment after its first complete
-micro-batch.
+default, while it fills all TABLES or those that are named; test_killed.py kills once. The driver (Python and JVM) is
+killed by SIGKILL and started again, with another number of cores and of shuffle partitions. It runs four queries at
+once, each of which reads one file in each micro-batch: one appends matches, one appends firings, one keeps the last
+firing of each window by UPSERT KEY, and one matches pattern rules, which the driver adds, changes, disables, enables
+and drops meanwhile. Every other time the driver is killed while it resumes, otherwise at a random moment after its
+first complete micro-batch.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Run one streaming table of each kind for a thousand micro-batches, while everything around them changes.
 
 `make test-soak`, or `python -m tests.engine.streams.soak FOLDER [ROUNDS [SEED]]`. A second run over the same folder
-goes on where the first one ended, in a new process. Each round makes random changes: it deletes from the source, updates,
-compacts or widens it, restarts streams, changes pattern rules and adds hostile ones. Then it adds rows, some of them
-hostile, waits for all streams, and runs SHOW and DESCRIBE STREAMING TABLES. At each quarter the tables are compared
-with the batch results over all rows that ever arrived. At the end state and memory must be flat.
+goes on where the first one ended, in a new process. Each round makes random changes: it deletes from the source,
+updates, compacts or widens it, restarts streams, changes pattern rules and adds hostile ones. Then it adds rows, some
+of them hostile, waits for all streams, and runs SHOW and DESCRIBE STREAMING TABLES. At each quarter the tables are
+compared with the batch results over all rows that ever arrived. At the end state and memory must be flat.
 """
 
 from __future__ import annotations
