@@ -152,7 +152,7 @@ import resource
 import numpy as np
 import pyarrow as pa
 from sqlext.operators.match.match_rows import match_batches
-from .test_worker import rows, v_shapes
+from tests.operators.match.test_worker import rows, v_shapes
 from dataclasses import replace
 
 plan = v_shapes()
