@@ -14,6 +14,7 @@ from typing import Union
 import numpy as np
 
 from sqlext.errors import DataError
+from sqlext.pattern.batch.recorder import NOT_FIRST, NOT_LAST, PARTITION_END, WITHIN, Recorder
 from sqlext.pattern.conditions.conditions import Satisfies, satisfier
 from sqlext.pattern.program.program import Done, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
 from sqlext.pattern.task.skip import numbered, resume_row
@@ -34,14 +35,15 @@ def search(
     start: int,
     bounds: tuple[int, int],
     limit: int,
-    satisfies: Callable[[int, list[int]], bool],
+    satisfies: Callable[[int, list[int]], bool | None],
     max_steps: int = MAX_STEPS,
+    recorder: Recorder | None = None,
 ) -> MappedRows | None:
     """The mapped rows of the match that starts at row `start`, or None if there is no match.
 
     The partition is rows `bounds[0]` to `bounds[1]` (exclusive); only rows below `limit` are mapped.
     `satisfies(label, path)` returns whether row `start + len(path)` may be mapped to `label` after `path`, the labels
-    taken so far.
+    taken so far. `recorder` is told of each test.
 
     Raises DataError: STEP_BUDGET.
 
@@ -67,7 +69,13 @@ def search(
         if isinstance(instruction, Done):
             return list(zip(labels, hidden))
         if isinstance(instruction, MatchLabel):
-            if row < min(limit, bounds[1]) and satisfies(instruction.label, labels):
+            has_row = row < min(limit, bounds[1])
+            verdict = has_row and satisfies(instruction.label, labels)
+            if recorder is not None and has_row:
+                recorder.test(i, instruction.label, row, taken, verdict)
+            elif recorder is not None:
+                recorder.refuse(i, instruction.label, row, taken, PARTITION_END if row >= bounds[1] else WITHIN)
+            if verdict:
                 labels.append(instruction.label)
                 hidden.append(instruction.is_hidden)
                 stack.append((i + 1, taken + 1, frozenset()))
@@ -79,6 +87,8 @@ def search(
         elif row == bounds[0] if isinstance(instruction, MatchStart) else row == bounds[1]:
             assert isinstance(instruction, (MatchStart, MatchEnd))
             stack.append((i + 1, taken, visited | {i}))
+        elif recorder is not None:
+            recorder.refuse(i, None, row, taken, NOT_FIRST if isinstance(instruction, MatchStart) else NOT_LAST)
     raise DataError(
         "STEP_BUDGET",
         f"the search for a match from row {start - bounds[0] + 1} of its partition took more than {max_steps:,} steps",
@@ -93,10 +103,12 @@ def find(
     *,
     block_rows: int = BLOCK_ROWS,
     max_steps: int = MAX_STEPS,
+    recorder: Recorder | None = None,
 ) -> Iterator[Spans]:
     """All matches of all partitions, in blocks; a block with a failure is the last one.
 
-    `satisfies` evaluates the conditions; by default it is the `satisfier` of the task.
+    `satisfies` evaluates the conditions; by default it is the `satisfier` of the task. `recorder` receives an attempt
+    for each start row that is tried.
 
     Raises DataError: STEP_BUDGET, and whatever `satisfies` raises.
 
@@ -108,12 +120,20 @@ def find(
     def search_from(start: int, number: int, bounds: tuple[int, int], limit: int, seen: Bounds) -> MappedRows | None:
         satisfies = satisfier(task, rows, seen) if sees_frame else evaluate
 
-        def is_satisfied(label: int, labels: list[int]) -> bool:
+        def is_satisfied(label: int, labels: list[int]) -> bool | None:
             return satisfies(start, number, labels, label)
 
-        return search(task.program, start, bounds, limit, is_satisfied, max_steps)
+        return search(task.program, start, bounds, limit, is_satisfied, max_steps, recorder)
 
-    return find_with(search_from, task, rows, block_rows)
+    def recorded(start: int, number: int, bounds: Bounds, limit: int, seen: Bounds) -> MappedRows | None:
+        assert recorder is not None
+        with recorder.attempt(start, number, bounds, limit):
+            mapped = search_from(start, number, bounds, limit, seen)
+            if mapped is not None:
+                recorder.found(tuple(numbered(start, [label for label, _ in mapped])))
+        return mapped
+
+    return find_with(search_from if recorder is None else recorded, task, rows, block_rows)
 
 
 def find_with(

@@ -11,8 +11,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import permutations
+from typing import Union
 
 from sqlext.errors import DataError
+from sqlext.pattern.batch.recorder import (
+    ABSENCE,
+    NOT_FIRST,
+    NOT_LAST,
+    PARTITION_END,
+    POSSESSIVE,
+    UNTIL,
+    WITHIN,
+    Recorder,
+)
 from sqlext.pattern.cep.nfa_compile import first_variables
 from sqlext.pattern.program import ast
 
@@ -21,13 +32,14 @@ NOW, NEXT_ROW, BOUND = 0, 1, 2  # what decides a match: its last row, the row af
 
 Taken = tuple[int, int, bool]  # row, label, is hidden
 Path = tuple[Taken, ...]
-Satisfies = Callable[[Path, int, int], bool]
+Satisfies = Callable[[Path, int, int], Union[bool, None]]
 
 
 @dataclass(frozen=True)
 class Absent:
     operator: str
     label: int
+    place: ast.Offsets = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True)
@@ -58,7 +70,7 @@ class Search:
     the first row beyond the bound of a match from row `first` to row `last`. When `paths` is exhausted, `partial` has
     the paths that could still be continued when their bound ended. `is_whole`: `bounds[0]` is the first row of its
     partition, where `^` holds. For a stream, `is_open(first, last)` returns whether the bound of such a match is still
-    open, and `is_alive` becomes true if later rows may continue or decide a path.
+    open, and `is_alive` becomes true if later rows may continue or decide a path. `recorder` is told of each step.
     """
 
     label_of: dict[str, int]
@@ -71,6 +83,7 @@ class Search:
     is_whole: bool = True
     is_open: Callable[[int, int], bool] | None = None
     is_alive: bool = False
+    recorder: Recorder | None = None
 
     def paths(self, pattern: ast.Pattern) -> Iterator[tuple[Path, int]]:
         """Yield (path, what decides it) in order of preference; a path may come twice."""
@@ -81,15 +94,19 @@ class Search:
 
     def walk(self, node: ast.Pattern, state: State) -> Iterator[State]:
         if isinstance(node, ast.Variable):
-            yield from self.take(self.label_of[node.name], state)
+            yield from self.take(self.label_of[node.name], state, node.place)
         elif isinstance(node, ast.Empty):
             yield state
         elif isinstance(node, ast.PartitionStart):
             if not state.path and self.start == self.bounds[0] and self.is_whole:
                 yield state
+            elif self.recorder is not None:
+                self.recorder.refuse(node.place, None, self.after(state), len(state.path), NOT_FIRST)
         elif isinstance(node, ast.PartitionEnd):
             if state.path and state.path[-1][0] == self.bounds[1] - 1:
                 yield state
+            elif self.recorder is not None:
+                self.recorder.refuse(node.place, None, self.after(state), len(state.path), NOT_LAST)
         elif isinstance(node, ast.Concatenation):
             yield from self.sequence(node.items, state)
         elif isinstance(node, ast.Alternation):
@@ -104,7 +121,7 @@ class Search:
         elif isinstance(node, ast.Quantified):
             yield from self.repeat(node, 0, state)
         elif isinstance(node, ast.Absence):
-            absent = Absent(node.operator, self.label_of[node.variable.name])
+            absent = Absent(node.operator, self.label_of[node.variable.name], node.variable.place)
             yield replace(state, pending=(*state.pending, absent)) if state.path else state
         elif isinstance(node, ast.Until):
             scope = (self.label_of[node.variable.name], len(state.path))
@@ -113,6 +130,10 @@ class Search:
         else:
             for after in self.walk(node.item, replace(state, operator=state.operator or node.operator)):
                 yield after if len(after.path) > len(state.path) else replace(after, operator=state.operator)
+
+    def after(self, state: State) -> int:
+        """The row after the last one of the path."""
+        return state.path[-1][0] + 1 if state.path else self.start
 
     def sequence(self, items: tuple[ast.Pattern, ...], state: State) -> Iterator[State]:
         if not items:
@@ -140,8 +161,8 @@ class Search:
         guard = Possessive(tuple(self.label_of[name] for name in first_variables(node.item)[0]), ends)
         return replace(state, pending=(*state.pending, guard))
 
-    def take(self, label: int, state: State) -> Iterator[State]:
-        """Map the next row to the label, or with an operator also a later row."""
+    def take(self, label: int, state: State, place: ast.Offsets) -> Iterator[State]:
+        """Map the next row to the label of the variable at a place, or with an operator also a later row."""
         first, last = (state.path[0][0], state.path[-1][0]) if state.path else (self.start, self.start - 1)
         limit = min(self.bounds[1], self.limit(first, max(last, first)))
         for row in self.candidates(label, state, range(last + 1, limit)):
@@ -150,15 +171,30 @@ class Search:
             pending = [p for p in state.pending if not (isinstance(p, Possessive) and any(map(holds, p.ends)))]
             state = replace(state, pending=tuple(pending))
             if self.is_forbidden(pending, row == last + 1 and bool(state.path), holds):
+                if self.recorder is not None:
+                    self.record_forbidden(pending, row, len(state.path), holds, place, label)
                 return
-            if holds(label) and not any(holds(end) for end, _ in state.scopes):
+            ends = next((end for end, _ in state.scopes if holds(end)), None)
+            if self.recorder is not None and ends is not None:
+                self.recorder.refuse(place, ends, row, len(state.path), UNTIL)
+            elif self.recorder is not None:
+                is_last = not state.path or not state.operator
+                self.recorder.test(place, label, row, len(state.path), holds(label), is_last)
+            if holds(label) and ends is None:
                 yield replace(state, path=(*state.path, (row, label, state.is_hidden)), operator="", pending=())
             if not state.path or not state.operator or (state.operator == "->" and holds(label)):
                 return
-            if any(isinstance(p, Absent) and p.operator == "!->" and holds(p.label) for p in pending):
+            absences = [p for p in pending if isinstance(p, Absent) and p.operator == "!->"]
+            absent = next((p for p in absences if holds(p.label)), None)
+            if absent is not None:
+                if self.recorder is not None:
+                    self.recorder.refuse(absent.place, absent.label, row, len(state.path), ABSENCE)
                 return
             if any(len(state.path) > before and holds(end) for end, before in state.scopes):
                 return
+        if self.recorder is not None:
+            reason = PARTITION_END if limit == self.bounds[1] else WITHIN
+            self.recorder.refuse(place, label, limit, len(state.path), reason)
         if state.path and self.is_open is not None and self.is_open(first, max(last, first)):
             self.is_alive = True
         elif state.path:
@@ -168,11 +204,22 @@ class Search:
         """Return the rows that `take` has to try: all of them here, fewer in a subclass."""
         return rows
 
-    def is_forbidden(self, pending, is_next: bool, holds: Callable[[int], bool]) -> bool:
+    def is_forbidden(self, pending, is_next: bool, holds: Callable[[int], bool | None]) -> bool:
         """Return whether this row may be neither mapped nor skipped."""
         if any(isinstance(p, Possessive) and any(map(holds, p.labels)) for p in pending):
             return True
         return is_next and any(isinstance(p, Absent) and p.operator == "!" and holds(p.label) for p in pending)
+
+    def record_forbidden(
+        self, pending, row: int, depth: int, holds: Callable[[int], bool | None], place: ast.Offsets, label: int
+    ) -> None:
+        """Tell the recorder why a row may be neither mapped nor skipped: a possessive loop takes it, or an absence."""
+        assert self.recorder is not None
+        if any(isinstance(p, Possessive) and any(map(holds, p.labels)) for p in pending):
+            self.recorder.refuse(place, label, row, depth, POSSESSIVE)
+            return
+        absent = next(p for p in pending if isinstance(p, Absent) and p.operator == "!" and holds(p.label))
+        self.recorder.refuse(absent.place, absent.label, row, depth, ABSENCE)
 
     def decided(self, state: State) -> int | None:
         """Return what decides a path at the end of the pattern, or None if it is not a match, or not yet."""
@@ -183,9 +230,16 @@ class Search:
         is_open = self.is_open is not None and self.is_open(first, last)
         for absent in [p for p in state.pending if isinstance(p, Absent)]:
             reach = last + 2 if absent.operator == "!" else limit
-            if any(self.satisfies(state.path, r, absent.label) for r in range(last + 1, min(reach, limit))):
+            later = range(last + 1, min(reach, limit))
+            hit = next((r for r in later if self.satisfies(state.path, r, absent.label)), None)
+            if hit is not None:
+                if self.recorder is not None:
+                    self.recorder.refuse(absent.place, absent.label, hit, len(state.path), ABSENCE)
                 return None
             if reach > limit and not is_open:
+                if self.recorder is not None:
+                    reason = PARTITION_END if limit == self.bounds[1] else WITHIN
+                    self.recorder.refuse(absent.place, absent.label, limit, len(state.path), reason)
                 return None
             is_sure = is_sure and not (is_open and (reach > limit or absent.operator == "!->"))
             when = max(when, NEXT_ROW if absent.operator == "!" else BOUND)

@@ -73,10 +73,10 @@ class PathEvaluator:
     def holds(self, path: MappedPath, label: int, row: int) -> bool:
         """Whether a row satisfies a label if the path maps it next."""
         known = self.known(label, row)
-        return self.evaluate(path, label, row) if known is None else known
+        return self.evaluate(path, label, row) is True if known is None else known
 
-    def evaluate(self, path: MappedPath, label: int, row: int) -> bool:
-        """Whether the condition of a label, which depends on the path, is true on a row if the path maps it next."""
+    def evaluate(self, path: MappedPath, label: int, row: int) -> bool | None:
+        """The value of the condition of a label, which depends on the path, on a row if the path maps it next."""
         condition, rows = self.task.conditions[label], (*path.rows, row)
         assert condition is not None
         evaluated = conditions.Path(
@@ -88,7 +88,7 @@ class PathEvaluator:
             number=path.number,
             taken=rows,
         )
-        return conditions.holds(condition, evaluated)
+        return conditions.verdict(condition, evaluated)
 
 
 _NO_BOUND = 1 << 62

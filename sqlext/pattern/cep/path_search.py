@@ -6,11 +6,13 @@ are shown, in which order and with which number (docs/language.md, "AFTER MATCH 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from sqlext.pattern.batch.recorder import Recorder
 from sqlext.pattern.cep.cep_reference import BOUND, NEXT_ROW, Path, Search, State
 from sqlext.pattern.cep.cep_task import CepTask, bound_ends, may_begin
 from sqlext.pattern.cep.path_conditions import MappedPath, PathEvaluator
@@ -28,12 +30,13 @@ class PartitionResult:
     failure: SkipFailure | None = None
 
 
-def find(task: CepTask, rows: Rows) -> Iterator[Spans]:
-    """All results, slowly and obviously: a block for each partition; after a failure nothing more.
+def find(task: CepTask, rows: Rows, recorder: Recorder | None = None) -> Iterator[Spans]:
+    """All results, slowly and obviously: a block for each partition; after a failure nothing more. `recorder` receives
+    an attempt for each start row that is tried.
 
     Raises DataError: STEP_BUDGET, and what conditions raise.
     """
-    paths = Paths(task, rows)
+    paths = Paths(task, rows, recorder=recorder)
     for bounds in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
         result = paths.every_match(bounds) if task.skip.mode == NO_SKIP else paths.preferred(bounds)
         yield from _spans_of(result, task)
@@ -58,8 +61,8 @@ class Paths:
     `is_first: bool[p]` (None: everywhere): whether the first row of a partition is its very first one, where `^` holds.
     """
 
-    def __init__(self, task: CepTask, rows: Rows, is_first: np.ndarray | None = None):
-        self.task, self.rows = task, rows
+    def __init__(self, task: CepTask, rows: Rows, is_first: np.ndarray | None = None, recorder: Recorder | None = None):
+        self.task, self.rows, self.recorder = task, rows, recorder
         self.evaluator, self.limits = PathEvaluator(task, rows), bound_ends(rows)
         is_later = np.zeros(len(rows.bounds) - 1, np.bool_) if is_first is None else ~is_first
         self.later = frozenset(rows.bounds[:-1][is_later].tolist())
@@ -72,7 +75,7 @@ class Paths:
         def limit(first: int, last: int) -> int:
             return int(self.limits[last if self.task.is_between else first])
 
-        def satisfies(path: Path, row: int, label: int) -> bool:
+        def satisfies(path: Path, row: int, label: int) -> bool | None:
             if dependent[label] is None or not truth[label, row]:
                 return bool(truth[label, row])
             taken, labels, _ = zip(*path) if path else ((), (), ())
@@ -86,7 +89,19 @@ class Paths:
             limit=limit,
             satisfies=satisfies,
             is_whole=bounds[0] not in self.later,
+            recorder=self.recorder,
         )
+
+    def found(self, search: Search, number: int) -> Generator[tuple[Path, int], None, None]:
+        """The paths of a search, which the recorder is told of."""
+        if self.recorder is None:
+            yield from search.paths(self.task.nfa.pattern)
+            return
+        limit = int(self.limits[search.start])
+        with self.recorder.attempt(search.start, number, search.bounds, limit):
+            for path, when in search.paths(self.task.nfa.pattern):
+                self.recorder.found(tuple((row, label) for row, label, _ in path))
+                yield path, when
 
     def starts(self, bounds: tuple[int, int]) -> Iterable[int]:
         """The rows at which a match with NO SKIP may start: all of them."""
@@ -98,7 +113,8 @@ class Paths:
         is_matched: set[int] = set()
         while row < bounds[1]:
             search = self.search(row, bounds, number)
-            path = next((path for path, _ in search.paths(self.task.nfa.pattern)), None)
+            with closing(self.found(search, number)) as paths:
+                path, _ = next(paths, (None, 0))
             if path is None:
                 result.partial += search.partial
                 row += 1
@@ -118,7 +134,7 @@ class Paths:
         result, decided = PartitionResult(), []
         for start in self.starts(bounds):
             search = self.search(start, bounds, 0)
-            for path, when in earliest(search.paths(self.task.nfa.pattern)):
+            for path, when in earliest(self.found(search, 0)):
                 last = path[-1][0]
                 decided.append((decision_time(self.task, self.rows, start, last, when), last, path))
             result.partial += search.partial

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Union
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from sqlext.pattern.task.task import (
 )
 
 Value = Any  # bool, int or float; for interpreted parts as in `expressions.values`
-Satisfies = Callable[[int, int, list[int], int], bool]  # see `satisfier`
+Satisfies = Callable[[int, int, list[int], int], Union[bool, None]]  # see `satisfier`
 
 _FAULTS = {
     "ARITHMETIC_OVERFLOW": ("integer overflow", "cast to a wider type, or set spark.sql.ansi.enabled to false"),
@@ -160,12 +160,17 @@ def evaluate(condition: Condition, path: Tested) -> Value | None:
 
 
 def holds(condition: Condition, path: Path) -> bool:
-    """Whether the condition is true for a path; False if it cannot be computed and `Rows.errors` notes errors."""
+    """Whether the condition is true for a path."""
+    return verdict(condition, path) is True
+
+
+def verdict(condition: Condition, path: Path) -> bool | None:
+    """The value of the condition for a path; False if it cannot be computed and `Rows.errors` notes errors."""
     errors = path.rows.errors
     if errors is None:
-        return of_one_row(evaluate, condition, path)[0] is True
+        return of_one_row(evaluate, condition, path)[0]
     try:
-        return of_one_row(evaluate, condition, path)[0] is True
+        return of_one_row(evaluate, condition, path)[0]
     except DataError as error:
         row = path.taken[-1] if path.taken else path.start + len(path.labels) - 1
         errors.setdefault(row, error)
@@ -192,10 +197,11 @@ def satisfier(task: MatchTask, rows: Rows, seen: tuple[int, int] | None = None) 
     """The function `satisfies(start, number, labels, label)` that evaluates the conditions of a task.
 
     It returns whether row `start + len(labels)` satisfies `label` in match number `number`, where the rows from `start`
-    on are mapped to `labels`. PREV and NEXT reach rows `seen[0]` to `seen[1]` (exclusive), by default the partition.
+    on are mapped to `labels`; None if a condition that depends on the path is NULL. PREV and NEXT reach rows `seen[0]`
+    to `seen[1]` (exclusive), by default the partition.
     """
 
-    def satisfies(start: int, number: int, labels: list[int], label: int) -> bool:
+    def satisfies(start: int, number: int, labels: list[int], label: int) -> bool | None:
         row = start + len(labels)
         bit = task.bits[label]
         if bit is not None and not rows.mask[row, bit // 8] >> (bit % 8) & 1:
@@ -213,7 +219,7 @@ def satisfier(task: MatchTask, rows: Rows, seen: tuple[int, int] | None = None) 
             labels=(*labels, label),
             number=number,
         )
-        return holds(condition, path)
+        return verdict(condition, path)
 
     return satisfies
 

@@ -141,7 +141,7 @@ class RowFacts:
         needed = row if self.event_times.need is None else int(self.event_times.need[label, row])
         if needed >= request.partition[1]:
             return UNKNOWN
-        return Verdict(self.satisfies(request.start, request.number, labels, label), needed)
+        return Verdict(self.satisfies(request.start, request.number, labels, label) is True, needed)
 
 
 def decide(

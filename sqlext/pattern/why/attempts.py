@@ -1,0 +1,55 @@
+"""Run the search that defines what matches, and hand on what it tried. See `batch.recorder` for what it tells.
+
+>>> import numpy as np
+>>> from sqlext.pattern.program.program import Done, MatchLabel, Program
+>>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
+>>> task = MatchTask(program=a_b, bits=(0, 1), conditions=(None, None))
+>>> rows = Rows(bounds=np.array([0, 4]), mask=np.array([[1], [2], [1], [1]], np.uint8))
+>>> tried: list[Attempt] = []
+>>> recorder = attempts(task, rows, tried.append)
+>>> [(attempt.start, attempt.ending, attempt.furthest) for attempt in tried]
+[(0, 'MATCH', ((0, 0), (1, 1))), (2, 'CONDITION', ((2, 0),)), (3, 'PARTITION END', ((3, 0),))]
+
+The start row 1 is missing: AFTER MATCH SKIP jumped over it. `ending` is a summary; `stops` has the details.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlext.errors import DataError
+from sqlext.pattern.batch import reference
+from sqlext.pattern.batch.recorder import Attempt, Recorder, Test
+from sqlext.pattern.cep import path_search
+from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.task.task import MatchTask, Rows, Task
+
+
+class Enough(Exception):
+    """`consume` raises it to end the run before all rows have been searched."""
+
+
+def attempts(
+    task: Task,
+    rows: Rows,
+    consume: Callable[[Attempt], None],
+    on_test: Callable[[Test], None] | None = None,
+    max_steps: int = reference.MAX_STEPS,
+) -> Recorder:
+    """Search all partitions of `rows`, by the strategy `reference`; return the recorder, which has counted the tests.
+
+    The search ends early when `consume` raises Enough, or an attempt has an error: its budget of steps, or a condition
+    that cannot be computed. Conditions of the row alone are FALSE where they are NULL, because `Rows.mask` has one bit.
+    """
+    recorder = Recorder(consume, on_test)
+    if isinstance(task, CepTask):
+        blocks = path_search.find(task, rows, recorder)
+    else:
+        assert isinstance(task, MatchTask)
+        blocks = reference.find(task, rows, max_steps=max_steps, recorder=recorder)
+    try:
+        for _ in blocks:
+            pass
+    except (Enough, DataError):
+        pass
+    return recorder

@@ -1,0 +1,158 @@
+"""What the recorder tells of a search is what counting all paths by hand gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from cep_harness import random_case as random_cep_case
+from pattern_harness import packed, rows_of, task_of
+
+from sqlext.pattern import strategy
+from sqlext.pattern.batch.recorder import CONDITION, MATCH, PARTITION_END, WITHIN, Attempt
+from sqlext.pattern.program import ast
+from sqlext.pattern.task.task import Rows, Skip
+from sqlext.pattern.why.attempts import attempts
+from sqlext.pattern.why.funnel import Funnel, steps_of
+from tests.sampling import seeded
+from tests.task_harness import tree_of
+
+PARTS = ["A", "B", "C", "A+", "B*", "C?", "(A|B)", "A{2,3}", "(A B)*", "PERMUTE(A, C)", "(A|C+)?", "B{0,2}", "()", "$"]
+
+
+def all_ways(node: ast.Pattern, row: int, takes, rows_taken: list) -> Iterator[int]:
+    """The rows after each way to match a node from `row` on; `rows_taken` gets (place of the variable, row)."""
+    if isinstance(node, ast.Variable):
+        if takes(node.name, row):
+            rows_taken.append((node.place, row))
+            yield row + 1
+    elif isinstance(node, ast.Empty):
+        yield row
+    elif isinstance(node, ast.PartitionEnd):
+        if takes("$", row):
+            yield row
+    elif isinstance(node, ast.Alternation):
+        for item in node.items:
+            yield from all_ways(item, row, takes, rows_taken)
+    elif isinstance(node, ast.Permutation):
+        first, second = node.items
+        for order in ((first, second), (second, first)):
+            yield from all_ways(ast.Concatenation(order), row, takes, rows_taken)
+    elif isinstance(node, ast.Concatenation):
+        ends = [row]
+        for item in node.items:
+            ends = [end for begin in ends for end in all_ways(item, begin, takes, rows_taken)]
+        yield from ends
+    else:
+        assert isinstance(node, ast.Quantified)
+        ends, most = [row], 99 if node.at_most is None else node.at_most
+        for count in range(most + 1):
+            if count >= node.at_least:
+                yield from ends
+            if count == most:
+                return
+            ends = list({end for begin in ends for end in all_ways(node.item, begin, takes, rows_taken)})
+            if not ends or (node.at_most is None and count > 9):
+                return
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.random
+def test_the_funnel_is_what_brute_force_counts(part):
+    for seed in range(part * 100, part * 100 + 100):
+        chance = seeded(seed)
+        text = " ".join(chance.choice(PARTS[: 12 if i == 0 else None]) for i in range(chance.randint(1, 3)))
+        tree, _ = tree_of(text)
+        word = "".join(chance.choice("ABCD") for _ in range(chance.randint(1, 7)))
+        task = task_of(text, "ABC", skip=Skip("TO NEXT ROW"), is_within=True)
+        limit = np.minimum(np.arange(len(word)) + chance.choice([2, 3, 9]), len(word))
+        rows = Rows(bounds=np.array([0, len(word)]), mask=rows_of(task, [word]).mask, limit=limit)
+        funnel, steps, found = Funnel(), steps_of(tree, True), list[Attempt]()
+        attempts(task, rows, found.append)
+        reached: Counter = Counter()
+        for attempt in found:
+            funnel.add(attempt, steps)
+            start, bound, taken = attempt.start, int(limit[attempt.start]), list[tuple]()
+
+            def takes(name: str, row: int, bound=bound, word=word) -> bool:
+                return row == len(word) if name == "$" else row < bound and word[row] == name
+
+            ends = list(all_ways(tree, start, takes, taken))
+            assert bool(ends) == (attempt.ending == MATCH), (seed, text, word, start)
+            if ends:
+                reached.update({steps[step][0] for step in attempt.reached})
+                continue
+            places = [step.place for step in ast.walk(tree) if isinstance(step, ast.Variable)]
+            assert {places[steps[step][0]] for step in attempt.reached} == {place for place, _ in taken}, (text, word)
+            reached.update({places.index(place) for place, _ in taken})
+            furthest = max((row + 1 - start for _, row in taken), default=0)
+            assert len(attempt.furthest) == furthest, (text, word, start)
+            assert [row for row, _ in attempt.furthest] == list(range(start, start + furthest))
+            assert attempt.stops
+            assert {stop.row for stop in attempt.stops} == {start + furthest}
+            at_bound = start + furthest >= bound
+            assert not at_bound or attempt.ending in ((PARTITION_END, "$") if bound == len(word) else (WITHIN, "$"))
+            assert at_bound or attempt.ending in (CONDITION, "$")
+        assert Counter({e: count for (e, k), count in funnel.reached.items() if k == 0}) == reached, (text, word)
+        blocks = list(strategy.match(task, rows))
+        assert funnel.matches == sum(len(block.start) for block in blocks) == funnel.endings[MATCH]
+        assert funnel.tried == len(word) == sum(funnel.endings.values())
+        assert funnel.steps >= sum(funnel.tests.values())
+
+
+@pytest.mark.parametrize("part", range(2))
+@pytest.mark.random
+def test_with_skipped_rows_it_tells_of_each_match_and_each_failed_start(part):
+    for seed in range(part * 100, part * 100 + 100):
+        task, rows = random_cep_case(seed)
+        found: list[Attempt] = []
+        attempts(task, rows, found.append)
+        blocks = [block for block in strategy.match(task, rows) if block.timed_out is None]
+        if any(block.failure is not None for block in blocks):
+            continue
+        starts = {start for block in blocks for start in block.start.tolist()}
+        with_matches = {a.start for a in found if any(a.matches) or (a.matches and task.skip.mode != "NO SKIP")}
+        assert with_matches == starts, seed
+        steps = steps_of(task.nfa.pattern, False)
+        for attempt in found:
+            assert attempt.matches or attempt.stops, (seed, attempt)
+            assert all(len(match) <= len(attempt.furthest) for match in attempt.matches)
+            assert set(attempt.reached) <= set(steps) or (0, 0) in attempt.reached
+
+
+CASES = [  # pattern; rows; furthest and why it stopped, for each start row that is tried
+    ("A B+ C", "ABBA", "ABB:B FALSE,C FALSE | :A FALSE | :A FALSE | A:B PARTITION END"),
+    ("A B", "ABAC", "AB! | A:B FALSE | :A FALSE"),
+    ("A $", "AB", "A:$ | :A FALSE"),
+    ("A{3}", "AABAAA", "AA:A FALSE | A:A FALSE | :A FALSE | AAA!"),
+]
+
+
+@pytest.mark.parametrize("pattern, word, expected", CASES)
+def test_where_each_attempt_stops(pattern, word, expected):
+    task = task_of(pattern, "ABC")
+    found: list[Attempt] = []
+    attempts(task, rows_of(task, [word]), found.append)
+    shown = []
+    for attempt in found:
+        letters = "".join("ABC"[label] for _, label in attempt.furthest)
+        stops = [f"{'ABC'[s.label]} {s.reason}" if s.label is not None else s.reason for s in attempt.stops]
+        shown.append(letters + ("!" if attempt.matches else ":" + ",".join(stops)))
+    assert " | ".join(shown) == expected
+
+
+def test_a_search_without_a_recorder_and_one_with_it_find_the_same():
+    task = task_of("(A|B)+ C", "ABC", skip=Skip("TO NEXT ROW"))
+    truth = np.random.default_rng(3).random((200, 3)) < 0.6
+    rows = Rows(bounds=np.array([0, 200]), mask=packed(truth))
+    found: list[Attempt] = []
+    attempts(task, rows, found.append)
+    matches = [(a.start, len(a.matches[0])) for a in found if a.matches]
+    expected = [
+        (start, length)
+        for block in strategy.match(task, rows)
+        for start, length in zip(block.start.tolist(), block.length.tolist())
+    ]
+    assert matches == expected
