@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from cep_harness import random_case as random_cep_case
-from pattern_harness import packed, rows_of, task_of
 
 from sqlext.pattern import strategy
 from sqlext.pattern.batch.recorder import CONDITION, MATCH, PARTITION_END, WITHIN, Attempt
@@ -18,6 +16,9 @@ from sqlext.pattern.why.attempts import attempts
 from sqlext.pattern.why.funnel import Funnel, steps_of
 from tests.sampling import seeded
 from tests.task_harness import tree_of
+
+from .cep_harness import random_case as random_cep_case
+from .pattern_harness import packed, rows_of, task_of
 
 PARTS = ["A", "B", "C", "A+", "B*", "C?", "(A|B)", "A{2,3}", "(A B)*", "PERMUTE(A, C)", "(A|C+)?", "B{0,2}", "()", "$"]
 
