@@ -16,7 +16,7 @@ LIBRARIES := numpy numba pyarrow pandas protobuf google-re2
 FAST := tests/architecture tests/statements tests/engine/streams/test_run.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check t test-fast test-dbt test-cluster test-chaos test-spark-versions test-installed test-soak lint bench bench-quick check-wheel clean check-java
+.PHONY: help demo test check t test-fast test-dbt test-cluster test-chaos test-spark-versions test-installed test-soak lint bench bench-quick docs check-wheel clean check-java
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,11 +68,14 @@ bench: .venv/bench check-java  ## measure all workloads in an hour and write ben
 bench-quick: .venv/bench check-java  ## measure the same on few rows in some minutes, and write nothing
 	$(BIN)/python -m benchmarks --quick --peers lead,pandas,spark$(addprefix $(COMMA),$(PEERS))
 
+docs: $(STAMP)  ## build the documentation site into site/, without the network
+	$(BIN)/python -m website.build
+
 check-wheel: $(STAMP)  ## build wheel and sdist, install the wheel elsewhere, and import it
 	$(BIN)/pytest tests/packaging
 
 clean:  ## remove the virtual environment and all caches
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \

@@ -18,6 +18,11 @@ from sqlext.errors import ParseError, Place
 
 WORD, QUOTED, STRING, NUMBER, SYMBOL = "word", "quoted", "string", "number", "symbol"
 QUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
+# The words that Spark's tokenizer knows, for highlighting; several words may be one of them: "ORDER BY".
+SPARK_KEYWORDS = frozenset(word for word in Spark.tokenizer_class.KEYWORDS if word.replace(" ", "").isidentifier())
+SPARK_TYPES = frozenset(
+    word for word in SPARK_KEYWORDS if Spark.tokenizer_class.KEYWORDS[word] in Spark.parser_class.TYPE_TOKENS
+) - {"INTERVAL", "NULL", "UNION", "UNKNOWN"}
 
 _COMMANDS = frozenset({"COMMAND", "EXECUTE", "FETCH", "RENAME", "SHOW"})
 _BEFORE_COMMAND = frozenset({"SEMICOLON", "BEGIN"})

@@ -20,7 +20,6 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.output import Output
-from pygments.lexers.sql import SqlLexer
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -31,6 +30,7 @@ from sqlext.cli.shell_input import Names, SqlCompleter, is_complete
 from sqlext.cli.shell_programs import edited, page
 from sqlext.engine.streams.streaming_tables import check_ends
 from sqlext.errors import SqlExtError
+from sqlext.formatting.pygments_lexer import SqlextLexer
 from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.rewriter.text.names import quote, split_name
 from sqlext.sessions import results
@@ -104,7 +104,7 @@ class Shell:
         self.last, self.draft = "", ""  # the last statements, and the text with which the next prompt begins
         self.names = Names(self._tables, lambda table: spark.table(table).columns)
         self.prompt: PromptSession[str] = PromptSession(
-            history=history, completer=SqlCompleter(self.names), lexer=PygmentsLexer(SqlLexer), multiline=True,
+            history=history, completer=SqlCompleter(self.names), lexer=PygmentsLexer(SqlextLexer), multiline=True,
             key_bindings=_keys(), prompt_continuation=MORE, complete_while_typing=False,
             complete_in_thread=True, input=keyboard, output=screen,
         )  # fmt: skip

@@ -16,7 +16,7 @@ DOCUMENTS = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUT
 DOCUMENTS += sorted((ROOT / "docs").rglob("*.md"))
 RECORDS = sorted(DECISIONS.glob("[0-9]*.md"))
 
-EXTENSIONS = "py|md|txt|sql|toml|json|png|gz|hex"
+EXTENSIONS = "py|md|txt|sql|toml|json|png|gz|hex|ebnf|css|yml"
 FILE = re.compile(rf"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.(?:{EXTENSIONS})\b(?![\w/])")
 FOLDER = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)+(?![\w.])")
 MODULE = re.compile(r"python -m (\w+(?:\.\w+)*)")
@@ -32,7 +32,7 @@ def ids(path: Path) -> str:
 @cache
 def own_names() -> set[str]:
     """The names of all files and folders (`name/`), which a document may name without the folders around them."""
-    folders = ("sqlext", "rewriter", "catalog", "tests", "benchmarks", "docs", "sql_examples")
+    folders = ("sqlext", "rewriter", "catalog", "tests", "benchmarks", "docs", "sql_examples", "website")
     paths = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     return {path.name + "/" * path.is_dir() for path in paths}
 

@@ -31,8 +31,9 @@ LIBRARIES = {
     "sqlext.sessions.results": {"pyarrow", "pyspark", "rich"},
     "sqlext.sessions.text_tables": {"rich"},
     "sqlext.cli.rules_command": {"pyspark"},
-    "sqlext.cli.shell": {"prompt_toolkit", "pygments", "pyspark", "rich"},
+    "sqlext.cli.shell": {"prompt_toolkit", "pyspark", "rich"},
     "sqlext.cli": {"prompt_toolkit", "pygments", "pyspark"},
+    "sqlext.formatting.pygments_lexer": {"pygments"},
     "sqlext.formatting": {"sqlfluff"},
     "sqlext.sessions.failures": {"pyspark"},
     "sqlext.notebooks.notebook_command": set(),  # the command line works without the packages of notebooks

@@ -1,0 +1,84 @@
+"""The documentation site: it is whole, needs nothing from elsewhere, and says the same as the sources."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from urllib.parse import unquote
+
+import pytest
+
+from website.build import build
+from website.error_pages import error_pages, listed_errors, written
+
+_TAG = re.compile(r"<(\w+)\b[^>]*?\b(?:src|href)=(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))[^>]*>")
+_ID = re.compile(r"\bid=(?:\"([^\"]*)\"|([^\s>\"]+))")
+_LOADING_TAGS = ("script", "link", "img", "iframe", "source", "video", "audio", "use", "object", "embed")
+_IN_STYLE = re.compile(r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^)\"']*)")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("website")
+    assert "Warning" not in build(folder)
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    """The text of each page by its path from the root of the site."""
+    return {path.relative_to(site).as_posix(): path.read_text("utf-8") for path in site.rglob("*.html")}
+
+
+def links(text):
+    """(tag, target) of each src and href."""
+    return [(tag, unquote("".join(values))) for tag, *values in _TAG.findall(text)]
+
+
+@pytest.mark.slow
+def test_the_site_loads_nothing_from_elsewhere(site, pages):
+    loaded = {target for text in pages.values() for tag, target in links(text) if tag in _LOADING_TAGS}
+    styles = [path.read_text("utf-8") for path in site.rglob("*.css")]
+    assert sorted(target for target in loaded if re.match(r"(?:https?:)?//", target)) == []
+    assert [url for style in (*styles, *pages.values()) for url in _IN_STYLE.findall(style)] == []
+
+
+@pytest.mark.slow
+def test_every_link_of_the_site_has_its_target_and_its_anchor(site, pages):
+    anchors = {path: {"".join(pair) for pair in _ID.findall(text)} for path, text in pages.items()}
+    files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    wrong = set()
+    for path, text in pages.items():
+        if path == "404.html":
+            continue  # it is shown at any address, so its links begin at the root
+        for _, target in links(text):
+            if re.match(r"[a-z]+:|//|data:", target):
+                continue
+            file, _, anchor = target.partition("#")
+            there = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
+            if there not in files or (anchor and there in anchors and anchor not in anchors[there]):
+                wrong.add((path, target))
+    assert sorted(wrong) == []
+
+
+@pytest.mark.slow
+def test_the_site_has_search_dark_mode_diagrams_and_our_highlighting(site, pages):
+    language = pages["language.html"]
+    assert "MATCH_RECOGNIZE" in (site / "search.js").read_text("utf-8")
+    assert 'data-md-color-scheme="slate"' in language or "data-md-color-scheme=slate" in language
+    assert language.count("railroad-diagram") >= 20
+    assert re.search(r'<span class="?nv"?>down</span>', language)
+
+
+def test_each_error_has_a_page_with_a_cause_and_a_cure():
+    pages = error_pages()
+    assert {page.name for page in pages} == set(listed_errors())
+    assert [page.name for page in pages if not (page.cause or page.messages)] == []
+    assert [page.name for page in pages if not (page.cure or page.hints)] == []
+
+
+def test_what_is_written_about_an_error_is_not_in_the_sources():
+    pages = {page.name: page for page in error_pages()}
+    assert [name for name in written() if name not in pages] == []
+    assert [page.name for page in pages.values() if page.cause and page.messages] == []
+    assert [page.name for page in pages.values() if page.cure and page.hints] == []

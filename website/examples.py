@@ -1,0 +1,36 @@
+"""Shows a file of sql_examples/: what it is about, its statements, and the rows that `sqlext run` prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_EXPECT = "expect:"
+
+
+def shown_example(path: Path) -> str:
+    """The example as Markdown: the sentences of its header, its text, and a table for each of its results."""
+    lines = path.read_text("utf-8").split("\n")
+    length = next(i for i, line in enumerate(lines) if not line.startswith("--"))
+    header = [line.removeprefix("--").strip(" ") for line in lines[:length]]
+    prose, *results = _blocks(header)
+    parts = ["\n".join(prose).strip(), "```sql\n" + "\n".join(lines[length:]).strip() + "\n```"]
+    parts += ["Result:\n\n" + _table([line.split("\t") for line in result if line]) for result in results]
+    return "\n\n".join(parts)
+
+
+def _blocks(header: list[str]) -> list[list[str]]:
+    """The lines before the first `expect:`, then those of each result."""
+    blocks: list[list[str]] = [[]]
+    for line in header:
+        if line == _EXPECT:
+            blocks.append([])
+        else:
+            blocks[-1].append(line)
+    return blocks
+
+
+def _table(rows: list[list[str]]) -> str:
+    """Rows as a table, whose first row has the names of the columns."""
+    head, *body = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
