@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from random import Random
 
 from sqlext.formatting.keywords import GRAMMAR
 
@@ -116,7 +116,7 @@ class _Reader:
 _LEXEME = re.compile(
     r"""\s+ | --[^\n]* | /\*.*?\*/
     | (?P<text> '(?:[^'\\]|\\.)*' | "[^"]*" | `[^`]*` | \d+(?:\.\d+)? | [^\W\d]\w*
-    | \{- | -\} | !-> | ->> | -> | . )""",
+    | \{- | -\} | !-> | ->> | -> | => | . )""",
     re.VERBOSE | re.DOTALL,
 )
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -191,14 +191,13 @@ class _Matcher:
         if name in ("number", "string"):
             return {start + 1} if re.match(r"\d" if name == "number" else "'", word) else set()
         ends, open_, i = set(), [], start
-        while i < len(self.words) and (open_ or self.words[i] not in (")", "]", "}", ",") or name == "query"):
+        commas = "" if name in ("query", "relation") else ","
+        while i < len(self.words) and (open_ or self.words[i] not in (")", "]", "}", commas)):
             word = self.words[i]
             if word in _CLOSING:
                 open_.append(_CLOSING[word])
             elif open_ and word == open_[-1]:
                 open_.pop()
-            elif word in (")", "]", "}") and not open_:
-                break
             i += 1
             if not open_:
                 ends.add(i)
@@ -214,8 +213,8 @@ class Generator:
     Alternatives that have been taken least often are preferred, so that a few hundred sentences take all of them.
     """
 
-    def __init__(self, samples: Mapping[str, tuple[str, ...]], seed: int):
-        self.samples, self.random = samples, random.Random(seed)
+    def __init__(self, samples: Mapping[str, tuple[str, ...]], random: Random):
+        self.samples, self.random = samples, random
         self.taken: dict[tuple[Node, int], int] = {}
 
     def sentence(self, rule: str, depth: int = 12) -> str:
