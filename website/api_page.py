@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from typing import Any
@@ -31,7 +32,10 @@ def _description(name: str, value: Any) -> list[str]:
         own = [(n, member) for n, member in public if inspect.getdoc(member)]
         lines = [_documentation(value), ""]
         return lines + [f"- `{name}.{n}`: {_first_sentence(member)}" for n, member in own] + [""] * bool(own)
-    return ["```python", f"sqlext.{name}{inspect.signature(value)}", "```", "", _documentation(value), ""]
+    source = ast.parse(inspect.getsource(value)).body[0]
+    assert isinstance(source, ast.FunctionDef) and source.returns
+    call = f"sqlext.{name}({ast.unparse(source.args)}) -> {ast.unparse(source.returns)}"
+    return ["```python", call, "```", "", _documentation(value), ""]
 
 
 def _documentation(value: Any) -> str:
