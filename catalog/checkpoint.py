@@ -41,7 +41,7 @@ class Checkpoint:
             return _read_by_spark(self.spark, f"{self.location.rstrip('/')}/{_FILE}")
         written = folder / _FILE
         files = [*(sorted(written.glob("part-*")) if written.is_dir() else [written]), folder / _OLD_FILE]
-        return next((file.read_text() for file in files if file.is_file()), None)
+        return next((file.read_text(encoding="utf-8") for file in files if file.is_file()), None)
 
     def write(self, record: str) -> None:
         """Write the record. It is written completely or not at all, even if the process is killed."""
@@ -52,7 +52,7 @@ class Checkpoint:
             return
         folder.mkdir(parents=True, exist_ok=True)
         part = folder / f"{_FILE}.part"
-        part.write_text(record)
+        part.write_text(record, encoding="utf-8")
         part.replace(folder / _FILE)
 
     def remove_unfinished(self) -> None:

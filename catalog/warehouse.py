@@ -8,13 +8,13 @@ does not remove. `run_drop` removes them, as for the managed table that it was b
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
-from urllib.request import url2pathname
+from urllib.parse import unquote, urlparse
 
 from sqlext.catalog import streams
 from sqlext.catalog.views import is_known
@@ -23,7 +23,9 @@ from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.kind import is_connect
 
 WAREHOUSE = "sqlext.warehouse"  # session setting: the folder whose tables were registered
+NO_DELTA = "Failed to find the data source: delta"  # in Spark's error about a table of a session without Delta
 _DATABASE_ENDING = ".db"
+_DRIVE = re.compile(r"[A-Za-z]:(?=[/\\]|$)")  # of Windows; a scheme has more letters
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class WarehouseTable:
 
     def statements(self) -> tuple[str, str]:
         """The statements that register the table in the catalog; they have no effect if it is registered."""
-        location = str(self.folder).replace("\\", "\\\\").replace("'", "\\'")
+        location = self.folder.as_posix().replace("\\", "\\\\").replace("'", "\\'")  # Hadoop reads C:/x on Windows
         return (
             f"CREATE DATABASE IF NOT EXISTS {quote(self.name[:-1])}",
             f"CREATE TABLE IF NOT EXISTS {quote(self.name)} USING delta LOCATION '{location}'",
@@ -133,12 +135,17 @@ def local_path(location: str) -> Path | None:
 
 
 def file_path(location: str) -> str | None:
-    """The path of a location on the machines of Spark; None if it is not in a file system of theirs.
+    r"""The path of a location on the machines of Spark; None if it is not in a file system of theirs.
 
     >>> file_path("file:/tmp/a%20b"), file_path("s3://bucket/d")
     ('/tmp/a b', None)
+    >>> file_path("file:///C:/tables/a%20b"), file_path(r"C:\tables")  # as Spark and users write them on Windows
+    ('C:/tables/a b', 'C:\\tables')
     """
+    if _DRIVE.match(location):
+        return location
     url = urlparse(location)
     if url.scheme == "file":
-        return url2pathname(url.path)
+        path = unquote(url.path)
+        return path.removeprefix("/") if _DRIVE.match(path[1:]) else path
     return None if url.scheme or not location else location

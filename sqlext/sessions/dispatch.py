@@ -29,7 +29,6 @@ from sqlext.rewriter.text.splice import Source
 from sqlext.sessions.quoted_names import names_in_backticks
 from sqlext.spark.quiet_probes import quiet_probes
 
-_NO_DELTA = "Failed to find the data source: delta"
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w+)", re.DOTALL)
 
 
@@ -43,8 +42,11 @@ def dispatch(call: SqlCall) -> DataFrame:
         with names_in_backticks(call) as call:
             return _dispatch(call)
     except Exception as error:  # a thin client has no Py4J, which defines the error of a classic session
-        if _NO_DELTA in str(error) and "delta" not in call.text.lower():
-            hint = "start the session with sqlext.session(), or with Delta's jar and its two settings."
+        if warehouse.NO_DELTA in str(error) and "delta" not in call.text.lower():
+            hint = (
+                "start the session with sqlext.session(), or with Delta's jar and its two settings. Without Delta: a "
+                "TEMPORARY VIEW, and a stream by spark.sql(…).writeStream."
+            )
             message = "views, streaming tables and rules are kept in Delta tables, and this session has no Delta"
             raise SetupError("SESSION_WITHOUT_DELTA", message, hint=hint) from None
         raise

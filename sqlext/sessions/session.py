@@ -14,7 +14,12 @@ __all__ = ["extend", "is_extended", "restore", "session"]
 
 
 def session(
-    app_name: str = "sqlext", master: str | None = None, warehouse: str | Path | None = None, **conf: Any
+    app_name: str = "sqlext",
+    master: str | None = None,
+    warehouse: str | Path | None = None,
+    *,
+    delta: Any = True,  # a bool; type checkers let `**{"spark.x": "4"}` fill every named parameter
+    **conf: Any,
 ) -> SparkSession:
     """Start Spark with Delta tables and the extended language, or use the session that is already running.
 
@@ -24,6 +29,11 @@ def session(
     be a URI such as hdfs://host/tables, whose tables only a metastore remembers. `conf` are settings of Spark, which
     override ours: `session(**{"spark.sql.shuffle.partitions": "4"})`. A session that is already running keeps its
     settings, except the settings in `conf`.
+
+    With `delta=False` Spark starts without Delta, for example in a version for which Delta has no jar. Tables are then
+    Parquet's, and the catalog forgets them with the process, as in Spark. Clauses, joins and windows work, on streams
+    too; views over them, streaming tables and pattern rules are kept in Delta tables and end with
+    SQLEXT_SESSION_WITHOUT_DELTA.
 
     The first start downloads Delta's jar from Maven Central (87 MB, kept in ~/.ivy2.5.2), unless Spark's folder `jars`
     has it. The output of Spark on stderr while it starts is shown only if the start fails.
@@ -37,12 +47,16 @@ def session(
     """
     from sqlext.sessions import start  # needs pyspark, which workers that import sqlext do not load
 
+    if not isinstance(delta, bool):
+        raise TypeError(f"delta is True or False, not {delta!r}")
     user_conf = {key: str(value) for key, value in conf.items()}
     if warehouse is not None:
         user_conf.setdefault("spark.sql.warehouse.dir", _location(str(warehouse)))
     running = start.running_session()
-    spark = start.adopt(running, user_conf) if running else start.start(app_name, master, user_conf)
-    start.register_tables(spark)
+    settings = start.WITH_DELTA if delta else start.WITHOUT_DELTA
+    spark = start.adopt(running, user_conf, settings) if running else start.start(app_name, master, user_conf, settings)
+    if delta:
+        start.register_tables(spark)
     return extend(spark)
 
 

@@ -34,18 +34,10 @@ except ModuleNotFoundError:  # pyspark-client has no JVM
 
 
 _DELTA_VERSION = "4.4.0"  # 4.4.1 is on PyPI, but its jar was not on Maven Central
-_SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # the versions of Spark for which it has a jar
+_SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # the versions of Spark for which it has a jar; 4.3 had none on 2026-11-24
 _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
-_SETTINGS = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": _DELTA_CATALOG,
-    # The next process would not find a table that is not Delta: see catalog.warehouse.
-    "spark.sql.sources.default": "delta",
-    # Without this setting each read takes 50 tiny tasks: 59 s instead of 25 s for a small script.
-    "spark.databricks.delta.snapshotPartitions": "2",
-    # Without this setting, Delta's extension makes Spark 4.2 drop all parameters (delta-io/delta issue 7640).
-    "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
+WITHOUT_DELTA = {
     # transformWithState refuses the default provider.
     "spark.sql.streaming.stateStore.providerClass":
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
@@ -59,6 +51,18 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }  # fmt: skip
+
+WITH_DELTA = {
+    **WITHOUT_DELTA,
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": _DELTA_CATALOG,
+    # The next process would not find a table that is not Delta: see catalog.warehouse.
+    "spark.sql.sources.default": "delta",
+    # Without this setting each read takes 50 tiny tasks: 59 s instead of 25 s for a small script.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    # Without this setting, Delta's extension makes Spark 4.2 drop all parameters (delta-io/delta issue 7640).
+    "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
+}
 
 # On a local file system, Spark's other checkpoint manager starts some seventy processes in each micro-batch to read
 # links and set permissions (0.8 s of processor time instead of 0.6 s). Both managers rename files into place.
@@ -99,13 +103,13 @@ def running_session() -> SparkSession | None:
         return None
 
 
-def adopt(running: SparkSession, user_conf: dict[str, str]) -> SparkSession:
-    """The running session, with the settings `user_conf`.
+def adopt(running: SparkSession, user_conf: dict[str, str], settings: dict[str, str]) -> SparkSession:
+    """The running session, with the settings `user_conf`. `settings`: WITH_DELTA or WITHOUT_DELTA.
 
-    Raises SetupError if it has no Delta or another warehouse.
+    Raises SetupError if it lacks Delta or has another warehouse.
     """
     remedy = "call stop() on the running session first, or keep it and call sqlext.extend(spark)."
-    if running.conf.get("spark.sql.catalog.spark_catalog", "") != _DELTA_CATALOG:
+    if settings is WITH_DELTA and running.conf.get("spark.sql.catalog.spark_catalog", "") != _DELTA_CATALOG:
         raise SetupError("SESSION_WITHOUT_DELTA", "a Spark session without Delta is running", hint=remedy)
     theirs, ours = running.conf.get("spark.sql.warehouse.dir", ""), user_conf.get("spark.sql.warehouse.dir")
     if ours is not None and warehouse.local_path(ours) != warehouse.local_path(str(theirs)):
@@ -115,8 +119,8 @@ def adopt(running: SparkSession, user_conf: dict[str, str]) -> SparkSession:
     return SparkSession.builder.config(map=dict(user_conf)).getOrCreate()
 
 
-def start(app_name: str, master: str | None, user_conf: dict[str, str]) -> SparkSession:
-    """A new session. Raises SetupError if Spark does not start.
+def start(app_name: str, master: str | None, user_conf: dict[str, str], ours: dict[str, str]) -> SparkSession:
+    """A new session. `ours`: WITH_DELTA or WITHOUT_DELTA. Raises SetupError if Spark does not start.
 
     It is a session of a Connect server if `spark.remote` of `user_conf`, or SPARK_REMOTE, is the address of one.
     """
@@ -131,9 +135,11 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str]) -> Spark
     if master is None and _SUBMITTED not in os.environ:
         master = "local[*]"
     use_this_python(master or "")
-    settings = {"spark.master": master or "", "spark.app.name": app_name, **_SETTINGS, **user_conf}
+    settings = {"spark.master": master or "", "spark.app.name": app_name, **ours, **user_conf}
     settings = _settings_of_master(settings["spark.master"]) | settings
-    settings["spark.jars.packages"] = _packages(user_conf)
+    settings["spark.jars.packages"] = (
+        _packages(user_conf) if ours is WITH_DELTA else user_conf.get("spark.jars.packages", "")
+    )
     try:
         with kept_stderr() as log, _jars_for_spark_submit(settings):
             spark = SparkSession.builder.config(map={k: v for k, v in settings.items() if v}).getOrCreate()
@@ -212,7 +218,9 @@ def delta_package(spark_version: str) -> str:
         raise SetupError(
             "SPARK_WITHOUT_DELTA",
             f"this is PySpark {spark_version}, and Delta {_DELTA_VERSION} is there for {', '.join(_SPARKS_WITH_DELTA)}",
-            hint='install pyspark==4.2.*, or bring a Delta of your own: session(**{"spark.jars.packages": "…"}).',
+            hint="session(delta=False) starts Spark without Delta: clauses, joins, windows and streams work. For "
+            "views over clauses, streaming tables and rules install pyspark==4.2.*, or bring a Delta of your own: "
+            'session(**{"spark.jars.packages": "…"}).',
         )
     return f"io.delta:delta-spark_{minor}_2.13:{_DELTA_VERSION}"
 

@@ -92,7 +92,7 @@ def server_settings(folder: Path | str) -> dict[str, str]:
     """What a Connect server is started with."""
     delta = start.delta_package(pyspark.__version__)
     warehouse = {"spark.sql.warehouse.dir": str(folder), "spark.executor.memory": "1g", "spark.jars.packages": delta}
-    return {**start._SETTINGS, **warehouse, "spark.log.level": "INFO"}
+    return {**start.WITH_DELTA, **warehouse, "spark.log.level": "INFO"}
 
 
 def show(name: str, rows: Any) -> None:

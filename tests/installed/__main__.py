@@ -1,23 +1,28 @@
 """The matrix surface × hook × setting × version of Spark, each cell run in a fresh environment: `make test-installed`.
 
     python -m tests.installed --spark 4.2 --surface jupyter --surface cluster --hook installed
+    python -m tests.installed --spark 4.0 --spark 4.3 --features
 
-Prints a table of the cells; what a failed cell printed goes to stderr.
+Prints a table of the cells; what a failed cell printed goes to stderr. With `--features` it is the table of the
+features, each run in a plain program, without Delta where it has no jar.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.built_wheel import build
-from tests.installed.cells import SURFACES, Cell, Outcome, all_cells, run
+from tests.installed.cells import SURFACES, Cell, Outcome, all_cells, clean_environment, run
 from tests.installed.environments import Environment, make
 
+FEATURES = Path(__file__).parent / "features.py"
 VERSIONS = ("4.0", "4.1", "4.2", "4.3")
 HOOK, ENABLED = {True: "installed", False: "no"}, {True: "true", False: "false"}
 
@@ -38,6 +43,40 @@ def table(outcomes: dict[Cell, Outcome]) -> str:
     return "\n".join(lines)
 
 
+def feature_table(
+    versions: Sequence[str], environments: Callable[[str, str], Environment], names: Sequence[str]
+) -> str:
+    """The outcomes of features (all if none is named) in Markdown, with a column for each version of Spark."""
+    outcomes = {version: run_features(environments("pyspark", version).python, names) for version in versions}
+    lines = [
+        f"| feature | {' | '.join(f'Spark {version}' for version in versions)} |",
+        f"|---|{'---|' * len(versions)}",
+    ]
+    for name in dict.fromkeys(name for features in outcomes.values() for name in features):
+        lines.append(f"| {name} | {' | '.join(outcomes[version].get(name, '') for version in versions)} |")
+    return "\n".join(lines)
+
+
+def run_features(python: Path, names: Sequence[str], *options: str) -> dict[str, str]:
+    """The outcome of each feature in the environment of a Python, by its name."""
+    with TemporaryDirectory(prefix="sqlext-features-") as folder:
+        result = Path(folder, "outcomes.json")
+        command = [str(python), str(FEATURES), "--json", str(result), *options, *names]
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=clean_environment(),
+            stdout=sys.stderr,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        assert result.exists(), done.stderr
+        outcomes = json.loads(result.read_text("utf-8"))
+    assert done.returncode == any(word not in ("pass", "refused") for word in outcomes.values()), done.stderr
+    return dict(outcomes)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the cells that the arguments choose and print their table. Returns 1 if one of them failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.installed", description="run the matrix of installations")
@@ -45,6 +84,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--surface", action="append", choices=list(SURFACES), help="may be repeated (default: all)")
     parser.add_argument("--hook", choices=["installed", "no"], help="only cells with or without it")
     parser.add_argument("--enabled", choices=["true", "false"], help="only cells with this spark.sqlext.enabled")
+    parser.add_argument("--features", action="store_true", help="run each feature instead of the cells")
     parser.add_argument("--environments", type=Path, metavar="DIR", help="a folder that keeps them for the next run")
     chosen = parser.parse_args(arguments)
     with TemporaryDirectory(prefix="sqlext-wheel-") as temporary:
@@ -55,6 +95,10 @@ def main(arguments: Sequence[str]) -> int:
         def environments(package: str, version: str) -> Environment:
             return make(folder / f"{package}-{version}", package, version, wheel)
 
+        if chosen.features:
+            printed = feature_table(chosen.spark or VERSIONS, environments, ())
+            print(printed)
+            return int("instead of" in printed or "Error" in printed or "missing" in printed)
         cells = [
             cell
             for cell in all_cells(chosen.spark or VERSIONS, chosen.surface or tuple(SURFACES))

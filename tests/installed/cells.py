@@ -36,6 +36,12 @@ nbclient.NotebookClient(notebook, kernel_name="python3").execute()
 print(*(output.get("text", "") for output in notebook.cells[0].outputs))
 """
 
+
+def clean_environment() -> dict[str, str]:
+    """The variables of this process without those that choose a Python, a Spark or settings of sqlext."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(_OTHERS)}
+
+
 Environments = Callable[[str, str], Environment]  # of a package and a version
 
 
@@ -84,7 +90,7 @@ class Place:
 
     def variables(self, options: Mapping[str, str]) -> dict[str, str]:
         """The environment of the process: spark-defaults.conf has what makes runs fast, and the surface's settings."""
-        others = {name: value for name, value in os.environ.items() if not name.startswith(_OTHERS)}
+        others = clean_environment()
         if self.is_activated:
             others["PATH"] = f"{self.environment.bin}{os.pathsep}{others['PATH']}"
         else:

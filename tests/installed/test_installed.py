@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.built_wheel import build
-from tests.installed.__main__ import table
+from tests.installed.__main__ import run_features, table
 from tests.installed.cells import SURFACES, all_cells, run
 from tests.installed.environments import HERE, make
+from tests.installed.features import FILES, PASS, STREAMS, delta_is_needed
 from tests.sampling import sample
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -20,8 +21,19 @@ TODAY = [
 ]
 
 
+FEATURES = sample([*(path.stem for path in FILES), *STREAMS], 6)
+
+
 def test_a_program_runs_as_it_is_installed(tmp_path):
     _, wheel = build(tmp_path)
     environment = make(tmp_path / "environment", "pyspark", HERE, wheel)
     outcomes = dict(run(TODAY, lambda package, version: environment))
     assert [cell for cell, outcome in outcomes.items() if outcome.word != "pass"] == [], table(outcomes)
+
+
+def test_some_features_run_without_delta(tmp_path):
+    """CI runs all of them on Spark 4.0 and 4.3: `make test-features`."""
+    _, wheel = build(tmp_path)
+    environment = make(tmp_path / "environment", "pyspark", HERE, wheel)
+    outcomes = run_features(environment.python, FEATURES, "--no-delta")
+    assert outcomes == {name: "refused" if delta_is_needed(name) else PASS for name in FEATURES}
