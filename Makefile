@@ -8,15 +8,20 @@ COMMA := ,
 DBT ?= 1.11
 DBT_BIN := .venv/dbt-$(DBT)/bin
 DBT_STAMP := .venv/dbt-$(DBT)/installed
-SPARKS ?= 4.0 4.1 4.2
+SPARKS ?= 4.0 4.1 4.2 4.3
 # The Python of a cluster's workers: what sqlext needs, as it is in .venv, but not sqlext.
 WORKERS := .venv/workers
 LIBRARIES := numpy numba pyarrow pandas protobuf google-re2
 # The statement data files in every way to run them, and one stream from `sqlext run` into a table.
 FAST := tests/architecture tests/statements tests/engine/streams/test_run.py
 
+# Without what needs Spark's session, sqlfluff or notebooks.
+LOWEST := tests/pattern tests/rewriter tests/expressions tests/operators
+UV := .venv/release/bin/uv
+
+SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test check t test-fast test-dbt test-cluster test-chaos test-spark-versions test-installed test-soak lint bench bench-quick docs check-wheel clean check-java
+.PHONY: help demo test check t test-fast test-dbt test-cluster test-chaos test-spark-versions test-features test-installed test-lowest test-soak lint lint-workflows bench bench-quick docs check-wheel dist audit clean check-java
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +49,12 @@ test-spark-versions: $(SPARKS:%=.venv/spark-%/installed) check-java  ## print th
 
 test-installed: $(STAMP) check-java  ## print the table of surfaces, hook, setting and Spark versions, each cell from a fresh environment
 	@$(BIN)/python -m tests.installed --environments .venv/environments
+
+test-features: $(STAMP) check-java  ## run a file of statements for each feature on each of SPARKS, as it is installed, also without Delta
+	@$(BIN)/python -m tests.installed --features $(SPARKS:%=--spark %) --environments .venv/environments
+
+test-lowest: .venv/lowest/installed  ## run the tests without Spark with the lowest versions of the libraries
+	SQLEXT_RANDOM=few .venv/lowest/bin/python -m pytest -p no:cacheprovider -m "not spark and not slow" $(LOWEST)
 
 test-cluster: $(WORKERS)/installed check-java  ## run statements, joins and a stream on a cluster of two workers that lack sqlext
 	SQLEXT_WORKER_PYTHON=$(CURDIR)/$(WORKERS)/bin/python $(BIN)/python -m tests.cluster.standalone \
@@ -74,6 +85,22 @@ docs: $(STAMP)  ## build the documentation site into site/, without the network
 check-wheel: $(STAMP)  ## build wheel and sdist, install the wheel elsewhere, and import it
 	$(BIN)/pytest tests/packaging
 
+dist: $(STAMP) .venv/release/installed  ## build wheel and sdist twice, compare their bytes, and list their components (CycloneDX)
+	rm -rf dist .venv/published
+	$(BIN)/python -m tests.built_wheel dist
+	$(UV) venv --quiet --python $(BIN)/python .venv/published
+	$(UV) pip install --quiet --python .venv/published/bin/python $$(ls dist/*.whl)
+	.venv/release/bin/cyclonedx-py environment --output-reproducible --output-format JSON \
+	  --output-file $$(ls dist/*.whl | sed 's/-py3.*/.cdx.json/') .venv/published/bin/python
+
+audit: dist  ## look for known vulnerabilities in what the wheel installs
+	.venv/release/bin/pip-audit --strict --skip-editable --desc on \
+	  --requirement <($(UV) pip freeze --python .venv/published/bin/python | grep -v -E '^spark-sqlext')
+
+lint-workflows: .venv/release/installed  ## lint .github by zizmor, and by actionlint where Go is installed
+	.venv/release/bin/zizmor --offline .github
+	command -v go >/dev/null && go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.7 || ! command -v go
+
 clean:  ## remove the virtual environment and all caches
 	rm -rf .venv build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
@@ -83,7 +110,8 @@ $(STAMP): pyproject.toml
 	  echo "Hint: make PYTHON=/path/to/python3.11 …"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { \
 	  echo "Hint: Debian and Ubuntu have it in a separate package: apt-get install python3-venv"; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[delta,shell,notebook]' --group dev
 	@touch $@
 
 $(DBT_STAMP): $(STAMP) dbt/pyproject.toml
@@ -110,8 +138,19 @@ $(WORKERS)/installed: $(STAMP)
 	  | $(BIN)/python -m pip --python $(WORKERS)/bin/python install --quiet --disable-pip-version-check -r /dev/stdin
 	@touch $@
 
+.venv/release/installed: $(STAMP)
+	$(BIN)/python -m venv --without-pip .venv/release
+	$(BIN)/python -m pip --python .venv/release/bin/python install --quiet --disable-pip-version-check --group release
+	@touch $@
+
+.venv/lowest/installed: $(STAMP) .venv/release/installed
+	$(UV) venv --quiet --clear --python $(BIN)/python .venv/lowest
+	$(UV) pip compile --quiet --resolution lowest-direct --python $(BIN)/python pyproject.toml -o .venv/lowest/versions.txt
+	$(UV) pip install --quiet --python .venv/lowest/bin/python -r .venv/lowest/versions.txt pytest hypothesis
+	@touch $@
+
 .venv/bench: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	@touch $@
 
 check-java: $(STAMP)

@@ -2,7 +2,8 @@
 
 `sqlext hook install` writes a .pth file through which every Python of an environment imports this module at its start.
 So it is not in the package, loads nothing heavy, and must not harm any program: it does nothing in Spark's
-workers, patches no object that several modules share, and loads sqlext only for a program that asks for it.
+workers, patches no object that several modules share, and loads sqlext only for a program that asks for it. The command
+`sqlext` begins here too, where no file of another project can take the place of ours.
 """
 
 import os
@@ -137,10 +138,34 @@ def _is_true(value):
     return str(value).strip().lower() == "true"
 
 
+def main():
+    """The command `sqlext`; returns its exit status."""
+    return _ours("sqlext.cli.main").main()
+
+
+def _ours(name):
+    """A module of our package. Raises ImportError if files of another project have replaced ours."""
+    from importlib import import_module
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        if "extend" not in dir(import_module("sqlext")):
+            raise ImportError("the package sqlext is not that of spark-sqlext")
+        return import_module(name)
+    except ImportError as error:
+        try:
+            distribution("sqlext")
+        except PackageNotFoundError:
+            raise error from None
+        raise ImportError(
+            "the distribution sqlext, another project, has replaced files of spark-sqlext: run "
+            "`pip uninstall sqlext`, then `pip install --force-reinstall --no-deps spark-sqlext`"
+        ) from None
+
+
 def _extend(spark):
     """Extend a session. Raises SetupError if that fails, or an error of Spark."""
-    import sqlext
-
+    sqlext = _ours("sqlext")
     try:
         sqlext.extend(spark)
     except sqlext.SqlExtError:

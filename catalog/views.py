@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from sqlext.errors import BindError
@@ -19,6 +18,7 @@ from sqlext.rewriter.heads.heads import CREATE_VIEW, DROP_VIEW, CreateView, Head
 from sqlext.rewriter.text.names import Parts, RelationName, quote, split_name
 from sqlext.rewriter.tree.sources import qualify, relations
 from sqlext.spark.quiet_probes import quiet_probes
+from sqlext.version import __version__
 
 TABLE = "sqlext_views"
 _QUERY_COLUMNS = "query_columns"  # a column that tables of earlier versions do not have
@@ -212,7 +212,7 @@ def _write(spark: Any, sql: Callable[..., Any], statement: CreateView, query_col
     row = (
         f"SELECT {string_literal(parts[-1].lower())} AS name, {string_literal(statement.query)} AS text, "
         f"{_array(statement.columns)} AS columns, {statement.comment or 'CAST(NULL AS STRING)'} AS comment, "
-        f"{_array(schema)} AS schema, current_timestamp() AS created_at, {string_literal(_version())} AS created_by, "
+        f"{_array(schema)} AS schema, current_timestamp() AS created_at, {string_literal(__version__)} AS created_by, "
         f"{string_literal(query_columns) if query_columns else 'CAST(NULL AS STRING)'} AS {_QUERY_COLUMNS}"
     )
     sql(
@@ -232,10 +232,3 @@ def string_literal(value: str) -> str:
 
 def _array(values: tuple[str, ...]) -> str:
     return f"CAST(array({', '.join(map(string_literal, values))}) AS ARRAY<STRING>)"
-
-
-def _version() -> str:
-    try:
-        return version("spark-sqlext")
-    except PackageNotFoundError:
-        return ""

@@ -5,12 +5,15 @@
 >>> spark = sqlext.extend(your_own_session)           # doctest: +SKIP
 """
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sqlext.host_folder import unpacked
 
 __path__ = unpacked(__path__)  # before the first import of a module: it reads the folder that replaces a zip
+
+from sqlext.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtError, SqlExtErrors, UnsupportedError
@@ -47,13 +50,24 @@ _MODULES = {
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
+# Names that leave the interface: name → (module, the version that said so first, what to use instead). A name stays for
+# one more minor version (docs/stability.md).
+_DEPRECATED: dict[str, tuple[str, str, str]] = {}
 
-def __getattr__(name: str) -> Any:
-    """A name of the public interface, from the module that defines it."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return value
+
+if not TYPE_CHECKING:  # a type checker would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        """A name of the public interface, from the module that defines it."""
+        if name in _DEPRECATED:
+            module, version, instead = _DEPRECATED[name]
+            sentence = f"sqlext.{name} is deprecated since sqlext {version}: use {instead}"
+            warnings.warn(sentence, DeprecationWarning, stacklevel=2)
+            return getattr(import_module(module), name)
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return value
 
 
 def __dir__() -> list[str]:

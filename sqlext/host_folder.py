@@ -57,7 +57,11 @@ def _unpacked_zip(archive: str) -> str:
 
 def own_folder(name: str) -> str:
     """A temporary folder to which no other user can write, because the code read from it is executed."""
-    user = os.getuid() if hasattr(os, "getuid") else 0
+    if not hasattr(os, "getuid"):  # on Windows each user has temporary folders of their own
+        folder = os.path.join(tempfile.gettempdir(), name)
+        os.makedirs(folder, exist_ok=True)
+        return folder
+    user = os.getuid()
     folder = os.path.join(tempfile.gettempdir(), f"{name}-{user}")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     status = os.lstat(folder)

@@ -1,11 +1,16 @@
-"""The distributions of this checkout, built as `pip wheel` would build them from a clone. Needs no network."""
+"""The distributions of this checkout, built as `pip wheel` would build them from a clone. Needs no network.
+
+`python -m tests.built_wheel FOLDER` builds them twice, compares their bytes and puts them into the folder.
+"""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 BUILD = """
@@ -36,3 +41,17 @@ def build(folder: Path) -> tuple[Path, Path]:
     assert "!!" not in done.stderr, done.stderr  # a warning of setuptools
     (sdist,), (wheel,) = target.glob("*.tar.gz"), target.glob("*.whl")
     return sdist, wheel
+
+
+def main(folder: Path) -> None:
+    """Put distributions into a folder of which a second build has the same bytes. Prints their hashes."""
+    with TemporaryDirectory() as first, TemporaryDirectory() as second:
+        folder.mkdir(exist_ok=True)
+        for one, other in zip(build(Path(first)), build(Path(second))):
+            if one.read_bytes() != other.read_bytes():
+                sys.exit(f"two builds of {one.name} differ")
+            print(sha256(one.read_bytes()).hexdigest(), "", shutil.copy(one, folder))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

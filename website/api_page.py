@@ -15,7 +15,7 @@ _SKIPPED = re.compile(r" *# doctest: .*$", re.MULTILINE)
 
 def api_page() -> str:
     """The page as Markdown."""
-    lines = ["# API", "", "What `import sqlext` has; everything else may change.", ""]
+    lines = ["# Docstrings", "", "What `import sqlext` has; everything else may change.", ""]
     named = {name: getattr(sqlext, name) for name in sqlext.__all__}
     for title, is_kind in (("Functions", inspect.isfunction), ("Classes", inspect.isclass)):
         lines += [f"## {title}", ""]

@@ -28,6 +28,8 @@ _PAGES_OF = {
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "GOVERNANCE.md": "governance.md",
+    "SECURITY.md": "security.md",
     "benchmarks/RESULTS.md": "benchmarks.md",
     "sql_examples": "cookbook/index.md",
 }
@@ -74,7 +76,7 @@ def stage(pages: Path) -> None:
     for error in errors:
         (pages / "errors" / f"{error.name}.md").write_text(error.markdown(), "utf-8")
     (pages / "errors" / "index.md").write_text(index_page(errors), "utf-8")
-    (pages / "api.md").write_text(api_page(), "utf-8")
+    (pages / "docstrings.md").write_text(api_page(), "utf-8")
     shutil.copy(Path(__file__).parent / "site.css", pages)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import metadata, version
+from importlib.metadata import metadata
 from typing import Any
 from urllib.parse import quote
 
 from sqlext.errors import SqlExtError
+from sqlext.version import __version__
 
 _DISTRIBUTION = "spark-sqlext"
 _HELP = "The errors and their meaning: docs/language.md, section Errors."
@@ -73,7 +74,7 @@ def as_sarif(findings: Sequence[Finding]) -> Iterator[str]:
     """A log of SARIF 2.1.0 (OASIS standard) with one run, as editors and the code scanning of GitHub read it."""
     names = sorted({finding.error.error_class for finding in findings})
     rules = [{"id": name, "help": {"text": _HELP}, **_help_uri()} for name in names]
-    driver = {"name": "sqlext", "version": version(_DISTRIBUTION), "rules": rules}
+    driver = {"name": "sqlext", "version": __version__, "rules": rules}
     results = [_result(finding, names.index(finding.error.error_class)) for finding in findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     yield json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)

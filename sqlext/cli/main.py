@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from sqlext.cli import check_command, completion_command, format_command, hook_command, pack_command, shell_command
 from sqlext.notebooks import notebook_command
 from sqlext.sessions import formats
 from sqlext.sessions.typed_values import named_text, typed_value
 from sqlext.spark.user_warnings import show_warnings_by
+from sqlext.version import __version__
 
 _HOOK = (
     "install, remove or show the hook that extends every session with spark.sqlext.enabled=true; "
@@ -30,6 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0: success; 1: a statement failed, and the reason is on stderr; 2: the command line is wrong.
     """
+    write_any_character(sys.stdout, sys.stderr)
     try:
         return _run(list(sys.argv[1:] if argv is None else argv))
     except ModuleNotFoundError as error:  # sqlext was installed with --no-deps, for a cluster that has its own Spark
@@ -38,6 +40,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"sqlext: this command needs {library}, which {sys.executable} does not have", file=sys.stderr)
         return FAILED
+
+
+def write_any_character(*streams: TextIO) -> None:
+    """Let streams write UTF-8 where they would refuse characters, as the pipes of Windows do before Python 3.15.
+
+    >>> stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+    >>> write_any_character(stream)
+    >>> stream.encoding
+    'utf-8'
+    """
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
+            stream.reconfigure(encoding="utf-8")
 
 
 def _run(arguments: list[str]) -> int:
@@ -105,7 +120,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="sqlext", description="SQL with MATCH_RECOGNIZE on Apache Spark")
-    parser.add_argument("--version", action="version", version=f"sqlext {version('spark-sqlext')}")
+    parser.add_argument("--version", action="version", version=f"sqlext {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     run = _command(commands, "run", "run the statements of a file and show their results")
     run.add_argument(

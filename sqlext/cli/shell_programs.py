@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_EDITOR = "notepad" if os.name == "nt" else "vi"
+
 
 def edited(text: str, file: Path | None) -> str | None:
-    """The text after the user has changed it in $VISUAL, $EDITOR or vi; None if nothing was saved.
+    """The text after the user has changed it in $VISUAL, $EDITOR or vi (on Windows notepad); None if nothing was saved.
 
     `file`: the file to edit, whose text it is then; None for a file that is deleted afterwards. Raises OSError.
     """
@@ -28,7 +30,7 @@ def edited(text: str, file: Path | None) -> str | None:
 
 
 def _edited_file(file: Path, before: str) -> str | None:
-    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    command = words(os.environ.get("VISUAL") or os.environ.get("EDITOR") or _EDITOR, os.name)
     with _interrupts_ignored():
         status = subprocess.run([*command, os.fspath(file)]).returncode
     after = file.read_text("utf-8-sig") if status == 0 and file.exists() else before
@@ -37,7 +39,7 @@ def _edited_file(file: Path, before: str) -> str | None:
 
 def page(text: str) -> None:
     """Show a text in $PAGER, or in less; print it where there is neither."""
-    command = shlex.split(os.environ.get("PAGER") or "less")
+    command = words(os.environ.get("PAGER") or "less", os.name)
     if shutil.which(command[0]) is None:
         sys.stdout.write(text)
         return
@@ -45,6 +47,17 @@ def page(text: str) -> None:
     variables = {"LESS": "-RSX", **os.environ}
     with _interrupts_ignored():
         subprocess.run(command, input=text, text=True, env=variables)
+
+
+def words(command: str, system: str) -> list[str]:
+    r"""The program and its options of a command line; `system`: as `os.name`.
+
+    >>> words("code --wait", "posix"), words(r'"C:\Program Files\vim.exe" -n', "nt")
+    (['code', '--wait'], ['C:\\Program Files\\vim.exe', '-n'])
+    """
+    if system != "nt":
+        return shlex.split(command)
+    return [word.strip('"') for word in shlex.split(command, posix=False)]  # a backslash is part of a path
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sqlext.engine.queries.python_functions import forget, hook_register, unhook_register
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.spark.kind import is_connect
+from sqlext.spark.namesake import warn_of_namesake
 from sqlext.spark.worker_python import warn_of_other_python
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def extend(spark: SparkSession) -> SparkSession:
         cls.table, cls.read, cls.catalog = _with_views(**_ORIGINALS[cls])
         cls.sql = _hooked(cls.sql)
         _recover_errors(spark)
+        warn_of_namesake()
         if not is_connect(spark):
             warn_of_other_python(spark)
     if not _is_marked(spark):

@@ -22,7 +22,7 @@ FOLDER = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)+(?![\w.])")
 MODULE = re.compile(r"python -m (\w+(?:\.\w+)*)")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)")
 NOT_FOR_USERS = {"UNSUPPORTED_PATTERN"}  # for callers of the pattern core; no statement reaches it
-NO_PATHS = {"spark.sql", "source.sql", ".venv/"}  # a method, a scope of editors, and a folder that `make` creates
+NO_PATHS = {"spark.sql", "source.sql", ".venv/", "site/"}  # a method, a scope of editors, folders that `make` creates
 
 
 def ids(path: Path) -> str:

@@ -9,12 +9,12 @@ import subprocess
 import sys
 from datetime import date, datetime
 from decimal import Decimal
-from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+import sqlext
 from sqlext.catalog.warehouse import WAREHOUSE
 from sqlext.cli.main import _parser, main, parse_parameter
 from sqlext.cli.run_command import FAILED, MISUSED, split_statements
@@ -247,7 +247,7 @@ def test_a_result_is_written_as_parquet_and_a_second_one_is_an_error(run, tmp_pa
 def test_the_version_is_shown(capsys):
     with pytest.raises(SystemExit):
         main(["--version"])
-    assert capsys.readouterr().out == f"sqlext {version('spark-sqlext')}\n"
+    assert capsys.readouterr().out == f"sqlext {sqlext.__version__}\n"
 
 
 def test_a_failure_at_run_time_is_told_without_a_stack(run):
