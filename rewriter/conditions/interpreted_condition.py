@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from sqlext.rewriter.text.nesting import MAX_NESTING
 from sqlext.rewriter.text.splice import Text, join
 
 _PLAIN_STRING = re.compile(r"'[^'\\]*'")  # without quotes and escapes inside
+_LOGICAL, _NO_OPERANDS = ("AND", "OR", "NOT"), ("literal", "unit", "query", "opaque")
 _NAMES = {"iff": "if", "DIV": "div", "element": "[]", "field": "."}  # names of nodes and aliases → names of functions
 
 
@@ -36,6 +38,18 @@ class InterpretedCondition:
         """The value of a node, in the type `spark_type`; the value of a condition is Boolean."""
         self.parts.resolve(self._texts_to_type(node))
         return self._value(node, spark_type)
+
+    def operands(self, node: Node) -> list[tuple[Node, Scalar]]:
+        """The values that the comparisons in a condition compare, without literals; none that cannot be computed."""
+        if node.kind in _LOGICAL:
+            return [pair for child in node.children for pair in self.operands(child)]
+        values: list[tuple[Node, Scalar]] = []
+        for child in node.children or (node,):
+            if child.kind not in _NO_OPERANDS and self.parts.is_text(child):
+                with suppress(UnsupportedError):
+                    self.parts.resolve(self._texts_to_type(child))
+                    values.append((child, self._value(child, self._type(child))))
+        return values
 
     def _texts_to_type(self, node: Node) -> Iterable[Text]:
         if self.parts.is_text(node) and node.kind != "unit":

@@ -52,7 +52,7 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
         relation=relation,
         label_sets=label_sets_of(clause, labels),
         needs_times=relation.is_streaming or _needs_row_time(clause),
-        needs_cep=_needs_cep(clause),
+        needs_cep=needs_cep(clause),
     )
     conditions, measures = Conditions(context), Measures(context)
     defined = conditions.definitions()
@@ -69,7 +69,7 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
         bits=bits,
         conditions=dependent,
         skip=skip_of(context),
-        output=_output(clause),
+        output=output_of(clause),
         is_within=bool(bounds),
         strategy=strategy,
     )
@@ -118,7 +118,7 @@ def _needs_row_time(clause: MatchClause) -> bool:
     return any("match_rowtime" in names_in(m.expression) for m in clause.measures)
 
 
-def _needs_cep(clause: MatchClause) -> bool:
+def needs_cep(clause: MatchClause) -> bool:
     """True if the clause requires more than preferred matches whose rows are neighbours."""
     return (
         not is_contiguous(clause.pattern)
@@ -153,7 +153,7 @@ def skip_of(context: Context) -> Skip:
     return Skip(after.mode, labels, after.else_next_row)
 
 
-def _output(clause: MatchClause) -> Output:
+def output_of(clause: MatchClause) -> Output:
     rows = clause.rows_per_match
     return Output(
         is_all_rows=rows.is_all_rows,

@@ -92,7 +92,7 @@ class Conditions:
         for label, key in enumerate(name.key for name in self.context.clause.pattern_variables):
             if key in defined:
                 items = defined[key][1]
-                texts += texts_of_condition(self._parts(items, label), conjuncts(items))
+                texts += texts_of_condition(self.parts(items, label), conjuncts(items))
         return texts
 
     def _condition(self, label: int, definition: Definition, items: list[Item]) -> tuple[int | None, Condition | None]:
@@ -111,11 +111,11 @@ class Conditions:
 
     def _run_dependent(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:
         """The conjuncts of these ranges as one condition; Spark computes the parts that the current row decides."""
-        parts = self._parts(items, label)
+        parts = self.parts(items, label)
         conditions = [build_condition(parts, lo, hi, self._undo()) for lo, hi in ranges]
         return balanced(conditions, lambda a, b: Call(function="and", arguments=(a, b), kind="bool"))
 
-    def _parts(self, items: list[Item], label: int) -> ConditionParts:
+    def parts(self, items: list[Item], label: int) -> ConditionParts:
         return ConditionParts(
             items=items,
             source=self.context.source,

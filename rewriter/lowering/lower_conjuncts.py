@@ -1,0 +1,129 @@
+"""Lowers a clause for a search that explains itself: each conjunct of DEFINE, and each of its operands, has a value.
+
+The task is the task that `lower_clause` gives, except that no conjunct becomes a bit of a mask or a bound: the search
+evaluates all of them, one by one. MEASURES has no part in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlext.expressions.scalar_tree import Scalar
+from sqlext.operators.match.plan import Bound, OperandColumn
+from sqlext.pattern.cep.cep_task import cep_task
+from sqlext.pattern.cep.nfa_compile import compile_nfa
+from sqlext.pattern.task.task import Call, Condition, MatchTask, Task
+from sqlext.rewriter.conditions.interpreted_condition import InterpretedCondition
+from sqlext.rewriter.lowering.input_query import Context, InputRelation, order_by, partition_by
+from sqlext.rewriter.lowering.lower_bounds import within
+from sqlext.rewriter.lowering.lower_clause import label_sets_of, needs_cep, output_of, program_of, skip_of
+from sqlext.rewriter.lowering.lower_define import Conditions
+from sqlext.rewriter.lowering.match_plan import InputColumn
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.scalars.expression import conjuncts, parse
+from sqlext.rewriter.scalars.references import Item, place_of
+from sqlext.rewriter.text.nesting import balanced
+from sqlext.rewriter.text.splice import Source, Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operand:
+    """What a conjunct compares: its text and its value."""
+
+    text: str
+    value: Scalar
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conjunct:
+    """A conjunct of DEFINE, which is characters `start` to `stop` (exclusive) of the user's text."""
+
+    text: str
+    start: int
+    stop: int
+    condition: Scalar
+    operands: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchPlan:
+    """A clause, its task, and the columns that the search reads: `columns` of the input query, of which the conditions
+    read `operands` and WITHIN reads those of `bounds`. `conjuncts`: those of each label. `partition_by`, `order_by`: as
+    in `MatchPlan`."""
+
+    clause: MatchClause
+    task: Task
+    columns: tuple[InputColumn, ...]
+    operands: tuple[OperandColumn, ...]
+    bounds: tuple[Bound, ...]
+    conjuncts: tuple[tuple[Conjunct, ...], ...]
+    partition_by: tuple[Text, ...]
+    order_by: tuple[tuple[Text, str], ...]
+
+
+def lower_conjuncts(clause: MatchClause, source: Source, relation: InputRelation) -> SearchPlan:
+    """The plan of a clause. Raises BindError and UnsupportedError, as `lower` does for PATTERN, WITHIN and DEFINE."""
+    labels = tuple(name.key for name in clause.pattern_variables)
+    context = Context(
+        clause=clause,
+        source=source,
+        relation=relation,
+        label_sets=label_sets_of(clause, labels),
+        needs_times=False,
+        needs_cep=needs_cep(clause),
+    )
+    conditions = Conditions(context)
+    defined = conditions.definitions()
+    parts = [
+        _conjuncts(conditions, source, defined[key][1], i) if key in defined else () for i, key in enumerate(labels)
+    ]
+    bounds = within(context)
+    task: Task = MatchTask(
+        program=program_of(clause, labels),
+        bits=(None,) * len(labels),
+        conditions=tuple(map(_all_of, parts)),
+        skip=skip_of(context),
+        output=output_of(clause),
+        is_within=bool(bounds),
+        strategy="reference",
+    )
+    if context.needs_cep:
+        is_between = clause.within is not None and clause.within.between_rows
+        task = cep_task(task, compile_nfa(clause.pattern, labels), is_between)
+    return SearchPlan(
+        clause=clause,
+        task=task,
+        columns=tuple(context.columns),
+        operands=tuple(conditions.operands),
+        bounds=tuple(bounds),
+        conjuncts=tuple(parts),
+        partition_by=partition_by(context),
+        order_by=order_by(context),
+    )
+
+
+def _conjuncts(conditions: Conditions, source: Source, items: list[Item], label: int) -> tuple[Conjunct, ...]:
+    parts = conditions.parts(items, label)
+    interpreted = InterpretedCondition(parts)
+
+    def text(start: int, stop: int) -> str:
+        place = place_of(items[start:stop], source)
+        return " ".join(source.text[place.start : place.stop].split())
+
+    result = []
+    for lo, hi in conjuncts(items):
+        node, place = parse(items, lo, hi), place_of(items[lo:hi], source)
+        condition = interpreted.value(node, "boolean")
+        values = {text(x.start, x.stop): value for x, value in interpreted.operands(node)}
+        operands = tuple(Operand(text=written, value=value) for written, value in values.items())
+        result.append(
+            Conjunct(text=text(lo, hi), start=place.start, stop=place.stop, condition=condition, operands=operands)
+        )
+    return tuple(result)
+
+
+def _all_of(conjuncts: tuple[Conjunct, ...]) -> Condition | None:
+    if not conjuncts:
+        return None
+    conditions: list[Condition] = [conjunct.condition for conjunct in conjuncts]
+    return balanced(conditions, lambda a, b: Call(function="and", arguments=(a, b), kind="bool"))
