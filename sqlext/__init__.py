@@ -17,7 +17,7 @@ from sqlext.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtError, SqlExtErrors, UnsupportedError
-    from sqlext.sessions.explain import compile, explain
+    from sqlext.sessions.explain import compile, explain, why
     from sqlext.sessions.session import extend, is_extended, restore, session
     from sqlext.spark.progress import StreamState, state
 
@@ -37,6 +37,7 @@ __all__ = [
     "restore",
     "session",
     "state",
+    "why",
 ]
 
 # Executors import this file too, and get neither the modules of the driver nor wait for them.
@@ -44,7 +45,7 @@ _MODULES = {
     "sqlext.errors": (
         "BindError", "DataError", "ParseError", "SetupError", "SqlExtError", "SqlExtErrors", "UnsupportedError",
     ),
-    "sqlext.sessions.explain": ("compile", "explain"),
+    "sqlext.sessions.explain": ("compile", "explain", "why"),
     "sqlext.sessions.session": ("extend", "is_extended", "restore", "session"),
     "sqlext.spark.progress": ("StreamState", "state"),
 }  # fmt: skip

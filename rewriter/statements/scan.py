@@ -10,6 +10,7 @@ from sqlext.rewriter.emit.window_call import DURATIONS, is_ksql_window, is_windo
 from sqlext.rewriter.match.sites import KEYWORD, holds_pattern, scan
 from sqlext.rewriter.rules.rules_clause import is_rules_clause
 from sqlext.rewriter.statements.idle_sources import is_idle_after
+from sqlext.rewriter.statements.why_statement import parse_why
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.nesting import first_too_deep, too_deep
 from sqlext.rewriter.text.tokens import Tokens, tokenize
@@ -39,7 +40,8 @@ def might_be_extended(text: str) -> bool:
 
 
 def explained(text: str) -> Fragment | None:
-    """The statement after EXPLAIN MATCH; None for all other text. Raises ParseError if EXPLAIN MATCH is repeated.
+    """The statement after EXPLAIN MATCH, or the query of EXPLAIN MATCH WHY; None for all other text. Raises ParseError
+    if EXPLAIN MATCH is repeated, and what `parse_why` raises.
 
     >>> explained("EXPLAIN MATCH SELECT 1;").text
     'SELECT 1'
@@ -54,6 +56,9 @@ def explained(text: str) -> Fragment | None:
         raise ParseError(
             "UNEXPECTED_WORD", "EXPLAIN MATCH is written twice", place=place, hint="leave one of them out."
         )
+    why = parse_why(text)
+    if why is not None:
+        return why.query
     end = len(tokens)
     while end and tokens[end - 1].text == ";":
         end -= 1

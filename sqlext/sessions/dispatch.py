@@ -24,6 +24,7 @@ from sqlext.rewriter.rules.rule_statements import is_rule_statement, mentions_ru
 from sqlext.rewriter.statements.execute_immediate import identifiers, parse_execute_immediate
 from sqlext.rewriter.statements.parameters import bind
 from sqlext.rewriter.statements.scan import explained, is_extended
+from sqlext.rewriter.statements.why_statement import parse_why
 from sqlext.rewriter.text.names import Parts, quote, split_name
 from sqlext.rewriter.text.splice import Source
 from sqlext.sessions.quoted_names import names_in_backticks
@@ -163,6 +164,9 @@ def _run(call: SqlCall) -> DataFrame:
         run_statement,  # plain SQL need not load the planner
     )
 
+    why = parse_why(call.text)
+    if why is not None:
+        return call.spark.createDataFrame([(explain_statement.explain_why(call, why),)], "plan STRING")
     query = explained(call.text)
     if query is None:
         return run_statement.run(call)

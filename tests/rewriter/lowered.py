@@ -13,7 +13,7 @@ from sqlext.pattern.task.task import Rows, Values
 from sqlext.pattern.task.within import limits
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower
-from sqlext.rewriter.lowering.match_plan import MatchPlan
+from sqlext.rewriter.lowering.match_plan import WINDOW, MatchPlan
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.scalars.static_binder import StaticBinder
@@ -53,7 +53,8 @@ def rows_of(plan: MatchPlan, connection: sqlite3.Connection) -> Rows:
     """The rows of the table t as matchers read them, with a partition for each p."""
     order = ", ".join(f"{text}{direction}" for text, direction in plan.order_by)
     texts = ["p", *(in_sqlite(c.text) for c in plan.columns), *(in_sqlite(m.text) for m in plan.masks)]
-    result = connection.execute(f"SELECT {', '.join(texts)} FROM t ORDER BY p, {order}").fetchall()
+    window = f"WINDOW {WINDOW} AS ({plan.window})"
+    result = connection.execute(f"SELECT {', '.join(texts)} FROM t {window} ORDER BY p, {order}").fetchall()
     partition, *columns = (list(column) for column in zip(*result))
     masks = columns[len(plan.columns) :]
     values = {column.name: _values(entries) for column, entries in zip(plan.columns, columns)}

@@ -1,0 +1,61 @@
+"""`EXPLAIN MATCH WHY query FOR ROW condition`: the statement that explains why rows are, or are not, in a match."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlext.errors import ParseError, Place
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import unquoted
+from sqlext.rewriter.text.tokens import Tokens, tokenize
+from sqlext.rewriter.tree.keywords import is_at
+
+_HINT = "write EXPLAIN MATCH WHY SELECT … FOR ROW symbol = 'ACME'."
+
+
+@dataclass(frozen=True)
+class WhyStatement:
+    """`condition` chooses rows of the input of the clauses in `query`; `rule`: the pattern rule that is meant, if the
+    query reads MATCH_RULES."""
+
+    query: Fragment
+    condition: Fragment
+    rule: str | None = None
+
+
+def parse_why(text: str) -> WhyStatement | None:
+    """The parts of EXPLAIN MATCH WHY; None for all other text. Raises ParseError: MISSING_FOR_ROW, MISSING_EXPRESSION.
+
+    >>> why = parse_why("EXPLAIN MATCH WHY SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A)) FOR ROW id = 7;")
+    >>> why.query.text, why.condition.text
+    ('SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A))', 'id = 7')
+    >>> parse_why("SELECT 1 FOR ROW") is None
+    True
+    """
+    if "WHY" not in text.upper():
+        return None
+    tokens = tokenize(text)
+    if not is_at(tokens, 0, "EXPLAIN", "MATCH") or not is_at(tokens, 2, "WHY"):
+        return None
+    end = len(tokens)
+    while end and tokens[end - 1].text == ";":
+        end -= 1
+    at = next((i for i in range(end - 1, 2, -1) if tokens[i].depth == 0 and is_at(tokens, i, "FOR", "ROW")), None)
+    if at is None or at == 3:
+        place = Place(text, tokens[2].start, tokens[2].stop)
+        message = "EXPLAIN MATCH WHY needs a query, and FOR ROW with a condition that chooses rows of its input"
+        raise ParseError("MISSING_FOR_ROW", message, place=place, hint=_HINT)
+    if at + 2 == end:
+        place = Place(text, tokens[at].start, tokens[at + 1].stop)
+        raise ParseError("MISSING_EXPRESSION", "a condition is missing after FOR ROW", place=place, hint=_HINT)
+    query_end, rule = _rule(tokens, at)
+    return WhyStatement(
+        Fragment.of_tokens(text, tokens, 3, query_end), Fragment.of_tokens(text, tokens, at + 2, end), rule
+    )
+
+
+def _rule(tokens: Tokens, end: int) -> tuple[int, str | None]:
+    """The end of the query, and the name after FOR RULE, which may come before FOR ROW."""
+    if end > 6 and is_at(tokens, end - 3, "FOR", "RULE") and tokens[end - 1].may_name:
+        return end - 3, unquoted(tokens[end - 1].text)
+    return end, None

@@ -1,0 +1,466 @@
+"""Why a row is, or is not, in a match: the text about it. Pure: the caller has the rows of its partition.
+
+The first lines say what happened; after them come near misses, each of which gives a match through the row: the clause
+with this one change has been compiled and run over the partition by the search that defines what matches.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.engine.why.shown_values import interval, shown, shown_cell
+from sqlext.engine.why.why_clause import PartitionRows, WhyClause, rows_of
+from sqlext.errors import DataError
+from sqlext.operators.rows.arrow import to_values
+from sqlext.operators.rows.columns import WITHIN_END, WITHIN_KEY, SortKey
+from sqlext.pattern.batch.recorder import (
+    ABSENCE,
+    FALSE,
+    MATCH,
+    NULL,
+    PARTITION_END,
+    POSSESSIVE,
+    UNTIL,
+    WITHIN,
+    Mapped,
+    Stop,
+)
+from sqlext.pattern.conditions.conditions import Path, evaluate
+from sqlext.pattern.task.skip import resume_row
+from sqlext.pattern.task.task import NO_SKIP, SKIP_TO_NEXT_ROW, Condition, Rows, Skip
+from sqlext.pattern.why.row_search import Closest, Match, all_matches, closest
+from sqlext.rewriter.lowering.lower_conjuncts import Conjunct, SearchPlan
+from sqlext.rewriter.match import relaxations
+from sqlext.rewriter.match.relaxations import CONDITION, TIES, Relaxation
+from sqlext.rewriter.text.names import unquoted
+
+MAX_STEPS = 100_000  # steps of one search over a partition
+MAX_ALL_STEPS = 3_000_000  # steps of all searches of a statement, about
+MAX_TRIED, MAX_SHOWN = 60, 6  # near misses of one row
+_BOUNDS_TRIED = 12
+
+
+@dataclass
+class Budget:
+    """The steps that are left for all rows of a statement."""
+
+    left: int = MAX_ALL_STEPS
+
+    def take(self) -> int:
+        """The steps that one search may take."""
+        steps = max(0, min(MAX_STEPS, self.left))
+        self.left -= steps // 20  # most searches are short
+        return steps
+
+
+@dataclass(kw_only=True)
+class Variant:
+    """The clause with one change, or without any: its plan, its rows and their order, and its matches (None: not
+    decided)."""
+
+    plan: SearchPlan
+    rows: Rows
+    order: np.ndarray
+    matches: list[Match] | None
+
+    def through(self, row: int) -> Match | None:
+        """A match that maps row number `row` of the partition."""
+        at = int(np.flatnonzero(self.order == row)[0])
+        return next((match for match in self.matches or () if match.maps(at)), None)
+
+
+@dataclass(kw_only=True)
+class PartitionWhy:
+    """Answers questions about the rows of one partition."""
+
+    clause: WhyClause
+    plan: SearchPlan
+    partition: PartitionRows
+    budget: Budget
+    _variants: dict[str, Variant | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.order = self.partition.order()
+        self.rows = rows_of(self.plan, self.partition, self.order)
+        self.task = self.plan.task
+        self.settings = self.clause.relation.settings
+        self.matches = all_matches(self.task, self.rows, self.budget.take())
+
+    def chosen(self) -> list[int]:
+        """The places of the rows that are asked about, in the order of the partition."""
+        return np.flatnonzero(self.partition.is_chosen[self.order]).tolist()
+
+    def lines(self, row: int) -> list[str]:
+        """The text about a row, which is row `row` in the order of the partition."""
+        if self.matches is None:
+            return ["The search took too many steps: whether the row is in a match is not decided."]
+        mine = [match for match in self.matches if match.maps(row)]
+        if mine:
+            return [*(self._in_match(match, row) for match in mine[:5]), *self._begins_too(row)]
+        jumped = self._jumped_over(row)
+        if jumped:
+            return jumped
+        near = closest(self.task, self.rows, row, self.budget.take())
+        return [*self._not_in_match(near, row), *self._near_misses(near, row)]
+
+    # in a match
+
+    def _in_match(self, match: Match, row: int) -> str:
+        label = next(label for r, label in match.mapped if r == row)
+        return f"It is in match {match.number}, as {self._name(label)}: {self._path(match.mapped)}."
+
+    def _begins_too(self, row: int) -> list[str]:
+        """A line about the match that begins at a row in the middle of another one."""
+        every = self._every_start()
+        begins = next((m for m in every or () if m.start == row and m.mapped), None)
+        if begins is None or any(match.start == row for match in self.matches or ()):
+            return []
+        return [
+            f"A match may also begin at this row, but AFTER MATCH {self._skip()} jumped over it. Would match with: "
+            f"AFTER MATCH SKIP TO NEXT ROW  -- {self._path(begins.mapped)}"
+        ]
+
+    def _jumped_over(self, row: int) -> list[str]:
+        """The lines about a row whose match would begin where AFTER MATCH SKIP did not try."""
+        match = next((m for m in self._every_start() or () if m.maps(row)), None)
+        if match is None:
+            return []
+        taker = next((m for m in reversed(self.matches or []) if m.start <= match.start < self._resumed(m)), None)
+        if taker is None:
+            return []
+        return [
+            f"It is in no match: AFTER MATCH {self._skip()} jumped over row {self._n(match.start)}, where its match "
+            "would begin.",
+            f"Match {taker.number} maps other rows: {self._path(taker.mapped)}. The search went on at row "
+            f"{self._n(self._resumed(taker))}.",
+            f"Would match with: AFTER MATCH SKIP TO NEXT ROW  -- {self._path(match.mapped)}",
+        ]
+
+    def _every_start(self) -> list[Match] | None:
+        """The matches if the search begins at every row."""
+        if self.task.skip.mode in (NO_SKIP, SKIP_TO_NEXT_ROW):
+            return []
+        if "" not in self._variants:
+            task = replace(self.task, skip=Skip(SKIP_TO_NEXT_ROW))
+            matches = all_matches(task, self.rows, self.budget.take())
+            self._variants[""] = Variant(plan=self.plan, rows=self.rows, order=self.order, matches=matches)
+        variant = self._variants[""]
+        return variant.matches if variant else None
+
+    def _resumed(self, match: Match) -> int:
+        resumed = resume_row(self.task.skip, match.start, match.mapped)
+        return resumed if isinstance(resumed, int) else match.start + 1
+
+    def _skip(self) -> str:
+        after = self.plan.clause.after_match
+        return "SKIP PAST LAST ROW" if after is None else " ".join(after.fragment.text.split()[2:])
+
+    # in no match
+
+    def _not_in_match(self, near: Closest, row: int) -> list[str]:
+        if any(stop.reason == MATCH for stop in near.stops):
+            return self._not_preferred(near)
+        is_sure = "" if near.is_complete else " (not all ways were tried: the budget of steps ended)"
+        needed = f"{near.missing} more row{'s' * (near.missing != 1)}" if near.missing else "no further row"
+        if near.path:
+            begun = f"It is in no match. Closest{is_sure}: {self._path(near.path)}; a match then needs {needed}."
+        else:
+            begun = f"It is in no match, and no match can begin at it{is_sure}."
+        return [begun, *self._reasons(near, row)[:2]]
+
+    def _not_preferred(self, near: Closest) -> list[str]:
+        """The lines about a row through which a match is possible that PATTERN does not prefer."""
+        preferred = next((match for match in self.matches or () if match.start == near.start), None)
+        lines = [f"It is in no match. Possible, but not preferred by PATTERN: {self._path(near.path)}."]
+        if preferred is not None:
+            lines.append(f"Match {preferred.number} from the same row is preferred: {self._path(preferred.mapped)}.")
+        return lines
+
+    def _reasons(self, near: Closest, row: int) -> list[str]:
+        """Why the closest partial match went no further; first what the row itself did not satisfy."""
+        stops = sorted(near.stops, key=lambda stop: stop.row != row)
+        return list(dict.fromkeys(self._reason(near.path, stop) for stop in stops))
+
+    def _reason(self, path: Mapped, stop: Stop) -> str:
+        name = "" if stop.label is None else self._name(stop.label)
+        if stop.reason in (FALSE, NULL) and stop.label is not None:
+            return f"{self._row(stop.row)} cannot be {name}: {'; '.join(self._failed(path, stop))}."
+        if stop.reason == WITHIN:
+            return self._too_late(path, stop)
+        if stop.reason == PARTITION_END:
+            last = "before any row" if not path else f"after row {self._n(stop.row - 1)}"
+            return f"The partition ends {last}, and {name} has no row."
+        if stop.reason == ABSENCE:
+            return f"{self._row(stop.row)} satisfies {name}, which must be absent there."
+        if stop.reason == UNTIL:
+            return f"{self._row(stop.row)} satisfies {name}, which ends the loop of UNTIL."
+        if stop.reason == POSSESSIVE:
+            return f"{self._row(stop.row)} belongs to the possessive loop before {name}, which gives no row back."
+        edge = "first" if stop.reason == "^" else "last"
+        return f"{stop.reason} needs the {edge} row of the partition, which row {self._n(max(stop.row - 1, 0))} is not."
+
+    def _failed(self, path: Mapped, stop: Stop) -> Iterator[str]:
+        """The conjuncts that do not hold on a row, with the values that they compare."""
+        assert stop.label is not None
+        tested = self._tested(path, stop)
+        for conjunct in self.plan.conjuncts[stop.label]:
+            value = self._value(conjunct.condition, tested)
+            if value is True:
+                continue
+            is_what = value if isinstance(value, str) else "is NULL" if value is None else "is false"
+            yield f"{conjunct.text} {is_what}{self._operands(conjunct, tested)}"
+
+    def failed_conjuncts(self, near: Closest) -> list[Conjunct]:
+        """The conjuncts that ended the closest partial match."""
+        failed = []
+        for stop in near.stops:
+            if stop.label is not None and stop.reason in (FALSE, NULL):
+                tested = self._tested(near.path, stop)
+                conjuncts = self.plan.conjuncts[stop.label]
+                failed += [c for c in conjuncts if self._value(c.condition, tested) is not True]
+        return failed
+
+    def _tested(self, path: Mapped, stop: Stop) -> Path:
+        assert stop.label is not None
+        taken = (*(r for r, _ in path), stop.row)
+        before = sum(match.start < taken[0] for match in self.matches or ())
+        return Path(
+            rows=self.rows,
+            names=self.task.program.labels,
+            partition=(0, len(self.order)),
+            start=taken[0],
+            labels=(*(label for _, label in path), stop.label),
+            number=before + 1,
+            taken=taken,
+        )
+
+    def _value(self, condition: Condition, tested: Path) -> object:
+        """The value of a condition, or what kept it from being computed."""
+        try:
+            return evaluate(condition, tested)
+        except DataError as error:
+            return f"cannot be computed ({error.message})"
+
+    def _operands(self, conjunct: Conjunct, tested: Path) -> str:
+        values = []
+        for operand in conjunct.operands:
+            if operand.text == conjunct.text:
+                continue
+            value = self._value(operand.value, tested)
+            is_error = isinstance(value, str) and value.startswith("cannot be computed")
+            values.append(f"{operand.text} = {value if is_error else shown(value, operand.value.type, self.settings)}")
+        return f" ({', '.join(values)})" if values else ""
+
+    def _too_late(self, path: Mapped, stop: Stop) -> str:
+        within, by = self.plan.clause.within, ""
+        if within is None:
+            return f"{self._row(stop.row)} is too late."
+        is_between = within.between_rows
+        first = (path[-1] if is_between else path[0])[0] if path else stop.row
+        late = self._later_by(first, stop.row)
+        if late is not None:
+            by = f": it is {late} after row {self._n(first)}"
+        return f"{self._row(stop.row)} is too late for WITHIN {' '.join(within.bound.text.split())}{by}."
+
+    def _later_by(self, first: int, row: int) -> str | None:
+        """The distance between the keys of two rows."""
+        key = self._within_key
+        if key is None or row >= len(self.order):
+            return None
+        values = to_values(key)
+        if values.valid is not None and not (values.valid[first] and values.valid[row]):
+            return None
+        return _distance(values.values[row].item() - values.values[first].item(), key.type)
+
+    @cached_property
+    def _within_key(self) -> pa.Array | None:
+        """The key of WITHIN in the order of the rows."""
+        text = next((str(c.computed) for c in self.plan.columns if c.name == WITHIN_KEY), None)
+        return None if text is None else self.partition.columns[text].take(pa.array(self.order))
+
+    # near misses
+
+    def _near_misses(self, near: Closest, row: int) -> list[str]:
+        """The lines about the relaxations that give a match through the row, the likeliest first."""
+        found = self.relaxed(near, row)
+        lines = [f"Would match with: {relaxation.sql}  -- {relaxation.what}" for relaxation in found[:MAX_SHOWN]]
+        if len(found) > MAX_SHOWN:
+            lines.append(f"and {len(found) - MAX_SHOWN} other single changes.")
+        if self.budget.left <= 0:
+            lines.append("Not all single changes were tried: the budget of steps ended.")
+        elif not found:
+            lines.append("No single change of DEFINE, WITHIN, a quantifier, a gap or the order of ties is enough.")
+        return lines
+
+    def relaxed(self, near: Closest, row: int) -> list[Relaxation]:
+        """The single changes that give a match through the row, the likeliest first."""
+        at = int(self.order[row])
+        found: list[Relaxation] = []
+        groups: set[str] = set()
+        for relaxation in self._candidates(near, row)[:MAX_TRIED]:
+            if relaxation.group in groups or not self._matches(relaxation, at):
+                continue
+            groups |= {relaxation.group} - {""}
+            found += self._smallest_bound(relaxation, at) if relaxation.kind == relaxations.WITHIN else [relaxation]
+        return found
+
+    def _candidates(self, near: Closest, row: int) -> list[Relaxation]:
+        """All relaxations, those first that are about what ended the closest partial match."""
+        proposed = [*relaxations.relaxations(self.plan.clause), *self._orders_of_ties()]
+        failed = {conjunct.start for conjunct in self.failed_conjuncts(near)}
+        names = {self._name(stop.label) for stop in near.stops if stop.label is not None}
+        is_late = any(stop.reason == WITHIN for stop in near.stops)
+
+        def rank(relaxation: Relaxation) -> int:
+            if relaxation.kind == relaxations.WITHIN:
+                return 0 if is_late else 4
+            if relaxation.kind == CONDITION:
+                leaves_none = relaxation.sql.endswith(" AS TRUE")
+                return (3 if leaves_none else 0) if relaxation.place in failed else 4
+            if relaxation.kind == relaxations.ABSENCE:
+                return 0 if relaxation.sql.split()[0].upper() in names else 3
+            if relaxation.kind == TIES:
+                return 1 if self._is_tied(row) else 4
+            is_named = not names.isdisjoint(re.findall(r"\w+", relaxation.what.upper()))
+            return 1 + (not is_named) + 2 * relaxation.group.endswith("?")
+
+        return sorted(proposed, key=rank)
+
+    def _matches(self, relaxation: Relaxation, at: int, distance: int | None = None) -> bool:
+        """Whether the changed clause gives a match through row number `at` of the partition."""
+        key = f"{relaxation.sql} {relaxation.edits}"
+        if key not in self._variants:
+            self._variants[key] = self._variant(relaxation, distance)
+        variant = self._variants[key]
+        return variant is not None and variant.through(at) is not None
+
+    def _variant(self, relaxation: Relaxation, distance: int | None) -> Variant | None:
+        steps = self.budget.take()
+        plan = self.clause.relaxed(relaxation) if steps else None
+        if plan is None:
+            return None
+        order = self.order if relaxation.kind != TIES else self._tie_orders[relaxation.sql]
+        if distance is None and any(
+            c.name != WITHIN_END and str(c.computed) not in self.partition.columns for c in plan.columns
+        ):
+            return None
+        rows = rows_of(plan, self.partition, order, distance)
+        return Variant(plan=plan, rows=rows, order=order, matches=all_matches(plan.task, rows, steps))
+
+    def _smallest_bound(self, without: Relaxation, at: int) -> list[Relaxation]:
+        """The smallest bound of WITHIN that is enough, and no bound at all where none can be written."""
+        key, variant = self._within_key, self._variants[f"{without.sql} {without.edits}"]
+        match = variant.through(at) if variant else None
+        if key is None or match is None or not match.mapped:
+            return [without]
+        values = to_values(key).values
+        taken = values[[row for row, _ in match.mapped]]
+        is_between = self.plan.clause.within is not None and self.plan.clause.within.between_rows
+        enough = int(np.diff(taken).max(initial=0)) if is_between else int(taken[-1] - taken[0])
+        best: Relaxation | None = None
+        low, high = 0, enough
+        for _ in range(_BOUNDS_TRIED):
+            bound = _distance(enough, key.type)
+            if bound is None:
+                break
+            tried = relaxations.with_bound(self.plan.clause, bound)
+            if self._matches(tried, at, enough):
+                best, high = tried, enough
+            else:
+                low = enough
+            smaller = self._distances(values, low, high)
+            if best is None or not smaller:
+                break
+            enough = smaller[len(smaller) // 2]
+        return [without] if best is None else [best]
+
+    def _distances(self, values: np.ndarray, low: int, high: int) -> list[int]:
+        """The distances between rows that are above `low` and below `high`, in order."""
+        some = np.unique(values)[:400]
+        differences = np.unique(some[:, None] - some[None, :])
+        return [int(d) for d in differences if low < d < high]
+
+    def _is_tied(self, row: int) -> bool:
+        ties = self.partition.ties()
+        return int((ties == ties[self.order[row]]).sum()) > 1
+
+    def _orders_of_ties(self) -> list[Relaxation]:
+        return [relaxation for relaxation, _ in self._tie_relaxations]
+
+    @cached_property
+    def _tie_orders(self) -> dict[str, np.ndarray]:
+        return {relaxation.sql: order for relaxation, order in self._tie_relaxations}
+
+    @cached_property
+    def _tie_relaxations(self) -> list[tuple[Relaxation, np.ndarray]]:
+        """Other orders of rows that tie, each with the order of all rows."""
+        ties = self.partition.ties()
+        if not self.plan.clause.order_by or len(np.unique(ties)) == len(ties):
+            return []
+        found: list[tuple[Relaxation, np.ndarray]] = []
+        for text, _ in self.partition.sort[self.partition.keys :][:5]:
+            for is_descending in (True, False):
+                order = self.partition.order([SortKey(text, is_descending, is_descending)])
+                if not any(np.array_equal(order, other) for other in (self.order, *(o for _, o in found))):
+                    name = unquoted(text)
+                    found.append((relaxations.with_tie_order(self.plan.clause, name, is_descending), order))
+        return found
+
+    # names of rows
+
+    def _name(self, label: int) -> str:
+        return self.task.program.labels[label]
+
+    def _n(self, row: int) -> int:
+        """The number of a row in its partition."""
+        return row + 1 + self.partition.first
+
+    def _row(self, row: int) -> str:
+        if row >= len(self.order):
+            return f"Row {self._n(row)}"
+        return f"Row {self._n(row)}{self.keys_of(row, ' (', ')')}"
+
+    def keys_of(self, row: int, before: str = "", after: str = "") -> str:
+        """The values of the ORDER BY keys on a row."""
+        at = int(self.order[row])
+        values = []
+        for text, _ in self.partition.sort[: self.partition.keys]:
+            spark_type = self.clause.type_of(text)
+            values.append(f"{text} = {shown_cell(self.partition.columns[text], spark_type, at, self.settings)}")
+        return f"{before}{', '.join(values)}{after}" if values else ""
+
+    def _path(self, mapped: Mapped) -> str:
+        """The mapped rows with their variables, in short.
+
+        Neighbouring rows of one variable are shown together: `rows 1 to 4 are A, row 5 is B`.
+        """
+        if not mapped:
+            return "no row"
+        runs: list[list[int]] = []
+        for row, label in mapped:
+            if runs and runs[-1][2] == label and runs[-1][1] == row - 1:
+                runs[-1][1] = row
+            else:
+                runs.append([row, row, label])
+        texts = [
+            f"row {self._n(lo)} is {self._name(label)}"
+            if lo == hi
+            else f"rows {self._n(lo)} to {self._n(hi)} are {self._name(label)}"
+            for lo, hi, label in runs
+        ]
+        return ", ".join(texts if len(texts) <= 6 else [*texts[:3], "…", *texts[-2:]])
+
+
+def _distance(distance: int | float, kind: pa.DataType) -> str | None:
+    """A distance between keys as a bound of WITHIN; None where none can be written."""
+    if pa.types.is_timestamp(kind):
+        return interval(int(distance))
+    if pa.types.is_date(kind):
+        return f"INTERVAL '{int(distance)}' DAY"
+    return None if pa.types.is_decimal(kind) else str(distance)

@@ -1,0 +1,220 @@
+"""EXPLAIN MATCH WHY query FOR ROW condition: Spark chooses the rows and reads their partitions, `explain_row` explains.
+
+Spark reads the input once. Of a long partition it returns the rows around those that were chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.engine.match.forms import PhysicalPlan
+from sqlext.engine.queries.python_functions import python_function
+from sqlext.engine.queries.queries import Queries, SparkTypeResolver, is_aggregate
+from sqlext.engine.queries.session_settings import execution_settings
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.why.explain_row import Budget, PartitionWhy
+from sqlext.engine.why.shown_values import shown_cell
+from sqlext.engine.why.why_clause import PartitionRows, WhyClause, sort_keys
+from sqlext.errors import BindError, SqlExtError, UnsupportedError
+from sqlext.expressions.scalar_tree import Constant
+from sqlext.operators.rows.arrow import as_numpy
+from sqlext.operators.rows.row_order import key_codes
+from sqlext.rewriter.lowering.input_query import InputRelation
+from sqlext.rewriter.lowering.lower_conjuncts import SearchPlan
+from sqlext.rewriter.match.sites import scan
+from sqlext.rewriter.scalars.static_binder import StaticBinder
+from sqlext.rewriter.statements import parameters
+from sqlext.rewriter.statements.parse_statement import ParsedStatement
+from sqlext.rewriter.statements.why_statement import WhyStatement
+from sqlext.rewriter.text.names import repeated
+from sqlext.rewriter.text.splice import Source, Text, join
+
+MAX_ROWS = 20  # that are explained
+MAX_READ = 20_000  # rows of their partitions
+WHOLE_PARTITION, BEFORE, AFTER = 5_000, 2_000, 500  # rows; of a longer partition, those around the chosen rows
+_CHOSEN, _NUMBER, _TOTAL, _LOW, _HIGH = "__chosen", "__n", "__total", "__low", "__high"
+
+
+def explain_rows(
+    call: SqlCall, why: WhyStatement, statement: ParsedStatement, plans: Sequence[PhysicalPlan], queries: Queries
+) -> str:
+    """Why the rows that the condition chooses are, or are not, in a match of each clause of the query.
+
+    `statement`, `plans`, `queries`: the query, its clauses and what they read. Raises UnsupportedError for what is not
+    built, and BindError if Spark refuses the condition.
+    """
+    place = replace(why.query.place, stop=min(why.query.stop, why.query.start + 1))
+    if why.rule is not None:
+        hint = "write the clause of the rule after the table: FROM t MATCH_RECOGNIZE (…)."
+        raise UnsupportedError("WHY", "WHY does not explain pattern rules", place=place, hint=hint)
+    if not plans:
+        message = "WHY explains MATCH_RECOGNIZE, and the query has no such clause"
+        hint = "a clause in a stored view is explained by the view's query; windows, EMIT and joins on time are not."
+        raise UnsupportedError("WHY", message, place=place, hint=hint)
+    bodies = [(start + why.query.start, stop + why.query.start) for start, stop in statement.pattern_bodies]
+    bound = Source(call.text, parameters.bind(call.text, call.args, bodies))
+    condition = str(bound.slice(why.condition.start, why.condition.stop))
+    edits = parameters.bind(why.query.text, call.args, statement.pattern_bodies)
+    budget, parts = Budget(), []
+    for physical in plans:
+        title = "" if len(plans) == 1 else f"Clause in line {physical.plan.clause.keyword.place.line}\n"
+        asked = _Asked(call=call, physical=physical, queries=queries, condition=condition)
+        clause = WhyClause(
+            text=why.query.text, index=_index(why.query.text, physical), relation=asked.relation(), parameters=edits
+        )
+        try:
+            parts.append(title + "\n\n".join(asked.answers(clause, why.condition.text, budget)))
+        except BindError as error:
+            raise error.placed(why.condition.place) from None
+    return "\n\n".join(parts)
+
+
+def _index(text: str, physical: PhysicalPlan) -> int:
+    keyword = physical.plan.clause.keyword.start
+    return next(i for i, site in enumerate(scan(text)) if site.keyword.start == keyword)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """A clause and the condition on the rows of its input."""
+
+    call: SqlCall
+    physical: PhysicalPlan
+    queries: Queries
+    condition: str
+
+    def relation(self) -> InputRelation:
+        """The input of the clause. Raises UnsupportedError for a clause that cannot be explained."""
+        plan = self.physical.plan
+        if plan.task.frame is not None or self.physical.is_streaming:
+            what = "a stream: leave STREAM out to ask about the rows of the table"
+            if plan.task.frame is not None:
+                what = "windows with row patterns: write the pattern in MATCH_RECOGNIZE"
+            raise UnsupportedError("WHY", f"WHY does not explain {what}", place=plan.clause.keyword.place)
+        names = [name for name, _ in plan.input_types]
+        settings = execution_settings(self.call.spark)
+        return InputRelation(
+            columns=plan.input_types,
+            resolver=_Resolver(self.queries, self.physical.prefix, plan.relation, settings),
+            is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
+            python_function=cache(partial(python_function, self.call.spark)),
+            settings=settings,
+            ambiguous=repeated(names),
+        )
+
+    def answers(self, clause: WhyClause, condition: str, budget: Budget) -> Iterator[str]:
+        plan = clause.plan()
+        table = self._rows(plan)
+        shown = 0
+        for keys, partition in _partitions(table, plan):
+            why = PartitionWhy(clause=clause, plan=plan, partition=partition, budget=budget)
+            for row in why.chosen():
+                if shown == MAX_ROWS:
+                    yield f"FOR ROW {condition} chooses more rows: the first {MAX_ROWS} are explained."
+                    return
+                shown += 1
+                title = f"Row {row + 1 + partition.first} of {partition.total}"
+                at = int(why.order[row])
+                values = [f"{t} = {shown_cell(c, clause.type_of(t), at, why.settings)}" for t, c in keys.items()]
+                title = ", ".join(
+                    [title + (" of its partition" if keys else ""), *values, *filter(None, [why.keys_of(row)])]
+                )
+                lines = why.lines(row)
+                if not partition.is_whole:
+                    n = len(partition.is_chosen)
+                    lines.append(f"The search read {n:,} rows of the partition, from row {partition.first + 1:,} on.")
+                yield "\n".join([title, *lines])
+        if not shown:
+            yield f"FOR ROW {condition} chooses no row of the input."
+
+    def _rows(self, plan: SearchPlan) -> pa.Table:
+        """The rows of the partitions of chosen rows, by partition and in order, at most MAX_READ of them."""
+        texts = _texts(plan)
+        keys = join("PARTITION BY ", join(*plan.partition_by, separator=", ")) if plan.partition_by else join("")
+        order = join("ORDER BY ", join(*(join(*key) for key in plan.order_by), separator=", "))
+        columns = [join("(", text, f") AS __w{i}") for i, text in enumerate(texts.values())]
+        chosen = join("coalesce((", self.condition, f"), FALSE) AS {_CHOSEN}")
+        numbers = join(
+            "row_number() OVER (", keys, " ", order, f") AS {_NUMBER}, count(*) OVER (", keys, f") AS {_TOTAL}"
+        )
+        inner = join("SELECT ", join(*columns, chosen, numbers, separator=", "), " FROM ", self.physical.plan.relation)
+        names = list(texts)
+        own_keys = [f"__w{names.index(str(key))}" for key in plan.partition_by]
+        over = f"OVER (PARTITION BY {', '.join(own_keys)})" if own_keys else "OVER ()"
+        number = f"CASE WHEN {_CHOSEN} THEN {_NUMBER} END"
+        edges = f"min({number}) {over} AS {_LOW}, max({number}) {over} AS {_HIGH}"
+        near = f"{_TOTAL} <= {WHOLE_PARTITION} OR {_NUMBER} BETWEEN {_LOW} - {BEFORE} AND {_HIGH} + {AFTER}"
+        query = join(
+            self.physical.prefix, f"SELECT * FROM (SELECT *, {edges} FROM (", inner, ")) ",
+            f"WHERE {_LOW} IS NOT NULL AND ({near}) ORDER BY {', '.join([*own_keys, _NUMBER])} LIMIT {MAX_READ}",
+        )  # fmt: skip
+        return self.queries.run(query).toArrow().combine_chunks()
+
+
+def _texts(plan: SearchPlan) -> dict[str, Text]:
+    """The expressions that Spark computes on each row."""
+    texts = [*plan.partition_by, *(text for text, _ in plan.order_by), *(column.computed for column in plan.columns)]
+    return {str(text): text for text in texts}
+
+
+def _partitions(table: pa.Table, plan: SearchPlan) -> Iterator[tuple[Mapping[str, pa.Array], PartitionRows]]:
+    """(partition keys, rows) of each partition."""
+    if not table.num_rows:
+        return
+    names = list(_texts(plan))
+    key_names = [f"__w{names.index(str(key))}" for key in plan.partition_by]
+    (codes,) = key_codes([table], key_names) if key_names else (np.zeros(table.num_rows, np.int64),)
+    starts = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))
+    for lo, hi in zip(starts.tolist(), [*starts[1:].tolist(), table.num_rows]):
+        rows = table.slice(lo, hi - lo).combine_chunks()
+        columns = {name: _one_array(rows.column(i)) for i, name in enumerate(names)}
+        partition = PartitionRows(
+            columns=columns,
+            sort=sort_keys(plan),
+            keys=len(plan.clause.order_by),
+            is_chosen=as_numpy(_one_array(rows.column(_CHOSEN))),
+            first=rows.column(_NUMBER)[0].as_py() - 1,
+            total=rows.column(_TOTAL)[0].as_py(),
+        )
+        yield {str(key): columns[str(key)] for key in plan.partition_by}, partition
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks)
+
+
+class _Resolver(SparkTypeResolver):
+    """Asks Spark only for what is no literal, and once for each text: a clause is lowered many times."""
+
+    def __init__(self, queries: Queries, prefix: Text, relation: Text, settings: Any):
+        super().__init__(queries, prefix, relation)
+        self.literals = StaticBinder(columns={}, settings=settings)
+        self.known: dict[tuple[str, str], Any] = {}
+
+    def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]:
+        return [self._value(text, spark_type) for text, spark_type in zip(texts, types)]
+
+    def _value(self, text: Text, spark_type: str) -> Any:
+        key = (str(text), spark_type)
+        if key not in self.known:
+            try:
+                tree = self.literals.tree(text)
+            except SqlExtError:
+                tree = None
+            if isinstance(tree, Constant) and tree.type == spark_type:
+                self.known[key] = tree.value
+            else:
+                self.known[key] = super().values([text], [spark_type])[0]
+        return self.known[key]
+
+    def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
+        key = ("\n".join(map(str, texts)), "constants")
+        if key not in self.known:
+            self.known[key] = super().constants(texts)
+        return self.known[key]

@@ -1,0 +1,60 @@
+"""Values of rows and operands, as SQL shows them. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from sqlext.errors import SqlExtError
+from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.scalar_tree import Constant, call
+from sqlext.expressions.spark_types import TIME_TYPES
+from sqlext.expressions.values import from_arrow
+
+_LONGEST = 60  # characters of a value
+_UNITS = (("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000))
+
+
+def shown(value: Any, spark_type: str, settings: ExecutionSettings) -> str:
+    """A value in the representation of `expressions.values`.
+
+    >>> settings = ExecutionSettings(is_ansi=True, time_zone="UTC")
+    >>> shown(None, "int", settings), shown("it's", "string", settings), shown(20516, "date", settings)
+    ('NULL', "'it''s'", "DATE '2026-03-04'")
+    """
+    if value is None:
+        return "NULL"
+    try:
+        text = call("CAST", (Constant(value, spark_type),), settings, "string")
+        written = str(text.value) if isinstance(text, Constant) else str(value)
+    except SqlExtError:  # a type that has no text
+        written = str(value)
+    written = written if len(written) <= _LONGEST else written[:_LONGEST] + "…"
+    if spark_type == "string":
+        return "'" + written.replace("'", "''") + "'"
+    if spark_type in TIME_TYPES:
+        return f"{'DATE' if spark_type == 'date' else 'TIMESTAMP'} '{written}'"
+    return written
+
+
+def shown_cell(column: pa.Array, spark_type: str, row: int, settings: ExecutionSettings) -> str:
+    """The value of a column on a row."""
+    try:
+        return shown(from_arrow(column.slice(row, 1), spark_type)[0], spark_type, settings)
+    except SqlExtError:
+        return str(column[row].as_py())
+
+
+def interval(us: int) -> str:
+    """A day-time interval in the largest unit that needs no fraction, or in seconds.
+
+    >>> interval(90_000_000), interval(7_200_000_000), interval(1_500_000), interval(0)
+    ("INTERVAL '90' SECOND", "INTERVAL '2' HOUR", "INTERVAL '1.5' SECOND", "INTERVAL '0' SECOND")
+    """
+    for unit, size in _UNITS if us else _UNITS[-1:]:
+        if us % size == 0:
+            return f"INTERVAL '{us // size}' {unit}"
+    sign, rest = ("-", -us) if us < 0 else ("", us)
+    seconds, fraction = divmod(rest, 1_000_000)
+    return f"INTERVAL '{sign}{seconds}.{f'{fraction:06}'.rstrip('0')}' SECOND"

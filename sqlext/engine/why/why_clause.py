@@ -1,0 +1,140 @@
+"""A clause that is asked about, the clauses that are like it except for one relaxation, and their rows. No Spark here.
+
+The columns that a search reads are texts over the rows of the input, which the caller computes: Spark, or
+`expressions` in tests. The order of the rows is found here, because another order of ties is one of the relaxations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.engine.match.operator_plan import are_nulls_last, is_descending
+from sqlext.errors import SqlExtError
+from sqlext.operators.match.plan import MatchOperatorPlan
+from sqlext.operators.match.read_rows import read_rows
+from sqlext.operators.rows.arrow import as_arrow, to_arrow, to_values
+from sqlext.operators.rows.columns import PARTITION_START, WITHIN_END, WITHIN_KEY, SortKey
+from sqlext.operators.rows.row_order import ranked
+from sqlext.pattern.task.task import Rows, Values
+from sqlext.rewriter.lowering.input_query import InputRelation
+from sqlext.rewriter.lowering.lower_conjuncts import SearchPlan, lower_conjuncts
+from sqlext.rewriter.match.check import check
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.match.parse_match import parse_match
+from sqlext.rewriter.match.relaxations import Relaxation, edited
+from sqlext.rewriter.match.sites import scan
+from sqlext.rewriter.text.splice import Edit, Source, join
+from sqlext.rewriter.text.tokens import tokenize
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhyClause:
+    """Clause number `index` of the statement `text`, whose bound parameters are `parameters`."""
+
+    text: str
+    index: int
+    relation: InputRelation
+    parameters: tuple[Edit, ...] = ()
+
+    def plan(self) -> SearchPlan:
+        """The plan of the clause as it is written. Raises SqlExtError."""
+        return lower_conjuncts(self.parsed(self.text), Source(self.text, self.parameters), self.relation)
+
+    def relaxed(self, relaxation: Relaxation) -> SearchPlan | None:
+        """The plan of the changed clause; None if the language or sqlext refuses it."""
+        text = edited(self.text, relaxation.edits)
+        source = Source(text, tuple(_moved(self.parameters, relaxation.edits)))
+        try:
+            return lower_conjuncts(self.parsed(text), source, self.relation)
+        except SqlExtError:
+            return None
+
+    def type_of(self, text: str) -> str:
+        """The type of an expression over a row of the input."""
+        return self.relation.resolver.types([join(text)])[0]
+
+    def parsed(self, text: str) -> MatchClause:
+        clause = parse_match(text, tokenize(text), scan(text)[self.index])
+        check(clause)
+        return clause
+
+
+def _moved(parameters: Sequence[Edit], edits: Sequence[Edit]) -> list[Edit]:
+    """The parameters at their places in the edited text, without those that an edit has removed."""
+    kept = []
+    for parameter in parameters:
+        if any(edit.start <= parameter.start and parameter.stop <= edit.stop for edit in edits):
+            continue
+        by = sum(len(str(e.replacement)) - (e.stop - e.start) for e in edits if e.stop <= parameter.start)
+        kept.append(replace(parameter, start=parameter.start + by, stop=parameter.stop + by))
+    return kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionRows:
+    """The rows of one partition, in any order.
+
+    `columns`: the values of each text over the rows; `sort`: the texts that order them, with their directions, of which
+    the first `keys` are those of ORDER BY; `is_chosen: bool[n]`: the rows that are asked about. `first`: how many rows
+    of the partition come before these rows, and `total`: how many it has.
+    """
+
+    columns: Mapping[str, pa.Array]
+    sort: tuple[tuple[str, SortKey], ...]
+    keys: int
+    is_chosen: np.ndarray
+    first: int = 0
+    total: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        return self.total == len(self.is_chosen)
+
+    def order(self, before_ties: Sequence[SortKey] = ()) -> np.ndarray:
+        """`int64[n]`: the rows in order; `before_ties`: the sort keys that come directly after those of ORDER BY."""
+        keys = [*self._sort(0, self.keys), *before_ties, *self._sort(self.keys, len(self.sort))]
+        ranks = [ranked(self.columns[key.column], key) for key in keys if self._is_orderable(key.column)]
+        return np.lexsort(ranks[::-1]) if ranks else np.arange(len(self.is_chosen))
+
+    def _sort(self, first: int, stop: int) -> list[SortKey]:
+        return [replace(key, column=text) for text, key in self.sort[first:stop]]
+
+    def _is_orderable(self, column: str) -> bool:
+        return not pa.types.is_nested(self.columns[column].type)
+
+    def ties(self) -> np.ndarray:
+        """`int64[n]`: a number for each row, equal for rows that are equal on all keys of ORDER BY."""
+        ranks = [ranked(self.columns[key.column], key) for key in self._sort(0, self.keys)]
+        if not ranks:
+            return np.zeros(len(self.is_chosen), np.int64)
+        return np.unique(np.stack(ranks, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def rows_of(plan: SearchPlan, partition: PartitionRows, order: np.ndarray, distance: int | None = None) -> Rows:
+    """The rows of a partition, in this order, as searches read them. `distance`: the bound of WITHIN, where it is not
+    among the columns."""
+    at = as_arrow(order)
+    columns = {c.name: partition.columns[str(c.computed)].take(at) for c in plan.columns if c.name != WITHIN_END}
+    for column in plan.columns:
+        if column.name == WITHIN_END:
+            known = partition.columns.get(str(column.computed))
+            columns[WITHIN_END] = _later(columns[WITHIN_KEY], distance) if known is None else known.take(at)
+    columns[PARTITION_START] = as_arrow(np.arange(len(order)) == 0)
+    worker = MatchOperatorPlan(task=plan.task, operands=plan.operands, bounds=plan.bounds)
+    return replace(read_rows(columns, worker), errors={})
+
+
+def _later(key: pa.Array, distance: int | None) -> pa.Array:
+    """The key plus a distance, in the unit of the key."""
+    assert distance is not None
+    values = to_values(key)
+    return to_arrow(Values(values.values + distance, values.valid), key.type)
+
+
+def sort_keys(plan: SearchPlan) -> tuple[tuple[str, SortKey], ...]:
+    """The texts that order the rows of a partition, with their directions."""
+    return tuple((str(text), SortKey("", is_descending(way), are_nulls_last(way))) for text, way in plan.order_by)

@@ -1,0 +1,69 @@
+"""Questions about rows without Spark: `expressions` computes the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.engine.why.explain_row import Budget, PartitionWhy
+from sqlext.engine.why.why_clause import PartitionRows, WhyClause, sort_keys
+from sqlext.errors import SqlExtError
+from sqlext.expressions.column_values import ColumnValues
+from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.values import arrow_type
+from sqlext.rewriter.lowering.input_query import InputRelation
+from sqlext.rewriter.scalars.static_binder import StaticBinder
+from sqlext.rewriter.text.splice import join
+
+SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")
+
+
+class ComputedColumns(Mapping[str, pa.Array]):
+    """The values of each text over the rows of a table."""
+
+    def __init__(self, binder: StaticBinder, table: pa.Table):
+        self.binder, self.table = binder, table
+        columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+        self.values_of = ColumnValues(columns=columns, rows=table.num_rows)
+
+    def __getitem__(self, text: str) -> pa.Array:
+        try:
+            return self.values_of.array(self.binder.tree(join(text)))
+        except SqlExtError:
+            raise KeyError(text) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.table.column_names)
+
+    def __len__(self) -> int:
+        return self.table.num_columns
+
+
+def clause_of(text: str, columns: Mapping[str, str]) -> WhyClause:
+    """The clause of a statement over columns of these types."""
+    relation = InputRelation(
+        columns=tuple(columns.items()),
+        resolver=StaticBinder(columns=columns, settings=SETTINGS),
+        is_aggregate=lambda name: False,
+        settings=SETTINGS,
+    )
+    return WhyClause(text=text, index=0, relation=relation)
+
+
+def partition_why(text: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]], chosen: Sequence[int] = ()):
+    """The answers about rows of a partition, which are numbered as they come."""
+    clause = clause_of(text, columns)
+    plan = clause.plan()
+    names = list(columns)
+    arrays = [pa.array([row[i] for row in rows], arrow_type(columns[name])) for i, name in enumerate(names)]
+    partition = PartitionRows(
+        columns=ComputedColumns(StaticBinder(columns=columns, settings=SETTINGS), pa.table(arrays, names)),
+        sort=sort_keys(plan),
+        keys=len(plan.clause.order_by),
+        is_chosen=np.isin(np.arange(len(rows)), chosen),
+        total=len(rows),
+    )
+    return PartitionWhy(clause=clause, plan=plan, partition=partition, budget=Budget())

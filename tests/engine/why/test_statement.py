@@ -1,0 +1,50 @@
+"""EXPLAIN MATCH WHY on Spark: Spark chooses the rows, reads their partitions and computes what Python does not."""
+
+from __future__ import annotations
+
+import pytest
+
+import sqlext
+
+pytestmark = pytest.mark.spark
+TICKS = """SELECT * FROM VALUES
+  ('a', 1, 10.5), ('a', 2, 9.0), ('a', 3, 9.0), ('a', 4, 9.5), ('b', 1, 3.0), (NULL, 1, 1.0)
+  AS t (sym, ts, v)"""
+QUERY = f"""WITH ticks AS ({TICKS}) SELECT * FROM ticks t MATCH_RECOGNIZE (
+  PARTITION BY t.sym ORDER BY ts MEASURES A.v AS x PATTERN (A DOWN UP) WITHIN 5
+  DEFINE DOWN AS v < PREV(v) AND soundex(t.sym) IS NOT NULL, UP AS v > PREV(v))"""
+
+
+def test_rows_are_explained(spark):
+    text = spark.sql(f"EXPLAIN MATCH WHY {QUERY} FOR ROW sym = :s AND ts >= 3;", {"s": "a"}).collect()[0][0]
+    assert text.splitlines()[:3] == [
+        "Row 3 of 4 of its partition, t.sym = 'a', ts = 3",
+        "It is in no match. Closest: row 1 is A, row 2 is DOWN; a match then needs 1 more row.",
+        "Row 3 (ts = 3) cannot be UP: v > PREV(v) is false (v = 9.0, PREV(v) = 9.0).",
+    ]
+    assert "Row 4 of 4 of its partition" in text
+    assert "Would match with: UP AS TRUE  -- without the condition v > PREV(v) of UP" in text
+
+
+def test_the_function_says_the_same_and_what_it_leaves_out(spark):
+    assert "t.sym = NULL" in sqlext.why(QUERY, "sym IS NULL", spark=spark)
+    assert sqlext.why(QUERY, "ts > 9", spark=spark) == "FOR ROW ts > 9 chooses no row of the input."
+    many = "SELECT * FROM range(25) MATCH_RECOGNIZE (ORDER BY id PATTERN (A B) DEFINE B AS id < 0)"
+    assert sqlext.why(many, "true", spark=spark).endswith("chooses more rows: the first 20 are explained.")
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        (f"{QUERY} FOR ROW nothing = 1", "SQLEXT_UNRESOLVED_COLUMN"),
+        ("SELECT 1 FOR ROW x = 1", "SQLEXT_WHY"),
+        (f"{QUERY} FOR RULE r FOR ROW ts = 1", "SQLEXT_WHY"),
+        (QUERY, "SQLEXT_MISSING_FOR_ROW"),
+        (f"{QUERY} FOR ROW", "SQLEXT_MISSING_EXPRESSION"),
+    ],
+)
+def test_errors_have_a_place(spark, statement, name):
+    with pytest.raises(sqlext.SqlExtError) as error:
+        spark.sql(f"EXPLAIN MATCH WHY {statement}")
+    assert error.value.error_class.startswith(name)
+    assert error.value.place is not None and error.value.place.text.startswith("EXPLAIN MATCH WHY")
