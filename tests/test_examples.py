@@ -27,12 +27,20 @@ EXPECT = "-- expect:"
 BLOCK = re.compile(r"^```sql\n((?:(?!```).*\n)*?)((?:^-- .*\n)+)```", re.MULTILINE)
 WALKS = ("operations", "rules", "streams")  # documents whose blocks run one after the other
 FENCED = re.compile(r"^```(sql|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-BLOCKS = [
-    pytest.param(sql, rows, id=f"{path.stem}-{i}")
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-    if path.stem not in WALKS
-    for i, (sql, rows) in enumerate(BLOCK.findall(path.read_text("utf-8")))
-]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+RECIPES = sorted((ROOT / "docs" / "cookbook").glob("*.md"))
+
+
+def blocks_with_rows(documents):
+    return [
+        pytest.param(sql, rows, id=f"{path.stem}-{i}")
+        for path in documents
+        if path.stem not in WALKS
+        for i, (sql, rows) in enumerate(BLOCK.findall(path.read_text("utf-8")))
+    ]
+
+
+BLOCKS = blocks_with_rows(DOCUMENTS)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -100,12 +108,30 @@ def test_sql_examples_are_many_and_numbered_without_gaps():
     assert len(STATEMENTS) >= 10
 
 
+def test_every_block_of_the_cookbook_has_rows_and_every_example_has_a_recipe():
+    texts = [path.read_text("utf-8") for path in RECIPES]
+    assert sum(text.count("```sql") for text in texts) == len(blocks_with_rows(RECIPES))
+    used = set(re.findall(r"sql_examples/(\w+\.sql)\)", "".join(texts)))
+    assert used == {file.name for file in STATEMENTS} - {"24_window_clause.sql"}  # docs/language.md has that one
+    assert len(RECIPES) > 30
+
+
 def test_sql_of_documents_is_found_with_its_rows():
     assert len(BLOCKS) >= 4
 
 
 @pytest.mark.parametrize(("sql", "rows"), BLOCKS)
 def test_the_sql_of_a_document_gives_the_rows_below_it(spark, sql, rows):
+    check_rows(spark, sql, rows)
+
+
+@pytest.mark.random(every=3)
+@pytest.mark.parametrize(("sql", "rows"), blocks_with_rows(RECIPES))
+def test_the_sql_of_the_cookbook_gives_the_rows_below_it(spark, sql, rows):
+    check_rows(spark, sql, rows)
+
+
+def check_rows(spark, sql, rows):
     result = spark.sql(sql)
     cells = result.selectExpr(*(f"coalesce(CAST(`{name}` AS STRING), 'NULL')" for name in result.columns))
     expected = [re.split(r"\s{2,}", row.removeprefix("-- ").strip()) for row in rows.splitlines()]
@@ -124,7 +150,6 @@ MADE = re.compile(
     r"\bCREATE (?:OR REPLACE )?(?:TEMP |STREAMING )?(?:TABLE|VIEW) (\w+)"
     r"|(?:createOrReplaceTempView|saveAsTable)\([\"'](\w+)|--view (\w+)"
 )
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def statements_of(language, block):
@@ -138,9 +163,7 @@ def statements_of(language, block):
     return [match[1] for match in [re.match(r"%%sql.*\n((?s:.*))", block)] if match]
 
 
-@pytest.mark.parametrize(
-    "path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", DOCUMENTS + RECIPES, ids=lambda path: path.stem)
 def test_each_table_of_a_document_was_made_by_a_block_before(path):
     """So a reader can run the blocks in their order. The documents of WALKS are run; dbt has names of its own."""
     made, wrong = set(), []

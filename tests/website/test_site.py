@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from website.build import build
 from website.error_pages import error_pages, listed_errors, written
 
+ROOT = Path(__file__).parents[2]
 _TAG = re.compile(r"<(\w+)\b[^>]*?\b(?:src|href)=(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))[^>]*>")
 _ID = re.compile(r"\bid=(?:\"([^\"]*)\"|([^\s>\"]+))")
 _LOADING_TAGS = ("script", "link", "img", "iframe", "source", "video", "audio", "use", "object", "embed")
@@ -68,6 +70,14 @@ def test_the_site_has_search_dark_mode_diagrams_and_our_highlighting(site, pages
     assert 'data-md-color-scheme="slate"' in language or "data-md-color-scheme=slate" in language
     assert language.count("railroad-diagram") >= 20
     assert re.search(r'<span class="?nv"?>down</span>', language)
+
+
+def test_the_cookbook_lists_each_of_its_pages_and_so_does_the_navigation():
+    index = (ROOT / "docs" / "cookbook" / "README.md").read_text("utf-8")
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", index)
+    navigation = re.findall(r"cookbook/([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
+    assert navigation == ["index.md", *listed]
+    assert sorted(listed) == sorted({path.name for path in (ROOT / "docs" / "cookbook").glob("*.md")} - {"README.md"})
 
 
 def test_each_error_has_a_page_with_a_cause_and_a_cure():
