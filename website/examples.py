@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 _EXPECT = "expect:"
@@ -13,9 +14,19 @@ def shown_example(path: Path) -> str:
     length = next(i for i, line in enumerate(lines) if not line.startswith("--"))
     header = [line.removeprefix("--").strip(" ") for line in lines[:length]]
     prose, *results = _blocks(header)
-    parts = ["\n".join(prose).strip(), "```sql\n" + "\n".join(lines[length:]).strip() + "\n```"]
+    parts = [_escaped("\n".join(prose).strip()), "```sql\n" + "\n".join(lines[length:]).strip() + "\n```"]
     parts += ["Result:\n\n" + _table([line.split("\t") for line in result if line]) for result in results]
     return "\n\n".join(parts)
+
+
+def _escaped(prose: str) -> str:
+    """Sentences in which `a*` and `<` are what they say; what is between backticks is already.
+
+    >>> print(_escaped("a*? is `b*`"))
+    a\\*? is `b*`
+    """
+    pieces = prose.split("`")
+    return "`".join(re.sub(r"([*<])", r"\\\1", piece) if i % 2 == 0 else piece for i, piece in enumerate(pieces))
 
 
 def _blocks(header: list[str]) -> list[list[str]]:
