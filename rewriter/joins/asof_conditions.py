@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.joins.asof_sql import Bound, Conditions, Key, flipped, is_backward
-from sqlext.rewriter.joins.join_clause import JoinClause, MatchCondition
+from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause, MatchCondition
 from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, Comparison, SideOf, compared
 from sqlext.rewriter.text.and_list import same_words
 from sqlext.rewriter.text.fragments import Fragment
@@ -15,6 +15,10 @@ from sqlext.rewriter.text.splice import Source, Text
 _HINT = (
     "a condition on both relations is an equality or a bound on the right time itself, such as"
     " {example}; filter the result by any other in WHERE."
+)
+_HINT_OF_NEAREST = (
+    "a condition on both relations is an equality; write MATCH_CONDITION (NEAREST (…)) WITHIN INTERVAL 1 HOUR"
+    " to bound the distance, and filter the result by any other in WHERE."
 )
 
 
@@ -77,9 +81,9 @@ def _with(before: Conditions, conjunct: Fragment, times: MatchCondition, side_of
             return replace(before, bounds=(*before.bounds, bound))
     operator = ">=" if is_backward(times.operator) else "<="
     example = f"{times.right.text} {operator} {times.left.text} {'-' if operator == '>=' else '+'} INTERVAL 1 HOUR"
+    hint = _HINT_OF_NEAREST if times.operator == NEAREST else _HINT.format(example=example)
     raise UnsupportedError(
-        "ASOF_CONDITION", "this condition can only be tested on pairs of rows", place=conjunct.place,
-        hint=_HINT.format(example=example),
+        "ASOF_CONDITION", "this condition can only be tested on pairs of rows", place=conjunct.place, hint=hint
     )  # fmt: skip
 
 
@@ -88,7 +92,7 @@ def _is_bound(comparison: Comparison, times: MatchCondition) -> bool:
 
     If the nearest row fails such a comparison, all other rows fail it too.
     """
-    if not same_words(comparison.right, times.right):
+    if times.operator == NEAREST or not same_words(comparison.right, times.right):
         return False
     allowed = ("<=", "<") if is_backward(times.operator) else (">=", ">")  # in `left operator right time`
     return comparison.operator in allowed

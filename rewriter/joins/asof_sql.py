@@ -1,6 +1,7 @@
 """Rewrites ASOF JOIN as Spark's own SQL: each left row with the nearest right row, in time n log n whatever the keys.
 
-The rows of both sides are sorted together, and for each left row a window function returns the last right row. Lateral
+The rows of both sides are sorted together, and for each left row a window function returns the last right row. NEAREST
+has a second window in the opposite order, and takes the nearer row of both. Lateral
 subqueries, which Spark turns into a projection, give the columns of both relations their own names back.
 
 Each side goes through the UNION ALL as one struct, and ties are one struct too. If a SELECT renames a column, Spark
@@ -25,10 +26,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sqlext.rewriter.joins.join_clause import NEAREST
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
 _HASHES = 1 << 15
 _TIME_BITS = 48  # a sort by the number is a sort by the hash, then by the lower bits of the time
+_SUFFIXES = ("_before", "_after")  # of the two candidates of NEAREST
 _FLIPPED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
 
 
@@ -77,6 +80,24 @@ class Carried:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """The greatest distance. `value` is in the unit of the distance, `written` is the user's text."""
+
+    value: Text
+    written: Text
+
+
+@dataclass(frozen=True)
+class Distance:
+    """The distance of two times: the difference of the `number` of each, which is an expression of the time `{}`.
+    `limit` is None if any distance is allowed.
+    """
+
+    number: str
+    limit: Limit | None = None
+
+
+@dataclass(frozen=True)
 class Presort:
     """The sort by hash and time before the window.
 
@@ -88,14 +109,15 @@ class Presort:
 
 @dataclass(frozen=True, kw_only=True)
 class AsofJoin:
-    """`left [LEFT] ASOF JOIN right MATCH_CONDITION (left_time operator right_time) ON conditions`, bound.
+    """`left [LEFT] ASOF JOIN right MATCH_CONDITION (left_time operator right_time) WITHIN … ON conditions`, bound.
 
     `name` is the right relation's name, as written, or "" if it has none. `using` are the names in USING, as written,
     which are keys of `conditions` too; `using_time` is the last name in USING if it is compared as the time of both
     relations. `right_columns` are the columns of the right relation, quoted; the tuple is empty if several columns have
     the same name. `ties` are the columns that order rows of one time; None means all columns. `own` is a prefix that no
     other name begins with. `carried` is the left relation if its rows go through the window; None if the right rows are
-    joined to it. `presort` is None for types that it cannot sort, and without keys.
+    joined to it. `presort` is None for types that it cannot sort, and without keys. `distance` is None unless there is
+    a WITHIN or the operator is NEAREST.
     """
 
     left: Text
@@ -113,10 +135,16 @@ class AsofJoin:
     own: str
     carried: Carried | None = None
     presort: Presort | None = None
+    distance: Distance | None = None
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The comparisons whose partners are candidates: for NEAREST there are two of them."""
+        return (">=", "<=") if self.operator == NEAREST else (self.operator,)
 
 
 def flipped(operator: str) -> str:
-    """The comparison with its operands exchanged."""
+    """The comparison with its operands exchanged; NEAREST stays as it is."""
     return _FLIPPED.get(operator, operator)
 
 
@@ -190,7 +218,7 @@ class _Names:
         )
         self.ties = (f"{own}_tie",) if asof.ties else ()
         self.keys = tuple(f"{own}_key{i}" for i in range(len(asof.conditions.keys)))
-        self.at_if_any = (self.at,) if asof.conditions.bounds else ()
+        self.at_if_any = (self.at,) if asof.conditions.bounds or asof.distance else ()
         self.nearest = (self.time, *self.keys, *self.at_if_any, self.row)
         columns, keys = (asof.carried.columns, asof.carried.keys) if asof.carried else ((), {})
         self.carried = tuple(c for c in columns if c not in keys)
@@ -205,8 +233,9 @@ def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
     """The join whose left rows go through the window with all their columns; Spark drops columns that are not read."""
     names = _Names(asof)
     row = names.row
-    inner = ", ".join((names.side, names.time, *names.keys, *names.lefts, *_of_left(asof, names)))
+    inner = (names.side, names.time, *names.keys, *names.lefts, *_of_left(asof, names))
     bounds = [f"{names.at} {b.operator} {name}" for b, name in zip(asof.conditions.bounds, names.bounds)]
+    bounds += _within(asof, names)
     where = f"{names.side} = 1"
     if asof.is_left:
         row = f"IF({' AND '.join([names.fits, *bounds])}, {names.row}, NULL) AS {names.row}"
@@ -214,9 +243,12 @@ def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
         where = " AND ".join((where, f"{names.row} IS NOT NULL", *bounds))
     columns = ", ".join(f"{asof.own}.{value} AS {column}" for column, value in names.values.items())
     return join(
-        f"(SELECT {', '.join((*names.shown, row))} FROM (\n  SELECT {inner},\n    {_last(asof, names)}\n  FROM (\n",
-        _presorted(asof, names, _carried_rows(asof, carried, names), (*names.lefts, *_of_left(asof, names))),
-        f"\n  )\n) WHERE {where}) AS {asof.own}\nCROSS JOIN LATERAL (SELECT {columns}) AS {carried.name}",
+        f"(SELECT {', '.join((*names.shown, row))} FROM (\n",
+        _with_last(
+            asof, names, inner,
+            _presorted(asof, names, _carried_rows(asof, carried, names), (*names.lefts, *_of_left(asof, names))),
+        ),
+        f"\n) WHERE {where}) AS {asof.own}\nCROSS JOIN LATERAL (SELECT {columns}) AS {carried.name}",
         f"\n{_right_relation(asof, names)}",
     )  # fmt: skip
 
@@ -302,34 +334,84 @@ def _using_time_sql(asof: AsofJoin) -> Text:
 def _nearest(asof: AsofJoin) -> Text:
     """The nearest right row for each key and time of the left relation that has one."""
     names = _Names(asof)
-    window = _window(asof, names)
-    columns = [", ".join((names.side, names.time, *names.keys)), _last(asof, names)]
-    columns += [f"lag({names.side}) OVER ({window}) = 1\n"
-                f"      AND lag({names.time}) OVER ({window}) = {names.time} AS {names.seen}"]  # fmt: skip
-    carried = ",\n    ".join(columns)
+    window = _window(asof, names, asof.directions[0])
+    seen = (
+        f"lag({names.side}) OVER ({window}) = 1\n"
+        f"      AND lag({names.time}) OVER ({window}) = {names.time} AS {names.seen}"
+    )
+    where = [f"{names.side} = 1", f"{names.row} IS NOT NULL", f"{names.seen} IS NOT TRUE", *_within(asof, names)]
     return join(
-        f"SELECT {', '.join(names.nearest)} FROM (\n  SELECT {carried}\n  FROM (\n",
-        _presorted(asof, names, _rows(asof, names)),
-        f"\n  )\n) WHERE {names.side} = 1 AND {names.row} IS NOT NULL AND {names.seen} IS NOT TRUE",
+        f"SELECT {', '.join(names.nearest)} FROM (\n",
+        _with_last(
+            asof, names, (names.side, names.time, *names.keys), _presorted(asof, names, _rows(asof, names)), seen
+        ),
+        f"\n) WHERE {' AND '.join(where)}",
     )  # fmt: skip
 
 
-def _last(asof: AsofJoin, names: _Names) -> str:
-    window = _window(asof, names)
-    last = (f"last_value({name}, true) OVER ({window} ROWS UNBOUNDED PRECEDING) AS {name}"
-            for name in (*names.at_if_any, names.row))  # fmt: skip
-    return ",\n    ".join(last)
+def _with_last(asof: AsofJoin, names: _Names, columns: Sequence[str], rows: Text, *computed: str) -> Text:
+    """The `columns` of the rows, the columns that windows compute of them, and the partner of each left row.
+
+    For NEAREST these are first the last right row before it and the first one after it, then the nearer one; of two
+    with the same distance it is the earlier one.
+    """
+    carried = (*names.at_if_any, names.row)
+    if asof.distance is None or asof.operator != NEAREST:
+        return _last(asof, names, columns, rows, *computed, suffixes=("",))
+    before, after = (f"{names.at}{suffix}" for suffix in _SUFFIXES)
+    to_before, _ = _differences(asof.distance, names.time, before)
+    _, to_after = _differences(asof.distance, names.time, after)
+    # A difference that overflows is NULL. No two of them do, because all times are within one range.
+    is_before = (
+        f"{before} IS NOT NULL AND ({after} IS NULL OR coalesce({to_before} <= {to_after}, {to_before} IS NOT NULL))"
+    )
+    chosen = (f"IF({is_before}, {name}{_SUFFIXES[0]}, {name}{_SUFFIXES[1]}) AS {name}" for name in carried)
+    own = (names.seen,) if computed else ()
+    return join(
+        "  SELECT " + ",\n    ".join((", ".join((*columns, *own)), *chosen)) + "\n  FROM (\n",
+        _last(asof, names, columns, rows, *computed, suffixes=_SUFFIXES), "\n  )",
+    )  # fmt: skip
 
 
-def _window(asof: AsofJoin, names: _Names) -> str:
-    """The window in which the partner of a left row is the last right row before it.
+def _last(
+    asof: AsofJoin, names: _Names, columns: Sequence[str], rows: Text, *computed: str, suffixes: Sequence[str]
+) -> Text:
+    """The columns, with the last right row of each direction; its names end with the suffix of the direction."""
+    last = (
+        f"last_value({name}, true) OVER ({_window(asof, names, operator)} ROWS UNBOUNDED PRECEDING) AS {name}{suffix}"
+        for operator, suffix in zip(asof.directions, suffixes)
+        for name in (*names.at_if_any, names.row)
+    )
+    selected = ",\n    ".join((", ".join(columns), *last, *computed))
+    return join(f"  SELECT {selected}\n  FROM (\n", rows, "\n  )")
+
+
+def _differences(distance: Distance, time: str, at: str) -> tuple[str, str]:
+    """The distance of the right time `at` before the left time, and after it; NULL if it overflows."""
+    numbers = distance.number.format(time), distance.number.format(at)
+    return f"try_subtract({', '.join(numbers)})", f"try_subtract({', '.join(reversed(numbers))})"
+
+
+def _within(asof: AsofJoin, names: _Names) -> list[str]:
+    """The condition that the right time is within the limit."""
+    if asof.distance is None or asof.distance.limit is None:
+        return []
+    before, after = _differences(asof.distance, names.time, names.at)
+    difference = before if is_backward(asof.operator) else after
+    if asof.operator == NEAREST:
+        difference = f"IF({names.at} <= {names.time}, {before}, {after})"
+    return [f"{difference} <= {asof.distance.limit.value}"]
+
+
+def _window(asof: AsofJoin, names: _Names, operator: str) -> str:
+    """The window in which the partner of a left row is the last right row before it, or after it.
 
     Among right rows of the same time, the smallest comes last.
     """
     partition = (names.hash, *names.keys) if asof.presort else names.keys
     parts = f"PARTITION BY {', '.join(partition)} " if partition else ""
-    direction = "" if is_backward(asof.operator) else " DESC"
-    takes_equal = asof.operator in (">=", "<=")
+    direction = "" if is_backward(operator) else " DESC"
+    takes_equal = operator in (">=", "<=")
     ties = (names.row,) if asof.ties is None else names.ties
     keys = [names.time + direction, names.side + ("" if takes_equal else " DESC"), *(f"{tie} DESC" for tie in ties)]
     return f"{parts}ORDER BY {', '.join(keys)}"
@@ -344,7 +426,7 @@ def _presorted(asof: AsofJoin, names: _Names, rows: Text, more: Sequence[str] = 
         return rows
     keys = ", ".join(names.keys)
     time = asof.presort.time_number.format(names.time)
-    bits = f"{'' if is_backward(asof.operator) else '~'}{time} & {(1 << _TIME_BITS) - 1}"
+    bits = f"{'' if is_backward(asof.directions[0]) else '~'}{time} & {(1 << _TIME_BITS) - 1}"
     columns = ", ".join((names.side, names.time, *names.keys, *names.at_if_any, names.row, *names.ties, *more))
     return join(
         f"    SELECT {columns},\n      CAST(pmod(xxhash64({keys}), {_HASHES}) AS INT) AS {names.hash} FROM (\n",

@@ -25,16 +25,21 @@ _TYPES = {
 }  # fmt: skip
 _TYPES_OF = {"INTERVAL": _TYPES, "ASOF": {k: v for k, v in _TYPES.items() if v in ("INNER", "LEFT")}}
 _COMPARISONS = frozenset({">=", ">", "<=", "<"})
+NEAREST = "NEAREST"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MatchCondition:
-    """`MATCH_CONDITION (left operator right)`; `operator` is `>=`, `>`, `<=` or `<`."""
+    """`MATCH_CONDITION (left operator right) [WITHIN within]`, or with `NEAREST (left, right)`.
+
+    `operator` is `>=`, `>`, `<=`, `<` or NEAREST; `whole` ends before WITHIN.
+    """
 
     left: Fragment
     operator: str
     right: Fragment
     whole: Fragment
+    within: Fragment | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +71,10 @@ class JoinClause:
     def is_of_spark(self) -> bool:
         """Whether this is the syntax of Spark 4.3's own ASOF JOIN: the type before ASOF, and a MATCH_CONDITION."""
         condition = self.match_condition
-        is_in_on = condition is not None and self.on is not None and self.on.start <= condition.whole.start
-        return len(tokenize(self.keyword.text)) == 2 and condition is not None and not is_in_on
+        if condition is None or condition.within is not None or condition.operator == NEAREST:
+            return False
+        is_in_on = self.on is not None and self.on.start <= condition.whole.start
+        return len(tokenize(self.keyword.text)) == 2 and not is_in_on
 
 
 def parse_joins(tree: Tree) -> tuple[JoinClause, ...]:
@@ -212,11 +219,33 @@ def _match_condition(tree: Tree, join: Join) -> MatchCondition:
             hint="write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.",
         )  # fmt: skip
     inside = tree.fragment(lo + 2, hi - 1)
-    comparison = _comparison(inside)
-    if comparison is None:
-        raise ParseError("MATCH_CONDITION", "MATCH_CONDITION is one comparison by >=, >, <= or <", place=inside.place,
-                         hint="write further conditions in ON.")  # fmt: skip
-    return replace(comparison, whole=tree.fragment(lo, hi))
+    condition = _comparison(inside) or _nearest(inside)
+    if condition is None:
+        raise ParseError(
+            "MATCH_CONDITION", "MATCH_CONDITION is one comparison by >=, >, <= or <, or NEAREST (a.t, b.t)",
+            place=inside.place, hint="write further conditions in ON.",
+        )  # fmt: skip
+    within = None
+    if join.within is not None:
+        if join.within[0] == join.within[1]:
+            raise ParseError("MATCH_CONDITION", "no distance follows WITHIN", place=_place(tree, hi, hi + 1),
+                             hint="write MATCH_CONDITION (…) WITHIN INTERVAL 5 MINUTES, before ON.")  # fmt: skip
+        within = tree.fragment(*join.within)
+    return replace(condition, whole=tree.fragment(lo, hi), within=within)
+
+
+def _nearest(inside: Fragment) -> MatchCondition | None:
+    """`NEAREST (left, right)`; None if it is something else."""
+    tokens = tokenize(inside.text)
+    if not is_at(tokens, 0, "NEAREST", "(") or closing(tokens, 1) != len(tokens) - 1:
+        return None
+    times = inside.part(tokens, 2, len(tokens) - 1) if len(tokens) > 3 else inside
+    tokens = tokenize(times.text)
+    commas = [i for i in top_level(words_of(tokens)) if tokens[i].text == ","]
+    if len(commas) != 1 or not 0 < commas[0] < len(tokens) - 1:
+        return None
+    left, right = times.part(tokens, 0, commas[0]), times.part(tokens, commas[0] + 1, len(tokens))
+    return MatchCondition(left=left, operator=NEAREST, right=right, whole=inside)
 
 
 def _inequality(conjuncts: tuple[Fragment, ...]) -> MatchCondition | None:

@@ -29,6 +29,7 @@ from sqlext.rewriter.tree.statement_tree import Cte, Join, Query, Relation, Tree
 
 # The part of a list of relations that a level is reading.
 _RELATION, _PIVOT, _CRITERIA, _CONDITION, _BEHIND = "relation", "PIVOT", "criteria", "condition", "after a relation"
+_DISTANCE = "the distance after WITHIN"
 # The kinds of lists of relations: a FROM, with joins on time; the one relation of USING or of a join after a pipe; the
 # arguments of a table function; the relation after TABLE in such an argument.
 _FROM, _SINGLE, _ARGUMENT, _DATA = "FROM", "single", "argument", "data"
@@ -103,6 +104,7 @@ class _Join:
     query: _Query
     right: _Relation
     match_condition: tuple[int, int] | None = None
+    within: tuple[int, int] | None = None
     on: tuple[int, int] | None = None
     using: tuple[int, int] | None = None
     criteria: int = -1
@@ -113,7 +115,8 @@ class _Join:
             start=self.start, first=self.first, keyword=self.keyword, behind=self.right.start,
             query=self.query.frozen(),
             right=self.right.frozen(tokens) if self.right.start < self.right.stop else None,
-            match_condition=self.match_condition, on=self.on, using=self.using, criteria=self.criteria, stop=self.stop,
+            match_condition=self.match_condition, within=self.within, on=self.on, using=self.using,
+            criteria=self.criteria, stop=self.stop,
         )  # fmt: skip
 
 
@@ -332,6 +335,9 @@ class _Level:
             self.relation.stop = i
         if self.join is not None and self.part == _RELATION:
             self.join.criteria = self.join.stop = i
+        elif self.join is not None and self.part == _DISTANCE:
+            self.join.within = (self.condition, i)
+            self.join.criteria = self.join.stop = i
         elif self.join is not None and self.part == _CONDITION:
             self.join.on, self.join.stop = (self.condition, i), i
         self.part = _BEHIND
@@ -353,7 +359,7 @@ class _Level:
             self._take_clause(i)
         elif self.part == _RELATION and is_at(tokens, i, "MATCH_CONDITION", "("):
             return self._match_condition(i)
-        elif self.part in (_RELATION, _CRITERIA) and word in ("ON", "USING"):
+        elif self.part in (_RELATION, _CRITERIA, _DISTANCE) and word in ("ON", "USING"):
             return self._criteria(i)
         elif ends_relations(tokens, i):
             is_pivot = self.part == _RELATION and word != "LATERAL"
@@ -406,6 +412,8 @@ class _Level:
         self.join.match_condition = (i, behind)
         self.join.stop = self.join.criteria = behind
         self.part = _CRITERIA
+        if behind < self.hi and is_at(self.tokens, behind, "WITHIN"):
+            self.part, self.condition = _DISTANCE, behind + 1
         return i + 1
 
     def _criteria(self, i: int) -> int:

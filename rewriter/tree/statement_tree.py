@@ -64,9 +64,9 @@ class Join:
 
     `first` is the first word of its type, `keyword` is INTERVAL or ASOF, `behind` is the first token after JOIN. The
     left operand, the whole join tree before the join, begins at `start` and ends at `first`. `right` is None if no
-    relation follows. `match_condition` is the range of tokens of MATCH_CONDITION (…), `on` the range of the condition
-    after ON, `using` the range between the parentheses of USING. `criteria` is the first token after the relation and
-    its MATCH_CONDITION; the join ends at `stop`.
+    relation follows. `match_condition` is the range of tokens of MATCH_CONDITION (…), `within` the range of the
+    distance after its WITHIN, `on` the range of the condition after ON, `using` the range between the parentheses of
+    USING. `criteria` is the first token after the relation, its MATCH_CONDITION and WITHIN; the join ends at `stop`.
     """
 
     start: int
@@ -75,6 +75,7 @@ class Join:
     behind: int
     right: Relation | None
     match_condition: tuple[int, int] | None
+    within: tuple[int, int] | None
     on: tuple[int, int] | None
     using: tuple[int, int] | None
     criteria: int

@@ -42,6 +42,10 @@ def lay_out_join(tree: Tree, join: JoinClause) -> LayOut:
             layout.words[i] = tokens[i].word
             layout.gaps[i] = layout.gaps[i + 1] = " "
             layout.blocks[i + 1] = end
+        if join.match_condition is not None and join.match_condition.within is not None:
+            within = index_at(tokens, join.match_condition.within.start)
+            layout.words[within - 1] = tokens[within - 1].word
+            layout.gaps[within - 1] = layout.gaps[within] = " "
         if _is_short(text, tokens, from_, stop, layout, ONE_LINE):
             return layout
         indent = indent_of(text, tokens[from_].start) + STEP

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from sqlext.formatting.check_syntax import check_syntax
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.heads.stream_heads import parse_command
-from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause
 from sqlext.rewriter.rules.rule_statements import is_rule_statement
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
 from sqlext.rewriter.statements.scan import is_extended
@@ -135,7 +135,8 @@ def _of_join(join: JoinClause, edits: list[Edit]) -> Edit:
     conditions = [] if on is None else [_edited(on, edits)]
     if condition is not None and (on is None or condition.whole.start < on.start):
         both = (_edited(side, edits) for side in (condition.left, condition.right))
-        conditions.insert(0, f" {condition.operator} ".join(both))
+        operator = "=" if condition.operator == NEAREST else condition.operator
+        conditions.insert(0, f" {operator} ".join(both))
     words = f"{join.join_type} JOIN {_edited(join.right, edits)} ON {' AND '.join(conditions) or 'TRUE'}"
     return Edit(join.words.start, join.whole.stop, words)
 

@@ -332,7 +332,7 @@ pd.merge_asof(readings, limits, on='ts', by='sensor', direction='forward', toler
 --     | ^^
 -- Hint: write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key.
 -- write
-SELECT r.sensor, r.ts, temp, upper FROM readings r LEFT ASOF JOIN limits l MATCH_CONDITION (r.ts <= l.ts) ON r.sensor = l.sensor AND l.ts <= r.ts + INTERVAL 20 MINUTES;
+SELECT r.sensor, r.ts, temp, upper FROM readings r LEFT ASOF JOIN limits l MATCH_CONDITION (r.ts <= l.ts) WITHIN INTERVAL 20 MINUTES ON r.sensor = l.sensor;
 -- rows sensor:string,ts:timestamp,temp:int,upper:int
 -- a, 2026-01-01 10:00:00, 31, 33
 -- a, 2026-01-01 10:05:00, 20, 33
@@ -359,19 +359,19 @@ SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts RANGE BETWEEN
 -- b, 2026-01-01 10:30:00, 41.0
 
 -- == Polars: join_asof
-readings.join_asof(limits, on='ts', by='sensor', strategy='backward');
+readings.join_asof(limits, on='ts', by='sensor', strategy='nearest', tolerance='10m');
 -- error
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'readings'.
---   1 | readings.join_asof(limits, on='ts', by='sensor', strategy='backward')
+--   1 | readings.join_asof(limits, on='ts', by='sensor', strategy='nearest', tolerance='10m')
 --     | ^^^^^^^^
 -- Hint: write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key.
 -- write
-SELECT r.sensor, r.ts, temp, upper FROM readings r LEFT ASOF JOIN limits l MATCH_CONDITION (r.ts >= l.ts) ON r.sensor = l.sensor;
+SELECT r.sensor, r.ts, temp, upper FROM readings r LEFT ASOF JOIN limits l MATCH_CONDITION (NEAREST (r.ts, l.ts)) WITHIN INTERVAL 10 MINUTES ON r.sensor = l.sensor;
 -- rows sensor:string,ts:timestamp,temp:int,upper:int
 -- a, 2026-01-01 10:00:00, 31, 30
--- a, 2026-01-01 10:05:00, 20, 30
+-- a, 2026-01-01 10:05:00, 20, 33
 -- a, 2026-01-01 10:08:00, 35, 33
--- a, 2026-01-01 11:20:00, 36, 33
+-- a, 2026-01-01 11:20:00, 36, null
 -- b, 2026-01-01 10:01:00, 40, null
 -- b, 2026-01-01 10:30:00, 41, 50
 

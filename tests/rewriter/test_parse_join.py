@@ -16,7 +16,7 @@ from .cases import blocks
 
 JOINS = dict(blocks("joins.txt"))
 WORDS = """SELECT FROM WHERE INTERVAL ASOF JOIN LEFT OUTER SEMI NATURAL LATERAL ON USING MATCH_CONDITION BETWEEN AND OR
-    NOT CASE END IS DISTINCT UNION |> ( ) , . = >= < a b t.x 'x' 5 AS PIVOT WITH VALUES * EXCEPT"""
+    NOT WITHIN NEAREST CASE END IS DISTINCT UNION |> ( ) , . = >= < a b t.x 'x' 5 AS PIVOT WITH VALUES * EXCEPT"""
 
 
 def shown(join: JoinClause) -> str:
@@ -24,6 +24,7 @@ def shown(join: JoinClause) -> str:
     if join.match_condition is not None:
         condition = join.match_condition
         parts += [condition.left.text, condition.operator, condition.right.text]
+        parts += ["WITHIN", condition.within.text] if condition.within else []
     if join.using:
         parts += ["USING", *(name.text for name in join.using)]
     return " ".join([*parts, *(f"[{member.text}]" for member in join.conjuncts)])

@@ -6,13 +6,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries.queries import CHAR_TYPE, Queries, is_accepted, with_outer_hint
+from sqlext.engine.queries.queries import CHAR_TYPE, Queries, SparkTypeResolver, is_accepted, with_outer_hint
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.expressions.spark_types import INTEGER_BITS, has_plain_equality
+from sqlext.rewriter.emit.durations import duration
 from sqlext.rewriter.joins import asof_conditions
-from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Key, Presort
-from sqlext.rewriter.joins.join_clause import MatchCondition, check_right_time
+from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Distance, Key, Limit, Presort
+from sqlext.rewriter.joins.join_clause import NEAREST, MatchCondition, check_right_time
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.text.tokens import tokenize
@@ -27,6 +29,14 @@ _TIME_NUMBERS = {
     "timestamp_ntz": "CASE WHEN {0} BETWEEN TIMESTAMP_NTZ '1000-01-01' AND TIMESTAMP_NTZ '9999-12-31'"
     " THEN unix_micros(CAST({0} AS TIMESTAMP)) ELSE 0 END",
 }
+# Numbers whose differences are the distances of times, by the type in which Spark compares the times.
+_DISTANCES = {
+    "timestamp": "unix_micros(CAST({} AS TIMESTAMP))",
+    "timestamp_ntz": "CAST({} AS TIMESTAMP_NTZ)",
+    "date": "unix_date({})",
+}
+_DAY_US = 86_400_000_000
+_NUMBERS = frozenset({*INTEGER_BITS, "float", "double", "decimal"})
 _NATIVE = "SELECT 1 FROM VALUES (1) AS a(t) ASOF JOIN VALUES (1) AS b(t) MATCH_CONDITION (a.t >= b.t)"
 
 
@@ -89,6 +99,7 @@ class _Binder:
             own=f"__sqlext_asof{self.sides.number}",
             carried=self._carried(right, same_keys),
             presort=_presort(*types),
+            distance=self._distance(times, types[0]),
         )
 
     def _carried(self, right: DataFrame, keys: list[Text]) -> Carried | None:
@@ -120,11 +131,52 @@ class _Binder:
         numbers = {by_name[_spelling(key)]: i for i, key in enumerate(keys) if _spelling(key) in by_name}
         return Carried(name.text, columns, numbers) if columns else None
 
+    def _distance(self, times: MatchCondition, types: tuple[t.DataType, t.DataType]) -> Distance | None:
+        """How distances of times are measured, and the limit in WITHIN. Raises BindError (WITHIN_TYPE, ASOF_TYPES)."""
+        if times.within is None and times.operator != NEAREST:
+            return None
+        kinds = [type_.simpleString().partition("(")[0] for type_ in types]
+        kind = next((kind for kind in _DISTANCES if kind in kinds), "number")
+        if not all(k in (_DISTANCES if kind in _DISTANCES else _NUMBERS) for k in kinds):
+            what = "NEAREST" if times.operator == NEAREST else "WITHIN"
+            raise BindError(
+                "ASOF_TYPES", f"{what} needs timestamps, dates or numbers, not {' and '.join(dict.fromkeys(kinds))}",
+                place=self.clause.match_condition.whole.place if self.clause.match_condition else None,
+                hint="CAST both times to one of these.",
+            )  # fmt: skip
+        limit = None
+        if times.within is not None:
+            limit = Limit(self._limit(times.within, kind), self.sides.text(times.within))
+        return Distance(_DISTANCES.get(kind, "{}"), limit)
+
+    def _limit(self, within: Fragment, kind: str) -> Text:
+        """The distance after WITHIN in the unit of the times: of a timestamp microseconds, of a date days."""
+        resolver = SparkTypeResolver(self.sides.queries, self.sides.prefix, self.left)
+        if kind in ("number", "date"):
+            text = join("(", self.sides.text(within), ")")
+            (of,) = resolver.types([text])
+            if of.partition("(")[0] in _NUMBERS:
+                if resolver.constants([join(text, " >= 0")]) != [True]:
+                    raise BindError("WITHIN_TYPE", "this distance must not be negative or NULL", place=within.place,
+                                    hint="write a constant number, such as WITHIN 5.")  # fmt: skip
+                return text
+            if kind == "number":
+                raise BindError("WITHIN_TYPE", f"the times are numbers, and their distance is {of}", place=within.place,
+                                hint="write a number, such as WITHIN 5.")  # fmt: skip
+        micros = duration(within, self.sides.source, resolver, is_positive=False, error_class="WITHIN_TYPE")
+        if micros < 0:
+            raise BindError("WITHIN_TYPE", "this distance must not be negative", place=within.place,
+                            hint="write WITHIN INTERVAL 5 MINUTES.")  # fmt: skip
+        if kind == "timestamp_ntz":
+            return join(f"INTERVAL '{micros // 1_000_000}.{micros % 1_000_000:06}' SECOND")
+        return join(str(micros // _DAY_US if kind == "date" else micros))
+
     def _check(self, condition: MatchCondition) -> None:
         """Raise the errors that a plain JOIN of the same relations on the same conditions has."""
         clause = self.clause
         left, right = self.sides.text(condition.left), self.sides.text(condition.right)
-        compared = join("(", left, f") {condition.operator} (", right, ")")
+        operator = ">=" if condition.operator == NEAREST else condition.operator
+        compared = join("(", left, f") {operator} (", right, ")")
         columns: Text | str = "1"
         if clause.using:
             criteria = join("USING (", ", ".join(n.fragment.text for n in clause.using), ")")

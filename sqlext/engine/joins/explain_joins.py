@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlext.engine.streams.planner import Section
 from sqlext.rewriter.joins.asof_sql import AsofJoin
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin
+from sqlext.rewriter.joins.join_clause import NEAREST
 
 
 def explained_asof(asof: AsofJoin) -> Section:
@@ -12,7 +13,13 @@ def explained_asof(asof: AsofJoin) -> Section:
     keys = ", ".join(f"{key.left} {'<=>' if key.matches_null else '='} {key.right}" for key in asof.conditions.keys)
     left = "the left rows go through it" if asof.carried else "its matches are joined to the left relation"
     times = f"{asof.left_time} {asof.operator} {asof.right_time}"
+    if asof.operator == NEAREST:
+        times = f"{asof.left_time} nearest to {asof.right_time}"
+    if asof.distance is not None and asof.distance.limit is not None:
+        times += f" within {asof.distance.limit.written}"
     order = "sorted first by one number of their keys and times" if asof.presort else "sorted by keys and times"
+    if asof.operator == NEAREST:
+        order += ", and once more in the opposite order"
     lines = [
         "LEFT ASOF JOIN" if asof.is_left else "INNER ASOF JOIN: left rows without a partner are left out",
         f"left {asof.left}", f"right {asof.right}",

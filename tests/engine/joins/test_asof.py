@@ -4,6 +4,7 @@ Its queries with their rows are in asof.txt, what is refused in asof_errors.txt 
 
 from __future__ import annotations
 
+import math
 import operator
 import random
 import re
@@ -83,6 +84,12 @@ def test_a_stream_is_refused(given):
 # All comparisons, types of join and keys against a search through all pairs. Each case is the rows of one number c.
 
 COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+TIMES = {f"(l.t {sign} r.t)": compare for sign, compare in COMPARISONS.items()}
+TIMES["(NEAREST (l.t, r.t))"] = lambda left, right: True
+CONDITIONS = {
+    **{times: (compare, math.inf) for times, compare in TIMES.items()},
+    **{f"{times} WITHIN 2": (compare, 2) for times, compare in TIMES.items()},
+}
 KINDS = ("", "LEFT ")
 ALONE, CHAIN = "asof_l AS l", "asof_l AS l JOIN (SELECT 1 AS one) AS x ON x.one = 1"
 CRITERIA = {
@@ -92,9 +99,10 @@ CRITERIA = {
     (CHAIN, "ON l.c = r.c AND l.k = r.k"): lambda left, right: None is not left[2] == right[1],
     (ALONE, "USING (c, k)"): lambda left, right: None is not left[2] == right[1],
 }
-SOME = (">=", "<")  # an inner join is the left one without its padded rows: two comparisons are enough
-VARIANTS = [v for v in product(COMPARISONS, KINDS, CRITERIA) if v[1] or v[0] in SOME]
-FEW = VARIANTS[::4]  # of each comparison, kind and criterion one at least
+# An inner join is the left one without its padded rows, so some conditions are enough.
+SOME = ("(l.t >= r.t)", "(l.t < r.t)", "(NEAREST (l.t, r.t)) WITHIN 2")
+VARIANTS = [v for v in product(CONDITIONS, KINDS, CRITERIA) if v[1] or v[0] in SOME]
+FEW = VARIANTS[::4]  # of each condition, kind and criterion one at least
 CASES = 40
 
 
@@ -116,14 +124,15 @@ def rows_of_cases(seed: int):
     return lefts, rights
 
 
-def nearest(left, rights, compare, matches):
-    """The smallest of the rows of the nearest time; None if there is none."""
-    c, _, _, t = left
+def nearest(left, rights, condition, matches):
+    """The smallest of the rows of the nearest time, of two times the earlier one; None if there is none."""
+    (compare, limit), (c, _, _, t) = condition, left
     known = [r for r in rights if r[0] == c and None not in (t, r[2]) and compare(t, r[2]) and matches(left, r)]
     if not known:
         return None
-    time = (max if compare in (operator.ge, operator.gt) else min)(r[2] for r in known)
-    return min((r for r in known if r[2] == time), key=lambda r: [(x is not None, x or 0) for x in r])
+    distance, time = min((abs(t - r[2]), r[2]) for r in known)
+    rows = (r for r in known if r[2] == time)
+    return min(rows, key=lambda r: [(x is not None, x or 0) for x in r]) if distance <= limit else None
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +147,7 @@ def sides(spark):
 
 
 def test_few_variants_are_some_of_everything():
-    assert [set(values) for values in zip(*FEW)] == [set(COMPARISONS), set(KINDS), set(CRITERIA)]
+    assert [set(values) for values in zip(*FEW)] == [set(CONDITIONS), set(KINDS), set(CRITERIA)]
 
 
 OTHERS = sample([variant for variant in VARIANTS if variant not in FEW], 3)
@@ -149,8 +158,8 @@ def test_it_finds_what_a_search_through_all_pairs_finds(spark, sides, variants):
     lefts, rights = sides
     queries = [
         f"SELECT {i} AS n, l.c AS lc, l.id, r.k, r.t, r.v FROM {relation} {kind}ASOF JOIN asof_r AS r\n"
-        f"MATCH_CONDITION (l.t {comparison} r.t) {criteria}"
-        for i, (comparison, kind, (relation, criteria)) in enumerate(variants)
+        f"MATCH_CONDITION {condition} {criteria}"
+        for i, (condition, kind, (relation, criteria)) in enumerate(variants)
     ]
     with settings(spark, QUICK):
         rows = spark.sql("\nUNION ALL\n".join(queries)).collect()
@@ -158,7 +167,7 @@ def test_it_finds_what_a_search_through_all_pairs_finds(spark, sides, variants):
     for n, *row in rows:
         results[variants[n]].append(tuple(row))
     for variant, shown in results.items():
-        comparison, kind, criteria = variant
-        partners = [(x, nearest(x, rights, COMPARISONS[comparison], CRITERIA[criteria])) for x in lefts]
+        condition, kind, criteria = variant
+        partners = [(x, nearest(x, rights, CONDITIONS[condition], CRITERIA[criteria])) for x in lefts]
         pairs = [(x[0], x[1], *(y[1:] if y else (None,) * 3)) for x, y in partners if y or kind]
         assert sorted(shown, key=str) == sorted(pairs, key=str), variant

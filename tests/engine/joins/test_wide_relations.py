@@ -36,6 +36,7 @@ STATEMENTS = (
     f"SELECT * FROM l a ASOF JOIN r b {ASOF} ON a.k = b.k ASOF JOIN r c MATCH_CONDITION (a.ts >= c.ts) ON a.k = c.k",
     f"SELECT * FROM (SELECT struct(*) AS s, * FROM l) a ASOF JOIN (SELECT struct(*) AS s, * FROM r) b {ASOF}",
     f"SELECT * FROM l a ASOF JOIN r b {ASOF} USING (k)",
+    "SELECT * FROM l a LEFT ASOF JOIN r b MATCH_CONDITION (NEAREST (a.ts, b.ts)) WITHIN INTERVAL 1 HOUR ON a.k = b.k",
     "SELECT * FROM l a ASOF JOIN r b USING (k, ts)",
     *(
         f"SELECT * FROM l a {kind} INTERVAL JOIN r b {RANGE} AND a.k = b.k"
