@@ -81,10 +81,12 @@ class Carried:
 
 @dataclass(frozen=True)
 class Limit:
-    """The greatest distance. `value` is in the unit of the distance, `written` is the user's text."""
+    """The greatest distance. `value` is in the unit of the distance, `written` is the user's text; `micros` is the
+    distance of timestamps in microseconds."""
 
     value: Text
     written: Text
+    micros: int = 0
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ def asof_sql(asof: AsofJoin) -> Text:
 
 def hidden_columns(asof: AsofJoin) -> Mapping[str, tuple[str, ...]]:
     """The columns that the rewritten join adds, by the name of their relation, for `stars.hide`."""
-    names = _Names(asof)
+    names = Names(asof)
     if asof.carried is not None:
         return {"": (*names.shown, names.row)}
     if asof.using_time:
@@ -205,7 +207,7 @@ def hidden_columns(asof: AsofJoin) -> Mapping[str, tuple[str, ...]]:
     return {asof.name: (names.time,)} if asof.using else {"": names.nearest}
 
 
-class _Names:
+class Names:
     """The names of the computed columns.
 
     `carried` are the left columns in the struct `left`. `lefts` contains this struct, unless all columns are keys.
@@ -231,7 +233,7 @@ class _Names:
 
 def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
     """The join whose left rows go through the window with all their columns; Spark drops columns that are not read."""
-    names = _Names(asof)
+    names = Names(asof)
     row = names.row
     inner = (names.side, names.time, *names.keys, *names.lefts, *_of_left(asof, names))
     bounds = [f"{names.at} {b.operator} {name}" for b, name in zip(asof.conditions.bounds, names.bounds)]
@@ -241,55 +243,59 @@ def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
         row = f"IF({' AND '.join([names.fits, *bounds])}, {names.row}, NULL) AS {names.row}"
     else:
         where = " AND ".join((where, f"{names.row} IS NOT NULL", *bounds))
-    columns = ", ".join(f"{asof.own}.{value} AS {column}" for column, value in names.values.items())
     return join(
         f"(SELECT {', '.join((*names.shown, row))} FROM (\n",
         _with_last(
             asof, names, inner,
             _presorted(asof, names, _carried_rows(asof, carried, names), (*names.lefts, *_of_left(asof, names))),
         ),
-        f"\n) WHERE {where}) AS {asof.own}\nCROSS JOIN LATERAL (SELECT {columns}) AS {carried.name}",
-        f"\n{_right_relation(asof, names)}",
+        f"\n) WHERE {where}) AS {asof.own}\n{left_relation(asof, carried)}\n{right_relation(asof)}",
     )  # fmt: skip
 
 
-def _right_relation(asof: AsofJoin, names: _Names) -> str:
+def left_relation(asof: AsofJoin, carried: Carried) -> str:
+    """The left row's columns under their relation's name."""
+    columns = ", ".join(f"{asof.own}.{value} AS {column}" for column, value in Names(asof).values.items())
+    return f"CROSS JOIN LATERAL (SELECT {columns}) AS {carried.name}"
+
+
+def right_relation(asof: AsofJoin) -> str:
     """The right row's columns under their relation's name.
 
     Each column is named, because Spark 4.2 fails to analyse a star over a UNION whose types it has to widen.
     """
-    row = f"{asof.own}.{names.row}"
+    row = f"{asof.own}.{Names(asof).row}"
     fields = ", ".join(f"{row}.{column} AS {column}" for column in asof.right_columns)
     return f"CROSS JOIN LATERAL (SELECT {fields or f'{row}.*'}) AS {asof.name or f'{asof.own}_right'}"
 
 
-def _of_left(asof: AsofJoin, names: _Names) -> tuple[str, ...]:
+def _of_left(asof: AsofJoin, names: Names) -> tuple[str, ...]:
     """The further columns that are computed for left rows: their bounds, and whether they can have a partner at all."""
     return (*names.bounds, names.fits) if asof.is_left else names.bounds
 
 
-def _carried_rows(asof: AsofJoin, carried: Carried, names: _Names) -> Text:
+def _carried_rows(asof: AsofJoin, carried: Carried, names: Names) -> Text:
     """The right rows (side 0), then the left rows (side 1): all for a LEFT JOIN, otherwise the rows that can match."""
     conditions = asof.conditions
     more = (*names.lefts, *_of_left(asof, names))
     right = _right_rows(asof, names, "".join(f", NULL AS {name}" for name in more))
     not_null = [key.left for key in conditions.keys if not key.matches_null]
-    matchable = _matchable(asof.left_time, not_null, conditions.left)
+    fits = matchable([asof.left_time, *not_null], conditions.left)
     columns = [_columns("1", asof.left_time, [key.left for key in conditions.keys], names)]
     columns += [join(f"NULL AS {name}") for name in (*names.at_if_any, names.row, *names.ties)]
     fields = ", ".join(f"{carried.name}.{column}" for column in names.carried)
     columns += [join(f"struct({fields}) AS {name}") for name in names.lefts]
     columns += [join("(", bound.left, f") AS {name}") for bound, name in zip(conditions.bounds, names.bounds)]
     if asof.is_left:
-        columns.append(join("(", matchable, f") AS {names.fits}"))
+        columns.append(join("(", fits, f") AS {names.fits}"))
     left = join("    SELECT ", join(*columns, separator=", "), " FROM ", asof.left)
     if not asof.is_left:
-        left = join(left, " WHERE ", matchable)
+        left = join(left, " WHERE ", fits)
     return join(right, left, separator="\n    UNION ALL\n")
 
 
 def _on_sql(asof: AsofJoin) -> Text:
-    names = _Names(asof)
+    names = Names(asof)
     conditions = [join("(", asof.left_time, f") = {names.time}")]
     for key, name in zip(asof.conditions.keys, names.keys):
         conditions.append(join("(", key.left, f") {'<=>' if key.matches_null else '='} {name}"))
@@ -298,7 +304,7 @@ def _on_sql(asof: AsofJoin) -> Text:
     kind = "LEFT JOIN" if asof.is_left else "JOIN"
     return join(
         asof.left, f" {kind} (\n", _nearest(asof), f"\n) AS {asof.own} ON ", join(*conditions, separator=" AND "),
-        f"\n{_right_relation(asof, names)}",
+        f"\n{right_relation(asof)}",
     )  # fmt: skip
 
 
@@ -307,7 +313,7 @@ def _using_sql(asof: AsofJoin) -> Text:
 
     The time must be equal too, so it gets the same name on both sides.
     """
-    names = _Names(asof)
+    names = Names(asof)
     kind = "LEFT JOIN" if asof.is_left else "JOIN"
     return join(
         asof.left, " CROSS JOIN LATERAL (SELECT (", asof.left_time, f") AS {names.time}) AS {asof.own}_left",
@@ -321,7 +327,7 @@ def _using_time_sql(asof: AsofJoin) -> Text:
 
     Each right row gets the time of the left rows whose nearest row it is, so that Spark's USING finds it.
     """
-    names = _Names(asof)
+    names = Names(asof)
     kind = "LEFT JOIN" if asof.is_left else "JOIN"
     return join(
         asof.left,
@@ -333,7 +339,7 @@ def _using_time_sql(asof: AsofJoin) -> Text:
 
 def _nearest(asof: AsofJoin) -> Text:
     """The nearest right row for each key and time of the left relation that has one."""
-    names = _Names(asof)
+    names = Names(asof)
     window = _window(asof, names, asof.directions[0])
     seen = (
         f"lag({names.side}) OVER ({window}) = 1\n"
@@ -349,7 +355,7 @@ def _nearest(asof: AsofJoin) -> Text:
     )  # fmt: skip
 
 
-def _with_last(asof: AsofJoin, names: _Names, columns: Sequence[str], rows: Text, *computed: str) -> Text:
+def _with_last(asof: AsofJoin, names: Names, columns: Sequence[str], rows: Text, *computed: str) -> Text:
     """The `columns` of the rows, the columns that windows compute of them, and the partner of each left row.
 
     For NEAREST these are first the last right row before it and the first one after it, then the nearer one; of two
@@ -359,8 +365,8 @@ def _with_last(asof: AsofJoin, names: _Names, columns: Sequence[str], rows: Text
     if asof.distance is None or asof.operator != NEAREST:
         return _last(asof, names, columns, rows, *computed, suffixes=("",))
     before, after = (f"{names.at}{suffix}" for suffix in _SUFFIXES)
-    to_before, _ = _differences(asof.distance, names.time, before)
-    _, to_after = _differences(asof.distance, names.time, after)
+    to_before, _ = differences(asof.distance, names.time, before)
+    _, to_after = differences(asof.distance, names.time, after)
     # A difference that overflows is NULL. No two of them do, because all times are within one range.
     is_before = (
         f"{before} IS NOT NULL AND ({after} IS NULL OR coalesce({to_before} <= {to_after}, {to_before} IS NOT NULL))"
@@ -374,7 +380,7 @@ def _with_last(asof: AsofJoin, names: _Names, columns: Sequence[str], rows: Text
 
 
 def _last(
-    asof: AsofJoin, names: _Names, columns: Sequence[str], rows: Text, *computed: str, suffixes: Sequence[str]
+    asof: AsofJoin, names: Names, columns: Sequence[str], rows: Text, *computed: str, suffixes: Sequence[str]
 ) -> Text:
     """The columns, with the last right row of each direction; its names end with the suffix of the direction."""
     last = (
@@ -386,24 +392,24 @@ def _last(
     return join(f"  SELECT {selected}\n  FROM (\n", rows, "\n  )")
 
 
-def _differences(distance: Distance, time: str, at: str) -> tuple[str, str]:
+def differences(distance: Distance, time: str, at: str) -> tuple[str, str]:
     """The distance of the right time `at` before the left time, and after it; NULL if it overflows."""
     numbers = distance.number.format(time), distance.number.format(at)
     return f"try_subtract({', '.join(numbers)})", f"try_subtract({', '.join(reversed(numbers))})"
 
 
-def _within(asof: AsofJoin, names: _Names) -> list[str]:
+def _within(asof: AsofJoin, names: Names) -> list[str]:
     """The condition that the right time is within the limit."""
     if asof.distance is None or asof.distance.limit is None:
         return []
-    before, after = _differences(asof.distance, names.time, names.at)
+    before, after = differences(asof.distance, names.time, names.at)
     difference = before if is_backward(asof.operator) else after
     if asof.operator == NEAREST:
         difference = f"IF({names.at} <= {names.time}, {before}, {after})"
     return [f"{difference} <= {asof.distance.limit.value}"]
 
 
-def _window(asof: AsofJoin, names: _Names, operator: str) -> str:
+def _window(asof: AsofJoin, names: Names, operator: str) -> str:
     """The window in which the partner of a left row is the last right row before it, or after it.
 
     Among right rows of the same time, the smallest comes last.
@@ -417,7 +423,7 @@ def _window(asof: AsofJoin, names: _Names, operator: str) -> str:
     return f"{parts}ORDER BY {', '.join(keys)}"
 
 
-def _presorted(asof: AsofJoin, names: _Names, rows: Text, more: Sequence[str] = ()) -> Text:
+def _presorted(asof: AsofJoin, names: Names, rows: Text, more: Sequence[str] = ()) -> Text:
     """The rows, whose last columns are `more`, sorted as `Presort` says.
 
     Each column is named, because Spark 4.2 fails to analyse a star over a UNION whose types it has to widen.
@@ -435,19 +441,19 @@ def _presorted(asof: AsofJoin, names: _Names, rows: Text, more: Sequence[str] = 
     )
 
 
-def _rows(asof: AsofJoin, names: _Names) -> Text:
+def _rows(asof: AsofJoin, names: Names) -> Text:
     """The right rows (side 0), then the keys and times of the left rows (side 1), without rows that match nothing."""
     conditions = asof.conditions
     keys = conditions.keys
     nulls = "".join(f", NULL AS {name}" for name in (*names.at_if_any, names.row, *names.ties))
     left = join(
         "    SELECT ", _columns("1", asof.left_time, [key.left for key in keys], names), nulls, " FROM ", asof.left,
-        " WHERE ", _matchable(asof.left_time, [key.left for key in keys if not key.matches_null], conditions.left),
+        " WHERE ", matchable([asof.left_time, *(key.left for key in keys if not key.matches_null)], conditions.left),
     )  # fmt: skip
     return join(_right_rows(asof, names), left, separator="\n    UNION ALL\n")
 
 
-def _right_rows(asof: AsofJoin, names: _Names, more: str = "") -> Text:
+def _right_rows(asof: AsofJoin, names: Names, more: str = "") -> Text:
     conditions = asof.conditions
     keys = conditions.keys
     at = join(", (", asof.right_time, f") AS {names.at}") if names.at_if_any else Text()
@@ -455,16 +461,17 @@ def _right_rows(asof: AsofJoin, names: _Names, more: str = "") -> Text:
     return join(
         "    SELECT ", _columns("0", asof.right_time, [key.right for key in keys], names), at,
         f", struct(*) AS {names.row}{ties}{more} FROM ", asof.right,
-        " WHERE ", _matchable(asof.right_time, [key.right for key in keys if not key.matches_null], conditions.right),
+        " WHERE ", matchable([asof.right_time, *(key.right for key in keys if not key.matches_null)], conditions.right),
     )  # fmt: skip
 
 
-def _columns(side: str, time: Text, keys: list[Text], names: _Names) -> Text:
+def _columns(side: str, time: Text, keys: list[Text], names: Names) -> Text:
     named = [join("(", text, f") AS {name}") for text, name in zip((time, *keys), (names.time, *names.keys))]
     return join(f"{side} AS {names.side}", *named, separator=", ")
 
 
-def _matchable(time: Text, keys: list[Text], conditions: tuple[Text, ...]) -> Text:
+def matchable(operands: list[Text], conditions: tuple[Text, ...]) -> Text:
     """The condition for a row to have a partner: times and keys are not NULL, since NULL compares with nothing."""
-    not_null: list[TextLike] = [join("(", text, ") IS NOT NULL") for text in (time, *keys)]
-    return join(*not_null, *(join("(", condition, ")") for condition in conditions), separator=" AND ")
+    not_null: list[TextLike] = [join("(", text, ") IS NOT NULL") for text in operands]
+    parts = [*not_null, *(join("(", condition, ")") for condition in conditions)]
+    return join(*parts, separator=" AND ") if parts else join("true")

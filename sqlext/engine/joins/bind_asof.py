@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
@@ -49,8 +51,19 @@ def is_native(queries: Queries) -> bool:
     return is_accepted(queries.sql, _NATIVE)
 
 
-def bind_asof(sides: JoinSides) -> AsofJoin:
-    """The join as `asof_sql` takes it.
+@dataclass(frozen=True, kw_only=True)
+class BoundAsof:
+    """The join as `asof_sql` takes it. `times`: the times of the left and the right relation, as written; `keys`: the
+    types of both sides of each key; `is_streaming`: a relation is a stream."""
+
+    asof: AsofJoin
+    times: tuple[Fragment, Fragment]
+    keys: tuple[tuple[t.DataType, t.DataType], ...]
+    is_streaming: bool
+
+
+def bind_asof(sides: JoinSides) -> BoundAsof:
+    """Bind the names and the types of the join.
 
     Raises the BindError that a plain JOIN would raise, BindError for types that do not fit, and UnsupportedError.
     """
@@ -62,15 +75,15 @@ class _Binder:
         self.clause, self.tree, self.sides = sides.clause, sides.tree, sides
         self.left, self.right = sides.relations[LEFT], sides.relations[RIGHT]
 
-    def bind(self) -> AsofJoin:
+    def bind(self) -> BoundAsof:
         clause, using = self.clause, self.clause.using
         if clause.match_condition is None:
             time, using = using[-1].fragment, using[:-1]
             times = MatchCondition(left=time, operator=">=", right=time, whole=time)
-            self._check(times)
+            is_streaming = self._check(times)
             check_right_time(self.tree, clause)
         else:
-            self._check(clause.match_condition)
+            is_streaming = self._check(clause.match_condition)
             times = asof_conditions.match_condition(clause.match_condition, self.sides.side_of)
         if clause.using:
             names = [self.sides.text(n.fragment) for n in using]
@@ -83,7 +96,7 @@ class _Binder:
         name = self.tree.name_of(right_relation) if right_relation else None
         right = self.sides.rows(RIGHT)
         same_keys = [key.left if a == b else Text() for key, (a, b) in zip(conditions.keys, types[1:])]
-        return AsofJoin(
+        asof = AsofJoin(
             left=self.left,
             right=self.right,
             name=name.text if name else "",
@@ -97,15 +110,18 @@ class _Binder:
             right_columns=_columns(right),
             ties=_ties(right),
             own=f"__sqlext_asof{self.sides.number}",
-            carried=self._carried(right, same_keys),
+            carried=self._carried(right, same_keys, is_streaming=is_streaming),
             presort=_presort(*types),
             distance=self._distance(times, types[0]),
         )
+        of_both = times.left, times.right
+        return BoundAsof(asof=asof, times=of_both, keys=tuple(types[1:]), is_streaming=is_streaming)
 
-    def _carried(self, right: DataFrame, keys: list[Text]) -> Carried | None:
-        """The left relation's name and columns, or None if the relation must be read twice."""
+    def _carried(self, right: DataFrame, keys: list[Text], *, is_streaming: bool) -> Carried | None:
+        """The left relation's name and columns, or None if the relation must be read twice, or is a stream that cannot
+        be carried."""
         carried = self._named_left(keys) if _columns(right) else None
-        if carried is None and is_random(self.tree.tokens, self.clause.left):
+        if carried is None and not is_streaming and is_random(self.tree.tokens, self.clause.left):
             raise UnsupportedError(
                 "RANDOM_INPUT", "ASOF JOIN reads its left relation twice, and this one is random",
                 place=self.clause.left.place, hint="write it into a table first, or name it in WITH.",
@@ -146,20 +162,21 @@ class _Binder:
             )  # fmt: skip
         limit = None
         if times.within is not None:
-            limit = Limit(self._limit(times.within, kind), self.sides.text(times.within))
+            value, micros = self._limit(times.within, kind)
+            limit = Limit(value, self.sides.text(times.within), micros)
         return Distance(_DISTANCES.get(kind, "{}"), limit)
 
-    def _limit(self, within: Fragment, kind: str) -> Text:
-        """The distance after WITHIN in the unit of the times: of a timestamp microseconds, of a date days."""
+    def _limit(self, within: Fragment, kind: str) -> tuple[Text, int]:
+        """The distance after WITHIN in the unit of the times, and that of timestamps in microseconds."""
         resolver = SparkTypeResolver(self.sides.queries, self.sides.prefix, self.left)
         if kind in ("number", "date"):
             text = join("(", self.sides.text(within), ")")
             (of,) = resolver.types([text])
             if of.partition("(")[0] in _NUMBERS:
-                if resolver.constants([join(text, " >= 0")]) != [True]:
+                if not _is_positive(text, resolver):
                     raise BindError("WITHIN_TYPE", "this distance must not be negative or NULL", place=within.place,
                                     hint="write a constant number, such as WITHIN 5.")  # fmt: skip
-                return text
+                return text, 0
             if kind == "number":
                 raise BindError("WITHIN_TYPE", f"the times are numbers, and their distance is {of}", place=within.place,
                                 hint="write a number, such as WITHIN 5.")  # fmt: skip
@@ -168,11 +185,12 @@ class _Binder:
             raise BindError("WITHIN_TYPE", "this distance must not be negative", place=within.place,
                             hint="write WITHIN INTERVAL 5 MINUTES.")  # fmt: skip
         if kind == "timestamp_ntz":
-            return join(f"INTERVAL '{micros // 1_000_000}.{micros % 1_000_000:06}' SECOND")
-        return join(str(micros // _DAY_US if kind == "date" else micros))
+            return join(f"INTERVAL '{micros // 1_000_000}.{micros % 1_000_000:06}' SECOND"), micros
+        return join(str(micros // _DAY_US if kind == "date" else micros)), micros
 
-    def _check(self, condition: MatchCondition) -> None:
-        """Raise the errors that a plain JOIN of the same relations on the same conditions has."""
+    def _check(self, condition: MatchCondition) -> bool:
+        """Raise the errors that a plain JOIN of the same relations on the same conditions has; return True if it is a
+        stream."""
         clause = self.clause
         left, right = self.sides.text(condition.left), self.sides.text(condition.right)
         operator = ">=" if condition.operator == NEAREST else condition.operator
@@ -186,14 +204,9 @@ class _Binder:
         else:
             criteria = join("ON ", compared)
         try:
-            frame = self.sides.select(columns, join(self.left, " LEFT JOIN ", self.right, " ", criteria))
+            return self.sides.select(columns, join(self.left, " LEFT JOIN ", self.right, " ", criteria)).isStreaming
         except BindError as error:
             raise self._explained(error) from None
-        if frame.isStreaming:
-            raise UnsupportedError(
-                "STREAM", "ASOF JOIN cannot read a stream", place=clause.keyword.place,
-                hint="the nearest row is known only when all rows are there: leave STREAM out, or use INTERVAL JOIN.",
-            )  # fmt: skip
 
     def _explained(self, error: BindError) -> BindError:
         """Spark's error, with a place for a name in USING, and a hint that lists columns that the join cannot read."""
@@ -235,6 +248,14 @@ class _Binder:
         if not spans:
             return self.clause.whole.place
         return Place(self.tree.text, min(start for start, _ in spans), max(stop for _, stop in spans))
+
+
+def _is_positive(number: Text, resolver: SparkTypeResolver) -> bool:
+    """Return True for a constant ≥ 0, False for a negative one and for NULL. Raises BindError for a column."""
+    try:
+        return resolver.constants([join(number, " >= 0")]) == [True]
+    except BindError as error:
+        raise with_outer_hint(error, "write a constant: a column differs from row to row.") from None
 
 
 def _presort(times: tuple[t.DataType, t.DataType], *keys: tuple[t.DataType, t.DataType]) -> Presort | None:

@@ -8,25 +8,42 @@ from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 from sqlext.rewriter.joins.join_clause import NEAREST
 
 
-def explained_asof(asof: AsofJoin) -> Section:
-    """The section of an ASOF JOIN that is rewritten as Spark's own SQL."""
-    keys = ", ".join(f"{key.left} {'<=>' if key.matches_null else '='} {key.right}" for key in asof.conditions.keys)
+def explained_asof(asof: AsofJoin, *, is_stream: bool) -> Section:
+    """The section of an ASOF JOIN that is rewritten as Spark's own SQL. `is_stream`: of a stream and a table."""
     left = "the left rows go through it" if asof.carried else "its matches are joined to the left relation"
+    order = "sorted first by one number of their keys and times" if asof.presort else "sorted by keys and times"
+    if asof.operator == NEAREST:
+        order += ", and once more in the opposite order"
+    how = f"window: both sides in one order, {order}, which carries the last right row along; {left}"
+    if is_stream:
+        how = "Spark's own join of a stream and a table, which is read anew for each micro-batch: each of its rows is" \
+              " the nearest one for a range of left times"  # fmt: skip
+    return _section([*_described(asof, "none: one task orders all rows"), how])
+
+
+def explained_streams(asof: AsofJoin) -> Section:
+    """The section of an ASOF JOIN of two streams."""
+    kept = "of the right rows that have passed the last one of each key"
+    if asof.operator == NEAREST:
+        kept = "of the right rows that have passed those that an undecided left row may need, at least the last one"
+    elif asof.operator in ("<=", "<"):
+        kept = "the left rows that have not found their partner"
+    lines = ["in a stateful operator, a step in each micro-batch", f"kept: the rows above the watermark, and {kept}"]
+    return _section([*_described(asof, "none: one task pairs all rows"), *lines])
+
+
+def _described(asof: AsofJoin, without_keys: str) -> list[str]:
+    keys = ", ".join(f"{key.left} {'<=>' if key.matches_null else '='} {key.right}" for key in asof.conditions.keys)
     times = f"{asof.left_time} {asof.operator} {asof.right_time}"
     if asof.operator == NEAREST:
         times = f"{asof.left_time} nearest to {asof.right_time}"
     if asof.distance is not None and asof.distance.limit is not None:
         times += f" within {asof.distance.limit.written}"
-    order = "sorted first by one number of their keys and times" if asof.presort else "sorted by keys and times"
-    if asof.operator == NEAREST:
-        order += ", and once more in the opposite order"
-    lines = [
+    return [
         "LEFT ASOF JOIN" if asof.is_left else "INNER ASOF JOIN: left rows without a partner are left out",
         f"left {asof.left}", f"right {asof.right}",
-        f"nearest row by {times}, keys {keys or 'none: one task orders all rows'}",
-        f"window: both sides in one order, {order}, which carries the last right row along; {left}",
+        f"nearest row by {times}, keys {keys or without_keys}",
     ]  # fmt: skip
-    return _section(lines)
 
 
 def explained_native() -> Section:

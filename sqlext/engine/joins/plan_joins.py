@@ -4,17 +4,25 @@ extra columns."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 
-from sqlext.engine.joins.bind_asof import bind_asof, is_native
+from pyspark.sql import SparkSession
+
+from sqlext.engine.joins.bind_asof import BoundAsof, bind_asof, is_native
 from sqlext.engine.joins.bind_interval import bind_interval
-from sqlext.engine.joins.explain_joins import explained_asof, explained_interval, explained_native
+from sqlext.engine.joins.explain_joins import explained_asof, explained_interval, explained_native, explained_streams
 from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.joins.run_asof import StreamAsof, check_key_types, check_stream_and_table, check_streams
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.streams.planner import Planned, Section
+from sqlext.engine.streams import side_tables
+from sqlext.engine.streams.planner import Planned
+from sqlext.errors import UnsupportedError
 from sqlext.rewriter.joins.asof_sql import asof_sql, hidden_columns
+from sqlext.rewriter.joins.asof_stream_sql import hidden_columns_with_table, joined_stream, with_table
 from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around, reader_of
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text.names import unquoted
@@ -30,24 +38,30 @@ class JoinPlanner:
     """
 
     def __init__(
-        self, statement: ParsedStatement, queries: Queries, time_zone: str, hidden_in_inputs: dict[int, list[str]]
+        self,
+        spark: SparkSession,
+        statement: ParsedStatement,
+        queries: Queries,
+        hidden_in_inputs: dict[int, list[str]],
+        *,
+        is_portable: bool,
     ):
-        self.statement, self.queries, self.time_zone = statement, queries, time_zone
-        self.hidden_in_inputs = hidden_in_inputs
+        self.spark, self.statement, self.queries = spark, statement, queries
+        self.time_zone = spark.conf.get("spark.sql.session.timeZone") or ""
+        self.hidden_in_inputs, self.is_portable = hidden_in_inputs, is_portable
         self.is_asof_native = cache(lambda: is_native(queries))
         self.hidden: dict[Query, dict[str, list[str]]] = {}
 
     def plan(self, clause: JoinClause, source: Source, prefix: Text) -> Planned:
-        section, edits = self._planned(clause, source, prefix)
+        planned = self._planned(clause, source, prefix)
         last = [join for join in self.statement.joins if join.query == clause.query][-1]
         if clause == last:
             hidden = self.hidden.get(clause.query, {})
-            edits += hide(self.statement.tree, clause.query, hidden)
-        return Planned(edits=edits, sections=[section])
+            edits = [*planned.edits, *hide(self.statement.tree, clause.query, hidden)]
+            return replace(planned, edits=edits)
+        return planned
 
-    def _planned(self, clause: JoinClause, source: Source, prefix: Text) -> tuple[Section, list[Edit]]:
-        if clause.kind == "ASOF" and clause.is_of_spark and self.is_asof_native():
-            return explained_native(), []
+    def _planned(self, clause: JoinClause, source: Source, prefix: Text) -> Planned:
         sides = JoinSides(
             clause,
             number=self.statement.joins.index(clause),
@@ -57,12 +71,45 @@ class JoinPlanner:
             queries=self.queries,
         )
         if clause.kind == "ASOF":
-            asof = bind_asof(sides)
-            self._hide(clause, hidden_columns(asof))
-            return explained_asof(asof), [Edit(clause.whole.start, clause.whole.stop, asof_sql(asof))]
+            return self._planned_asof(clause, sides)
         interval = bind_interval(sides, self.time_zone)
         self._hide(clause, {"": interval.hidden} if interval.hidden else {})
-        return explained_interval(interval), list(interval.edits)
+        return Planned(edits=interval.edits, sections=[explained_interval(interval)])
+
+    def _planned_asof(self, clause: JoinClause, sides: JoinSides) -> Planned:
+        if clause.is_of_spark and self.is_asof_native() and not _streams(sides):
+            return Planned(sections=[explained_native()])
+        bound = bind_asof(sides)
+        streams = _streams(sides) if bound.is_streaming else []
+        if streams == [LEFT, RIGHT]:
+            return self._planned_streams(clause, sides, bound)
+        if streams:
+            check_stream_and_table(clause, streams)
+        asof = replace(bound.asof, carried=None) if streams else bound.asof
+        self._hide(clause, hidden_columns_with_table(asof) if streams else hidden_columns(asof))
+        text = with_table(asof) if streams else asof_sql(asof)
+        section = explained_asof(asof, is_stream=bool(streams))
+        return Planned(edits=[Edit(clause.whole.start, clause.whole.stop, text)], sections=[section])
+
+    def _planned_streams(self, clause: JoinClause, sides: JoinSides, bound: BoundAsof) -> Planned:
+        check_streams(sides, bound.asof, bound.times)
+        check_key_types(clause, bound.keys)
+        if self.is_portable:
+            raise UnsupportedError("STREAM_JOIN", "ASOF JOIN of streams cannot be written in plain SQL",
+                                   place=clause.words.place, hint="run the statement with spark.sql.")  # fmt: skip
+        assert bound.asof.carried is not None  # check_streams ensures it
+        asof = replace(bound.asof, carried=replace(bound.asof.carried, keys={}))
+        stream = StreamAsof(
+            clause=clause,
+            asof=asof,
+            prefix=sides.prefix,
+            types=tuple(tuple(sides.rows(side).dtypes) for side in (LEFT, RIGHT)),
+            has_effect=bool(side_tables.table_names(self.spark)),
+        )
+        name = self.queries.name(stream.preview(self.queries, self.spark))
+        self._hide(clause, hidden_columns(asof))
+        edit = Edit(clause.whole.start, clause.whole.stop, joined_stream(asof, name))
+        return Planned(edits=[edit], relations={name: stream}, sections=[explained_streams(asof)])
 
     def _hide(self, clause: JoinClause, columns: Mapping[str, Sequence[str]]) -> None:
         """Note the columns, by the name of their relation, that the reader of the join must hide."""
@@ -79,3 +126,8 @@ class JoinPlanner:
         for relation, names in columns.items():
             for name in {unquoted(relation).lower(), *around}:
                 hidden.setdefault(name, []).extend(names)
+
+
+def _streams(sides: JoinSides) -> list[str]:
+    """The relations of a join that are streams."""
+    return [side for side in (LEFT, RIGHT) if sides.rows(side, "1").isStreaming]

@@ -187,8 +187,7 @@ def _windows(p: Planning) -> WindowPlanner:
 
 
 def _joins(p: Planning) -> JoinPlanner:
-    time_zone = p.call.spark.conf.get("spark.sql.session.timeZone") or ""
-    return JoinPlanner(p.statement, p.queries, time_zone, p.hidden_in_inputs)
+    return JoinPlanner(p.call.spark, p.statement, p.queries, p.hidden_in_inputs, is_portable=p.is_portable)
 
 
 def _emits(p: Planning) -> EmitPlanner:

@@ -15,7 +15,7 @@ import pytest
 import sqlext
 from sqlext.sessions.hook import unhooked
 from tests.sampling import sample
-from tests.statements.cases import as_lines, cases, expected_of, message, result_of, settings
+from tests.statements.cases import as_lines, cases, expected_of, result_of, settings
 
 from .conftest import QUICK
 
@@ -72,13 +72,6 @@ def test_views_and_a_table_are_made_of_it(given):
     given.sql("DROP VIEW asof_stored")
     given.catalog.dropTempView("asof_view")
     given.sql("DROP TABLE asof_table")
-
-
-def test_a_stream_is_refused(given):
-    given.readStream.format("rate").load().createOrReplaceTempView("asof_stream")
-    text = "SELECT * FROM asof_stream s ASOF JOIN quotes q MATCH_CONDITION (s.value >= q.at)"
-    assert message(lambda: given.sql(text)).startswith("SQLEXT_STREAM: ASOF JOIN cannot read a stream")
-    given.catalog.dropTempView("asof_stream")
 
 
 # All comparisons, types of join and keys against a search through all pairs. Each case is the rows of one number c.

@@ -1,0 +1,178 @@
+"""ASOF JOIN of two streams: Spark computes keys and times, workers pair the rows, Spark computes the rest of the
+query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.queries.data_types import arrow_schema
+from sqlext.engine.queries.queries import WATERMARK, Queries
+from sqlext.engine.streams import side_tables
+from sqlext.engine.streams.fingerprint import Fingerprint, fingerprint_of
+from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns
+from sqlext.engine.streams.stream_clause import StreamClause
+from sqlext.errors import Place, UnsupportedError
+from sqlext.expressions.spark_types import has_plain_equality
+from sqlext.operators.asof.operator import AsofOperator
+from sqlext.operators.asof.plan import AsofPlan
+from sqlext.operators.rows.columns import LATE_ROW
+from sqlext.operators.stateful.bucket import Bucket
+from sqlext.operators.stateful.parcels import BUCKET, PARCEL_DDL, pack
+from sqlext.rewriter.joins.asof_sql import AsofJoin
+from sqlext.rewriter.joins.asof_stream_sql import stream_rows, struct_names
+from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
+from sqlext.rewriter.statements.resumed_words import resumed_words
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.splice import Text, join
+from sqlext.spark.worker_functions import map_in_arrow
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamAsof:
+    """An ASOF JOIN of two streams. `prefix`: the WITH clause that its relations need; `types`: the columns of the left
+    relation and of the right one; `has_effect`: building the DataFrame to run creates the table of late rows."""
+
+    clause: JoinClause
+    asof: AsofJoin
+    prefix: Text
+    types: tuple[tuple[tuple[str, str], ...], ...]
+    has_effect: bool
+    needs_workers: ClassVar[bool] = True
+    warnings: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def stream_clauses(self) -> list[StreamClause]:
+        """The record of the join that is stored beside the checkpoint."""
+        whole = self.clause.whole
+        text = Fragment(whole.source, self.clause.words.start, whole.stop)
+        return [StreamClause(text=text.text, place=text.place, fingerprint=self.fingerprint)]
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """The fingerprint: which rows are kept, with which columns, and which of them are pairs."""
+        asof, conditions = self.asof, self.asof.conditions
+        limit = asof.distance and asof.distance.limit
+        times = [asof.left_time, asof.right_time]
+        parts = {
+            "MATCH_CONDITION": [asof.operator, [resumed_words(str(t)) for t in times], limit and limit.micros],
+            "the type of the join": asof.is_left,
+            "ON": [
+                [[resumed_words(str(k.left)), resumed_words(str(k.right)), k.matches_null] for k in conditions.keys],
+                [resumed_words(str(condition)) for condition in (*conditions.left, *conditions.right)],
+            ],
+            "the columns of both relations": self.types,
+        }
+        return fingerprint_of(parts, [], [], join(asof.left, " JOIN ", asof.right))
+
+    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        return self._frame(queries, spark, writes_tables=self.has_effect)
+
+    def preview(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        """A DataFrame with the columns of the result; building it has no effect."""
+        return self._frame(queries, spark, writes_tables=False)
+
+    def _frame(self, queries: Queries, spark: SparkSession, *, writes_tables: bool) -> DataFrame:
+        folders: dict[str, str] = {}
+        if writes_tables:
+            folders = {t.setting: t.folder for t in side_tables.open_tables(spark, self.fingerprint)}
+        rows = queries.run(join(self.prefix, stream_rows(self.asof, BUCKET, has_late_rows=bool(folders))))
+        extra = tuple(name for name in rows.columns if name == LATE_ROW)
+        fields = [field for field in rows.schema.fields if field.name not in (BUCKET, *extra)]
+        limit = self.asof.distance and self.asof.distance.limit
+        plan = AsofPlan(
+            schema=pa.schema([field.with_nullable(True) for field in arrow_schema(fields, self._place)]),
+            operator=self.asof.operator,
+            within=limit.micros if limit else None,
+            is_left=self.asof.is_left,
+        )
+        buckets = bucket_count(spark, plan.keys)
+        bucket = Bucket(
+            operator=AsofOperator(plan=plan, extra=extra),
+            fingerprint=self.fingerprint.digest,
+            buckets=buckets,
+            folders=folders,
+            shows_times=False,
+        )
+        decided = decided_rows(map_in_arrow(rows, partial(pack, buckets=buckets), PARCEL_DDL), bucket)
+        types = {field.name: field.dataType for field in fields}
+        schema = T.StructType([T.StructField(name, types[name]) for name in (*plan.left, *plan.right)])
+        result = result_columns(decided, [], schema)
+        assert self.asof.carried is not None
+        halves = (
+            F.struct(*(F.col(name).alias(column.strip("`").replace("``", "`")) for name, column in zip(names, columns)))
+            for names, columns in ((plan.left, self.asof.carried.columns), (plan.right, self.asof.right_columns))
+        )
+        return result.select(*(half.alias(name) for half, name in zip(halves, struct_names(self.asof))))
+
+    def _place(self, _: int) -> Place:
+        return self.clause.keyword.place
+
+
+def check_streams(sides: JoinSides, asof: AsofJoin, times: tuple[Fragment, Fragment]) -> None:
+    """Raise UnsupportedError (WATERMARK, STREAM_RANGE, STREAM_JOIN) for an ASOF JOIN of two streams that cannot be
+    decided, or that is not built. `times`: the times of the left and the right relation."""
+    clause = sides.clause
+    condition = clause.match_condition
+    if condition is None or clause.using:
+        raise _unsupported("ASOF JOIN of streams takes ON, not USING", clause.words, _ON_HINT)
+    fields = [sides.field_on(side, time) for side, time in zip((LEFT, RIGHT), times)]
+    for field, time in zip(fields, times):
+        if field is None or WATERMARK not in field.metadata:
+            column = time.text.rpartition(".")[2]
+            raise UnsupportedError(
+                "WATERMARK", f"{time.text} has no watermark, so the nearest row would never be known", place=time.place,
+                hint=f"write STREAM relation WATERMARK {column} DELAY OF INTERVAL 10 SECONDS AS alias.",
+            )  # fmt: skip
+    if len({field.dataType.simpleString() for field in fields if field is not None}) > 1:
+        message = "the times of an ASOF JOIN of streams have one type"
+        raise _unsupported(message, condition.whole, "CAST one of them in a subquery before its WATERMARK.")
+    has_limit = asof.distance is not None and asof.distance.limit is not None
+    if asof.operator not in (">=", ">") and not has_limit:
+        raise UnsupportedError(
+            "STREAM_RANGE", "on a stream a nearer row may always come, so no row would ever be decided",
+            place=condition.whole.place, hint=f"write {condition.whole.text} WITHIN INTERVAL 5 MINUTES.",
+        )  # fmt: skip
+    if asof.conditions.bounds:
+        hint = "write MATCH_CONDITION (…) WITHIN INTERVAL 1 HOUR."
+        raise _unsupported("on streams WITHIN bounds the distance, not ON", clause.on or clause.words, hint)
+    if asof.carried is None:
+        message = "the left relation of an ASOF JOIN of streams is one relation with a name"
+        raise _unsupported(message, clause.left, "write FROM (SELECT … FROM …) AS l ASOF JOIN ….")
+    if not asof.right_columns:
+        raise _unsupported("two columns have the same name", clause.right, "name its columns in a subquery.")
+
+
+_ON_HINT = "write MATCH_CONDITION (l.ts >= r.ts) ON l.key = r.key."
+
+
+def check_stream_and_table(clause: JoinClause, streams: Sequence[str]) -> None:
+    """Raise UnsupportedError (STREAM_JOIN) for a join of a stream and a table that is not built."""
+    if streams == [RIGHT]:
+        message = "the left relation is a table, whose rows a later row of the stream may still join"
+        raise _unsupported(message, clause.words, "write FROM STREAM l ASOF JOIN table, or make both of them streams.")
+    if clause.using:
+        raise _unsupported("ASOF JOIN of a stream takes ON, not USING", clause.words, _ON_HINT)
+
+
+def check_key_types(clause: JoinClause, types: Sequence[tuple[T.DataType, T.DataType]]) -> None:
+    """Raise UnsupportedError (KEY_TYPE) for keys that workers cannot compare."""
+    for of in (side.simpleString() for pair in types for side in pair):
+        if not has_plain_equality(of):
+            raise UnsupportedError(
+                "KEY_TYPE", f"an ASOF JOIN of streams cannot compare keys of type {of}",
+                place=(clause.on or clause.keyword).place, hint="CAST both keys, such as to STRING.",
+            )  # fmt: skip
+
+
+def _unsupported(message: str, where: Fragment, hint: str) -> UnsupportedError:
+    return UnsupportedError("STREAM_JOIN", message, place=where.place, hint=hint)

@@ -1,0 +1,1 @@
+"""ASOF JOIN of two streams on executors."""

@@ -1,0 +1,54 @@
+"""What a step of ASOF JOIN needs. This module is light, since the driver imports it too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from sqlext.operators.rows.columns import SortKey
+
+SIDE, TIME = "__side", "__time"
+KEY, LEFT, RIGHT = "__key", "__left", "__right"  # prefixes of the columns of the keys and of both relations
+# The values of SIDE. A left row that fails a condition on it, or has a NULL in a key, has no partner.
+OF_RIGHT, OF_LEFT, WITHOUT_PARTNER = 0, 1, 2
+NEAREST = "NEAREST"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsofPlan:
+    """`schema`: the columns of the rows of both relations, which arrive together: SIDE, TIME, the keys, and the columns
+    of both relations, of which a row has one half; `operator`: `>=`, `>`, `<=`, `<` or NEAREST in `left time operator
+    right time`; `within`: the greatest distance in microseconds, None if any is allowed; `is_left`: left rows without a
+    partner are emitted, too."""
+
+    schema: pa.Schema
+    operator: str
+    within: int | None
+    is_left: bool
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        return self._names(KEY)
+
+    @cached_property
+    def left(self) -> tuple[str, ...]:
+        return self._names(LEFT)
+
+    @cached_property
+    def right(self) -> tuple[str, ...]:
+        return self._names(RIGHT)
+
+    @property
+    def ties(self) -> tuple[SortKey, ...]:
+        """The order of right rows with one time: the smallest is the partner."""
+        return tuple(SortKey(name) for name in self.right)
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """The columns of a result row: those of both relations."""
+        return pa.schema([self.schema.field(name) for name in (*self.left, *self.right)])
+
+    def _names(self, prefix: str) -> tuple[str, ...]:
+        return tuple(name for name in self.schema.names if name.startswith(prefix))
