@@ -109,11 +109,15 @@ def _points(
     np.maximum.at(end, entries.pane, entries.end)
     last = _last(replace(panes, end=end), plan)
     was_complete = last <= before
-    is_open = ~was_complete[entries.pane]
+    is_late = rows.time[windows.row] <= before
+    late = np.bincount(entries.pane[is_late], minlength=len(panes))
+    # Late rows have made a session longer that had been complete: it fires for them, and is open for the rows after.
+    is_open_again = panes.was_on_time & ~was_complete & (late > 0)
+    is_open = ~was_complete[entries.pane] & ~(is_open_again[entries.pane] & is_late)
     inputs = TriggerInput(
         entries=entries.take(is_open),
         size=size,
-        panes=panes.times,
+        panes=replace(panes, news=np.where(is_open_again, NOTHING, panes.news)).times,
         columns=panes.own,
         values=lambda column: delta_values(column, rows)[windows.row[is_open]],
         before=before,
@@ -122,10 +126,12 @@ def _points(
     )
     rung, own = triggers.fired(plan.emit, inputs)
     panes = replace(panes, end=end, own=own)
-    early = firing_points.merged(rung, panes.times)
+    again = np.flatnonzero(is_open_again)
+    opened = firing_points.complete(again, late[again], np.full(len(again), moment))
+    early = firing_points.in_order([opened, firing_points.merged(rung, panes.times)])
     news = _news(panes, windows, early)
-    is_complete = ~was_complete & (last <= watermark)
-    complete = np.flatnonzero(is_complete & (news != NOTHING) if plan.emit.is_discarding else is_complete)
+    needs_news = panes.was_on_time | plan.emit.is_discarding
+    complete = np.flatnonzero(~was_complete & (last <= watermark) & ~(needs_news & (news == NOTHING)))
     corrected = np.flatnonzero(was_complete & (size > 0))
     points = firing_points.in_order([
         early,

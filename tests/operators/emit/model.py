@@ -202,7 +202,13 @@ class Model:
     def pass_rows(self, watermark: int) -> None:
         """EVENT_ORDER: take the rows that the watermark passes, each when the time has come to it."""
         self.moment = max(watermark, self.now["event"] + 1)
-        for key, row in sorted(self.allowed, key=_in_order):
+        allowed = sorted(self.allowed, key=_in_order)
+        if self.case["assigner"][0] == "session":  # late rows find the sessions that all of them make
+            for key, row in allowed:
+                (own,) = windows_of(self.case["assigner"], row["ts"])
+                window = self.session(key, own)
+                self.panes.setdefault((key, window), Pane(key, window, self.case, self.rules))
+        for key, row in allowed:
             self.take(key, row)
         for pane in self.corrected.values():
             self.fire(pane, self.moment)
@@ -227,7 +233,8 @@ class Model:
                 pane.timers.add(("event", pane.close))
                 is_complete = pane.last <= self.now["event"]
                 fires = any([t.fires_on_row(pane, row, self.now) for t in pane.triggers])
-                if is_complete and LATE_ONCE in self.rules:
+                is_open_again = self.moment is not None and pane.was_on_time
+                if (is_complete or is_open_again) and LATE_ONCE in self.rules:
                     self.corrected[key, window] = pane
                 elif fires:
                     self.fire(pane, row["ts"] if self.moment is None else self.moment)
@@ -284,7 +291,7 @@ class Model:
         self.now[clock] = until
 
     def fire(self, pane: Pane, time: int) -> None:
-        is_complete = self.now["event"] >= pane.last
+        is_complete = self.now["event"] >= pane.last or pane in self.corrected.values()
         timing = "EARLY" if not is_complete else "LATE" if pane.was_on_time else "ON_TIME"
         if not pane.rows or (NEEDS_ROW in self.rules and not pane.news and timing != "ON_TIME"):
             return

@@ -146,6 +146,38 @@ def test_a_session_that_grows_by_a_row_at_its_end_has_not_fired_there():
                "evict": None, "script": [["watermark", -9], *script]})  # fmt: skip
 
 
+# (the case, the firings as [timing, time of the decision, end, ids]) of sessions that late rows make longer
+LENGTHENED = {
+    "it fires for its late rows, and not again at its new end": (
+        ["session", 7], [["every_time", 4]],
+        [["row", "b", -11, 1, 0], ["watermark", -3], ["row", "b", -6, 2, 1], ["watermark", 63]],
+        [["EARLY", -9, -4, [0]], ["ON_TIME", -4, -4, [0]], ["LATE", 63, 1, [0, 1]]],
+    ),
+    "a late row that would be the second one fires LATE, not EARLY": (
+        ["session", 12], [["count", 2]],
+        [["row", "b", -20, 0, 0], ["watermark", -3], ["row", "b", -10, 8, 1], ["watermark", 5]],
+        [["ON_TIME", -8, -8, [0]], ["LATE", 5, 2, [0, 1]]],
+    ),
+    "it goes on for rows after the late ones, and fires at its new end for those": (
+        ["session", 5], [["count", 3]],
+        [["row", "a", 8, 8, 0], ["watermark", 15], ["row", "a", 12, 8, 1], ["row", "a", 17, 2, 2], ["watermark", 16],
+         ["row", "a", 18, 1, 3], ["watermark", 82]],
+        [["ON_TIME", 13, 13, [0]], ["LATE", 16, 17, [0, 1]], ["EARLY", 17, 22, [0, 1, 2]],
+         ["LATE", 23, 23, [0, 1, 2, 3]]],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("title", LENGTHENED)
+def test_a_session_that_late_rows_make_longer_fires_late_once_for_them(title):
+    assigner, triggers, script, shown = LENGTHENED[title]
+    case = {"assigner": assigner, "triggers": triggers, "discarding": False, "lateness": 20, "evict": None,
+            "script": script}  # fmt: skip
+    check(case)
+    firings = sorted(expected(case)[0], key=lambda f: f[3])
+    assert [[timing, time, end, ids] for _, _, end, _, timing, time, ids, *_ in firings] == shown
+
+
 durations = st.integers(1, 12)
 sizes = st.tuples(st.integers(1, 6), st.integers(1, 4))
 assigners = st.one_of(
@@ -195,6 +227,12 @@ def cases(draw) -> dict:
 @given(cases())
 def test_the_operator_is_the_model_on_random_scripts(case):
     check(case)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases(), durations, st.sampled_from([3, 9, 20]))
+def test_the_operator_is_the_model_on_sessions_with_late_rows(case, gap, lateness):
+    check({**case, "assigner": ["session", gap], "lateness": lateness})
 
 
 @pytest.mark.slow
