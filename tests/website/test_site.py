@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from website.build import build
+from website.build import build, sources
 from website.error_pages import error_pages, listed_errors, written
 
 ROOT = Path(__file__).parents[2]
@@ -78,6 +78,13 @@ def test_the_cookbook_lists_each_of_its_pages_and_so_does_the_navigation():
     navigation = re.findall(r"cookbook/([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
     assert navigation == ["index.md", *listed]
     assert sorted(listed) == sorted({path.name for path in (ROOT / "docs" / "cookbook").glob("*.md")} - {"README.md"})
+
+
+def test_every_document_is_in_the_navigation():
+    navigation = set(re.findall(r"[:-] ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE))
+    documents = {place for place in sources().values() if place.endswith(".md")} - {"docstrings.md"}
+    listed_elsewhere = {place for place in documents if place.startswith("decisions/0")}
+    assert documents - listed_elsewhere == navigation - {"errors/index.md", "docstrings.md"}
 
 
 def test_each_error_has_a_page_with_a_cause_and_a_cure():
