@@ -18,13 +18,12 @@ from sqlext.expressions.scalar_tree import Constant, Read, Scalar, ScalarCall
 from sqlext.pattern.task.task import CLASSIFIER_NAME, MATCH_NUMBER, Aggregate, Navigation
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
 from sqlext.rewriter.conditions.interpreted_arguments import InterpretedArguments
-from sqlext.rewriter.scalars.expression import DEEP, Node, combines_searches
+from sqlext.rewriter.scalars.expression import DEEP, Node, combines_searches, compared
 from sqlext.rewriter.scalars.references import Reference
 from sqlext.rewriter.text.nesting import MAX_NESTING
 from sqlext.rewriter.text.splice import Text, join
 
 _PLAIN_STRING = re.compile(r"'[^'\\]*'")  # without quotes and escapes inside
-_LOGICAL, _NO_OPERANDS = ("AND", "OR", "NOT"), ("literal", "unit", "query", "opaque")
 _NAMES = {"iff": "if", "DIV": "div", "element": "[]", "field": "."}  # names of nodes and aliases → names of functions
 
 
@@ -41,11 +40,9 @@ class InterpretedCondition:
 
     def operands(self, node: Node) -> list[tuple[Node, Scalar]]:
         """The values that the comparisons in a condition compare, without literals; none that cannot be computed."""
-        if node.kind in _LOGICAL:
-            return [pair for child in node.children for pair in self.operands(child)]
         values: list[tuple[Node, Scalar]] = []
-        for child in node.children or (node,):
-            if child.kind not in _NO_OPERANDS and self.parts.is_text(child):
+        for child in compared(node):
+            if self.parts.is_text(child):
                 with suppress(UnsupportedError):
                     self.parts.resolve(self._texts_to_type(child))
                     values.append((child, self._value(child, self._type(child))))

@@ -92,6 +92,7 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
         needs_window=conditions.needs_window,
         input_types=relation.columns,
         is_ansi=relation.settings.is_ansi,
+        conjuncts=tuple(conditions.conjuncts),
     )
 
 

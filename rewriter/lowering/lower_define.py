@@ -14,10 +14,10 @@ from sqlext.pattern.task.task import Call, Condition
 from sqlext.rewriter.conditions.condition import build_condition, texts_of_condition
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
 from sqlext.rewriter.lowering.input_query import Context
-from sqlext.rewriter.lowering.match_plan import WINDOW, Mask
+from sqlext.rewriter.lowering.match_plan import WINDOW, Conjunct, Mask
 from sqlext.rewriter.match.match_clause import Definition
 from sqlext.rewriter.scalars.analyse import analyse
-from sqlext.rewriter.scalars.expression import conjuncts
+from sqlext.rewriter.scalars.expression import compared, conjuncts, parse
 from sqlext.rewriter.scalars.references import Item, Reference, place_of, render
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.nesting import balanced
@@ -34,6 +34,7 @@ class Conditions:
         self.operands: list[OperandColumn] = []
         self.masks: list[Mask] = []
         self.mask_shapes: list[Text] = []  # the conjuncts of masks without window functions, of the same types
+        self.conjuncts: list[Conjunct] = []
         self.dropped: set[tuple[int, int]] = set()  # (label, first item) of conjuncts that bounds make true
 
     def definitions(self) -> Defined:
@@ -104,10 +105,27 @@ class Conditions:
                 continue
             is_local = self._is_row_local(items[lo:hi], label) and self._can_be_mask(items, (lo, hi), label)
             (local if is_local else dependent).append((lo, hi))
+            self.conjuncts.append(self._conjunct(items, (lo, hi), label, is_local))
         bit = self._bit(items, local, label) if local else None
         if not dependent:
             return bit, None
         return bit, self._run_dependent(items, dependent, label)
+
+    def _conjunct(self, items: list[Item], conjunct: tuple[int, int], label: int, is_local: bool) -> Conjunct:
+        """A conjunct as EXPLAIN MATCH ANALYZE shows it."""
+
+        def written(lo: int, hi: int) -> str:
+            place = place_of(items[lo:hi], self.context.source)
+            return " ".join(self.context.source.text[place.start : place.stop].split())
+
+        def text(lo: int, hi: int) -> Text:
+            return render(items[lo:hi], self.context.source, lambda r: self._local_text(r, label))
+
+        if not is_local or self.context.relation.is_static:
+            return Conjunct(label=label, written=written(*conjunct))
+        ranges = [(node.start, node.stop) for node in compared(parse(items, *conjunct))]
+        operands = {written(*r): text(*r) for r in ranges if r != conjunct}
+        return Conjunct(label=label, written=written(*conjunct), text=text(*conjunct), operands=tuple(operands.items()))
 
     def _run_dependent(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:
         """The conjuncts of these ranges as one condition; Spark computes the parts that the current row decides."""

@@ -42,6 +42,20 @@ class Mask:
     neighbours: Condition | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Conjunct:
+    """A conjunct of the condition of a label in DEFINE, for EXPLAIN MATCH ANALYZE.
+
+    `text`: what Spark computes on each row, with window functions where it reads neighbours; None if the conjunct
+    depends on the match. `operands`: (as written, what Spark computes) for each value that `text` compares.
+    """
+
+    label: int
+    written: str
+    text: Text | None = None
+    operands: tuple[tuple[str, Text], ...] = ()
+
+
 @dataclass(frozen=True)
 class ShownColumn:
     """A column of the result: Spark computes `text` over the names of slots and carried input columns."""
@@ -60,7 +74,8 @@ class MatchPlan:
     `order_by` contains pairs (expression, direction). `masks[b]` is the condition of bit b; `operands` are the columns
     that conditions read (Rows.columns). All `bounds` hold at once. Without `needs_window`, workers compute the parts of
     masks that read neighbouring rows, and find the partitions by comparing keys. `frame_end` is the end of a window's
-    frame. `is_ansi` is the session's `spark.sql.ansi.enabled`.
+    frame. `is_ansi` is the session's `spark.sql.ansi.enabled`. `conjuncts` are those of DEFINE, except the ones that
+    bound the match as WITHIN does.
     """
 
     clause: MatchClause
@@ -80,6 +95,7 @@ class MatchPlan:
     input_types: tuple[tuple[str, str], ...] = ()
     frame_end: FrameEnd = FrameEnd()
     is_ansi: bool = True
+    conjuncts: tuple[Conjunct, ...] = ()
 
     @property
     def input(self) -> Text:

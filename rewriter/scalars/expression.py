@@ -86,6 +86,13 @@ def parse(items: Sequence[Item], start: int, stop: int) -> Node:
     return node if parser.i == stop else Node(kind="opaque", start=start, stop=stop)
 
 
+def compared(node: Node) -> list[Node]:
+    """The values that the comparisons in a condition compare, without literals, in the order of the text."""
+    if node.kind in ("AND", "OR", "NOT"):
+        return [value for child in node.children for value in compared(child)]
+    return [child for child in node.children or (node,) if child.kind not in ("literal", "unit", "query", "opaque")]
+
+
 def has_column(node: Node, items: Sequence[Item]) -> bool:
     """True if the node reads columns of the current row, or may read them because it is opaque and contains names."""
     if node.kind == "opaque":

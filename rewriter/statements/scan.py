@@ -9,6 +9,7 @@ from sqlext.rewriter.emit.emit_clause import is_emit
 from sqlext.rewriter.emit.window_call import DURATIONS, is_ksql_window, is_window_call
 from sqlext.rewriter.match.sites import KEYWORD, holds_pattern, scan
 from sqlext.rewriter.rules.rules_clause import is_rules_clause
+from sqlext.rewriter.statements.analyze_statement import parse_analyze
 from sqlext.rewriter.statements.idle_sources import is_idle_after
 from sqlext.rewriter.statements.why_statement import parse_why
 from sqlext.rewriter.text.fragments import Fragment
@@ -40,8 +41,8 @@ def might_be_extended(text: str) -> bool:
 
 
 def explained(text: str) -> Fragment | None:
-    """The statement after EXPLAIN MATCH, or the query of EXPLAIN MATCH WHY; None for all other text. Raises ParseError
-    if EXPLAIN MATCH is repeated, and what `parse_why` raises.
+    """The statement after EXPLAIN MATCH, or the query of EXPLAIN MATCH WHY or ANALYZE; None for all other text. Raises
+    ParseError if EXPLAIN MATCH is repeated, and what `parse_why` and `parse_analyze` raise.
 
     >>> explained("EXPLAIN MATCH SELECT 1;").text
     'SELECT 1'
@@ -51,6 +52,8 @@ def explained(text: str) -> Fragment | None:
     tokens = tokenize(text)
     if [t.word for t in tokens[:2]] != ["EXPLAIN", "MATCH"]:
         return None
+    if (analyze := parse_analyze(text)) is not None:
+        return analyze.query
     if is_at(tokens, 2, "EXPLAIN", "MATCH"):
         place = Place(text, tokens[2].start, tokens[3].stop)
         raise ParseError(

@@ -21,6 +21,7 @@ from sqlext.rewriter.heads.stream_heads import StreamCommand, parse_command
 from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.heads.view_statements import ALTER_AS, UNCACHE, parse_listing, parse_view_statement
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, mentions_rules
+from sqlext.rewriter.statements.analyze_statement import parse_analyze
 from sqlext.rewriter.statements.execute_immediate import identifiers, parse_execute_immediate
 from sqlext.rewriter.statements.parameters import bind
 from sqlext.rewriter.statements.scan import explained, is_extended
@@ -160,6 +161,7 @@ def _register_table_function(call: SqlCall) -> None:
 
 def _run(call: SqlCall) -> DataFrame:
     from sqlext.engine.statements import (
+        analyze_query,
         explain_statement,
         run_statement,  # plain SQL need not load the planner
     )
@@ -167,6 +169,8 @@ def _run(call: SqlCall) -> DataFrame:
     why = parse_why(call.text)
     if why is not None:
         return call.spark.createDataFrame([(explain_statement.explain_why(call, why),)], "plan STRING")
+    if (analyze := parse_analyze(call.text)) is not None:
+        return call.spark.createDataFrame([(analyze_query.analyze_query(call, analyze),)], "plan STRING")
     query = explained(call.text)
     if query is None:
         return run_statement.run(call)

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 # This is light by design: `import sqlext` loads it, in workers too, and must not wait for pyspark or numba.
 
 
-def explain(text: str, args: Any = None, *, spark: SparkSession | None = None, **frames: Any) -> str:
+def explain(
+    text: str, args: Any = None, *, spark: SparkSession | None = None, analyze: bool = False, **frames: Any
+) -> str:
     """Explain how `spark.sql(text, args, **frames)` would run: its clauses, their programs, strategies and reasons, and
-    the SQL for Spark.
+    the SQL for Spark. With `analyze`, run the query and say where its rows are lost, as EXPLAIN MATCH ANALYZE does.
 
     `spark`: the session, by default the active one. Raises the SqlExtError that running the text would raise.
 
@@ -23,12 +25,18 @@ def explain(text: str, args: Any = None, *, spark: SparkSession | None = None, *
     == Clause 1, line 1 ==
     …
     """
+    from sqlext.engine.statements.analyze_query import analyze_query
     from sqlext.engine.statements.explain_statement import explain_statement
+    from sqlext.rewriter.statements.analyze_statement import AnalyzeStatement
+    from sqlext.rewriter.text.fragments import Fragment
     from sqlext.sessions.quoted_names import names_in_backticks
 
     session = spark or _active()
     call = SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames)
     with names_in_backticks(call) as call:
+        if analyze:
+            query = Fragment(call.text, 0, len(call.text.rstrip().rstrip(";")))
+            return analyze_query(call, AnalyzeStatement(query=query))
         return explain_statement(call)
 
 

@@ -83,7 +83,8 @@ class PhysicalPlan:
 
     `reasons`: (decision, reason) pairs, for EXPLAIN MATCH. `has_effect`: building the DataFrame to run has an effect on
     the session or the catalog. `skips_failures`: a value that cannot be computed does not end a stream. `warnings`:
-    sentences about state that is kept for ever.
+    sentences about state that is kept for ever. `filters_as_written`: the filters that follow from
+    the query around the clause.
     """
 
     plan: MatchPlan
@@ -94,6 +95,12 @@ class PhysicalPlan:
     has_effect: bool = False
     skips_failures: bool = True
     warnings: tuple[str, ...] = ()
+    filters_as_written: tuple[Text, ...] = ()
+
+    @property
+    def filters_of_engine(self) -> tuple[Text, ...]:
+        """The filters that this module has added, which drop rows before the shuffle."""
+        return self.plan.filters[len(self.filters_as_written) :]
 
     @property
     def is_streaming(self) -> bool:
@@ -170,6 +177,7 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
         reasons=tuple(reasons),
         has_effect=form is STREAM and settings.writes_side_tables,
         skips_failures=settings.skips_failures,
+        filters_as_written=clause.plan.filters,
         warnings=tuple(stream_checks.warnings(plan)) if form is STREAM else (),
     )
 

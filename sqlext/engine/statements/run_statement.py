@@ -43,7 +43,7 @@ def run(call: SqlCall) -> DataFrame:
     if cached is not None:
         return _cache_query(call, cached)
     check_no_function(call.text)
-    plan = _plan_to_run(call)
+    plan = plan_to_run(call)
     warn(plan.warnings)
     target = parse_target(call.text)
     if target is not None:
@@ -73,7 +73,7 @@ def _analysed(call: SqlCall, frame: DataFrame) -> DataFrame:
     return frame if is_connect(call.spark) else frame.select("*")
 
 
-def _plan_to_run(call: SqlCall) -> StatementPlan:
+def plan_to_run(call: SqlCall) -> StatementPlan:
     """The plan of a statement whose code the workers can run. Raises SetupError if they cannot."""
     plan = plan_statement(call)
     libraries = executors.STREAM_LIBRARIES if plan.stream_clauses else executors.LIBRARIES
@@ -131,7 +131,7 @@ def _create_temporary_view(call: SqlCall, head: Head) -> DataFrame:
     if view is None:
         return call.sql(call.text, call.args, **call.frames)
     with places_in(call.text):
-        plan = _plan_to_run(replace(call, text=view.query_in_place))
+        plan = plan_to_run(replace(call, text=view.query_in_place))
         warn(plan.warnings)
         plan.build()
         frame = plan.execute()
@@ -147,7 +147,7 @@ def _create_temporary_view(call: SqlCall, head: Head) -> DataFrame:
 def _cache_query(call: SqlCall, cached: CachedQuery) -> DataFrame:
     """CACHE TABLE name AS query: creates a temporary view, whose rows Spark keeps."""
     with places_in(call.text):
-        plan = _plan_to_run(replace(call, text=cached.query_in_place))
+        plan = plan_to_run(replace(call, text=cached.query_in_place))
         warn(plan.warnings)
         plan.build()
         frame = plan.execute()

@@ -101,12 +101,14 @@ class Attempt:
 class Recorder:
     """Receives the steps of one search after the other, and hands each attempt to `consume`, each test to `on_test`.
 
-    `tests`: how often the condition of a label was True, False and None, over all attempts.
+    `tests`: how often the condition of a label was True, False and None, over all attempts. `is_complete`: whether all
+    rows have been searched.
     """
 
     def __init__(self, consume: Callable[[Attempt], None], on_test: Callable[[Test], None] | None = None):
         self.consume, self.on_test = consume, on_test
         self.tests: Counter[tuple[int, bool | None]] = Counter()
+        self.is_complete = False
         self._attempt = Attempt(-1, 0, (0, 0), 0)
         self._path: list[tuple[int, int]] = []
         self._is_furthest = True

@@ -50,6 +50,7 @@ def attempts(
     try:
         for _ in blocks:
             pass
+        recorder.is_complete = True
     except (Enough, DataError):
-        pass
+        recorder.is_complete = False
     return recorder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,15 +32,22 @@ def steps_of(pattern: ast.Pattern, is_contiguous: bool) -> Steps:
 class Funnel:
     """Counts of start rows, over any number of partitions; they can be merged.
 
-    `tried`: start rows at which the search began; AFTER MATCH SKIP jumps over the others. `reached[e, 0]`: those from
-    which it mapped a row to element e of the pattern; `reached[e, k]`: to the k-th copy of it. `endings`: how the
-    attempts ended. `matches`, `empty`: matches, and those of them that map no row. `tests[l, v]`: how often the
-    condition of label l had the value v when the search tested it.
+    `largest`: the rows of the largest partition; `left_out`: rows that were not searched, because the search had taken
+    all its steps. `tried`: start rows at which the search began; AFTER MATCH SKIP jumps over the others.
+    `reached[e, 0]`: those from which it mapped a row to element e of the pattern; `reached[e, k]`: to the k-th copy of
+    it. `endings`: how the attempts ended. `lost[e, r]`: attempts without a match whose furthest path has rows and could
+    not go on to element e for the reason r, see `Stop`. `matches`, `empty`: matches, and those of them that map no row.
+    `tests[l, v]`: how often the condition of label l had the value v when the search tested it.
     """
 
+    rows: int = 0
+    partitions: int = 0
+    largest: int = 0
+    left_out: int = 0
     tried: int = 0
     reached: Counter[tuple[int, int]] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
+    lost: Counter[tuple[int, str]] = field(default_factory=Counter)
     matches: int = 0
     empty: int = 0
     steps: int = 0
@@ -52,13 +60,43 @@ class Funnel:
         self.matches += len(attempt.matches)
         self.empty += sum(not match for match in attempt.matches)
         found = {steps[step] for step in attempt.reached}
+        if attempt.furthest and not attempt.matches:
+            self.lost.update({(steps[stop.step][0], stop.reason) for stop in attempt.stops if stop.step in steps})
         self.reached.update(found | {(element, 0) for element, _ in found})
 
+    @property
+    def skipped(self) -> int:
+        """Rows at which no search began, because AFTER MATCH SKIP jumped over them."""
+        return self.rows - self.left_out - self.tried
+
     def merge(self, other: Funnel) -> None:
+        self.rows += other.rows
+        self.partitions += other.partitions
+        self.largest = max(self.largest, other.largest)
+        self.left_out += other.left_out
         self.tried += other.tried
         self.reached += other.reached
         self.endings += other.endings
+        self.lost += other.lost
         self.matches += other.matches
         self.empty += other.empty
         self.steps += other.steps
         self.tests += other.tests
+
+    def as_json(self) -> str:
+        """
+        >>> funnel = Funnel(rows=3, tried=2)
+        >>> funnel.tests[0, None] += 1
+        >>> Funnel.of_json(funnel.as_json()) == funnel
+        True
+        """
+        counters = {name: list(value.items()) for name, value in vars(self).items() if isinstance(value, Counter)}
+        return json.dumps({**vars(self), **counters})
+
+    @staticmethod
+    def of_json(text: str) -> Funnel:
+        values = json.loads(text)
+        for name, value in values.items():
+            if isinstance(value, list):
+                values[name] = Counter({tuple(k) if isinstance(k, list) else k: count for k, count in value})
+        return Funnel(**values)

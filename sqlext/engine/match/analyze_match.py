@@ -1,0 +1,231 @@
+"""EXPLAIN MATCH ANALYZE of a clause: the queries that count where its rows are lost.
+
+Two passes over the input, besides the query itself: Spark counts how often each part of DEFINE that the row decides is
+TRUE, FALSE and NULL; workers run the search that defines matching, with a recorder, and count what it tries.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import Row
+
+from sqlext.engine.match.clause_report import ClauseReport, ConjunctReport, ElementReport, VariableReport
+from sqlext.engine.match.forms import PhysicalPlan
+from sqlext.engine.match.operator_plan import worker_plan
+from sqlext.engine.match.run_batch import check_types, input_query
+from sqlext.engine.queries.queries import Queries
+from sqlext.errors import UnsupportedError
+from sqlext.operators.match.tally import TALLY
+from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.cep.nfa_compile import skeleton
+from sqlext.pattern.program.elements import elements
+from sqlext.pattern.program.mapped_variables import mandatory_variables
+from sqlext.pattern.why.funnel import Funnel, Steps, steps_of
+from sqlext.rewriter.lowering.match_plan import WINDOW, Conjunct, MatchPlan
+from sqlext.rewriter.text.splice import Text, TextLike, join
+from sqlext.spark.worker_functions import map_in_arrow
+
+
+def analyze_clause(planned: PhysicalPlan, queries: Queries, limit: int | None) -> ClauseReport:
+    """The report about a clause. It reads the input of the clause twice. `limit`: at most so many partitions.
+
+    Raises UnsupportedError NOT_ANALYZED for a stream.
+    """
+    place = planned.plan.clause.keyword.place
+    if planned.is_streaming:
+        raise UnsupportedError(
+            "NOT_ANALYZED", "EXPLAIN MATCH ANALYZE runs a query to its end, and a stream has none", place=place,
+            hint="read the table as it is now: leave STREAM out.",
+        )  # fmt: skip
+    plan = _limited(replace(planned.plan, filters=planned.filters_as_written), limit)
+    began = time.monotonic()
+    counts = _counts(plan, planned, queries) if plan.conjuncts or planned.filters_of_engine else None
+    counted = time.monotonic()
+    steps = steps_of(plan.clause.pattern if isinstance(plan.task, CepTask) else skeleton(plan.clause.pattern),
+                     not isinstance(plan.task, CepTask))  # fmt: skip
+    funnel = _funnel(plan, planned.prefix, queries, steps)
+    return ClauseReport(
+        line=place.line,
+        rows=funnel.rows,
+        filtered=counts["filtered"] if counts is not None else 0,
+        filters=tuple(" ".join(str(f).split()) for f in planned.filters_of_engine),
+        variables=_variables(plan, counts, funnel),
+        elements=_elements(plan, funnel),
+        funnel=funnel,
+        is_contiguous=not isinstance(plan.task, CepTask),
+        strategy=planned.strategy,
+        limit=limit,
+        counting_seconds=counted - began,
+        search_seconds=time.monotonic() - counted,
+    )
+
+
+def _limited(plan: MatchPlan, limit: int | None) -> MatchPlan:
+    """The plan over at most so many of its partitions, always the same ones."""
+    if limit is None or not plan.partition_by:
+        return plan
+    key = join("xxhash64(", join(*plan.partition_by, separator=", "), ")")
+    chosen = join("SELECT DISTINCT ", key, " AS __hash FROM ", plan.input, f" ORDER BY __hash LIMIT {limit}")
+    return replace(plan, filters=(*plan.filters, join(key, " IN (", chosen, ")")))
+
+
+# what the search tries
+
+
+def _funnel(plan: MatchPlan, prefix: Text, queries: Queries, steps: Steps) -> Funnel:
+    rows = queries.run(input_query(plan, prefix))
+    check_types(plan, rows.schema)
+    worker = worker_plan(plan)
+
+    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from sqlext.operators.match.tally import tally  # loads Numba, which the driver does not need
+
+        return tally(batches, worker, steps)
+
+    total = Funnel()
+    for row in map_in_arrow(rows, count, TALLY).collect():
+        total.merge(Funnel.of_json(row[0]))
+    return total
+
+
+def _elements(plan: MatchPlan, funnel: Funnel) -> tuple[ElementReport, ...]:
+    source = plan.clause.pattern_text.source
+    knows_copies = not isinstance(plan.task, CepTask)
+    return tuple(
+        ElementReport(
+            written=" ".join(source[element.whole[0] : element.whole[1]].split()),
+            variable=element.name,
+            at_least=element.at_least,
+            reached=funnel.reached[number, 0],
+            enough=funnel.reached[number, element.at_least] if knows_copies and element.at_least > 1 else None,
+            lost={reason: count for (e, reason), count in funnel.lost.items() if e == number},
+        )
+        for number, element in enumerate(elements(plan.clause.pattern))
+    )
+
+
+# what Spark counts
+
+
+def _counts(plan: MatchPlan, planned: PhysicalPlan, queries: Queries) -> Row:
+    """One row of counts and examples over all rows of the input, see `_aggregates`."""
+    return queries.run(_counting_query(plan, planned)).collect()[0]
+
+
+def _counting_query(plan: MatchPlan, planned: PhysicalPlan) -> Text:
+    columns: list[TextLike] = [join(_row_text(plan), " AS __row")]
+    kept = join(*(join("(", f, ")") for f in planned.filters_of_engine), separator=" AND ")
+    columns.append(join(kept if planned.filters_of_engine else "TRUE", " AS __kept"))
+    for i, conjunct in enumerate(plan.conjuncts):
+        if conjunct.text is not None:
+            columns.append(join("CAST((", conjunct.text, f") AS BOOLEAN) AS __c{i}"))
+            columns += [
+                join("CAST((", text, f") AS STRING) AS __c{i}_{j}") for j, (_, text) in enumerate(conjunct.operands)
+            ]
+    window = join(f"\nWINDOW {WINDOW} AS (", plan.window, ")")
+    reads_neighbours = any(WINDOW in str(column) for column in columns)
+    rows = join("SELECT ", join(*columns, separator=",\n       "), "\nFROM ", plan.input,
+                window if reads_neighbours else "")  # fmt: skip
+    return join(planned.prefix, "SELECT ", join(*_aggregates(plan.conjuncts), separator=",\n       "),
+                "\nFROM (", rows, ") AS __rows_read")  # fmt: skip
+
+
+def _row_text(plan: MatchPlan) -> Text:
+    """A text that names a row by its keys."""
+    keys = [*plan.partition_by, *(text for text, _ in plan.order_by[: len(plan.clause.order_by)])]
+    if not keys:
+        return join("''")
+    named = [join(_string(f"{' '.join(str(k).split())} = "), " || coalesce(CAST((", k, ") AS STRING), 'NULL')")
+             for k in keys]  # fmt: skip
+    return join("concat_ws(', ', ", join(*named, separator=", "), ")")
+
+
+def _string(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _aggregates(conjuncts: Sequence[Conjunct]) -> Iterator[str]:
+    """For conjunct i: t, f, n (TRUE, FALSE, NULL); alone_f and alone_n; the first and the last row on which it alone
+    failed. For label l: T, F, N of all its conjuncts that the row decides."""
+    yield "count_if(NOT coalesce(__kept, FALSE)) AS filtered"
+    labels = sorted({c.label for c in conjuncts})
+    for label in labels:
+        local = [i for i, c in enumerate(conjuncts) if c.label == label and c.text is not None]
+        if not local:
+            continue
+        whole = " AND ".join(f"__c{i}" for i in local)
+        yield f"count_if({whole}) AS T{label}"
+        yield f"count_if(NOT ({whole})) AS F{label}"
+        yield f"count_if(({whole}) IS NULL) AS N{label}"
+        for i in local:
+            others = " AND ".join([*(f"coalesce(__c{k}, FALSE)" for k in local if k != i), "TRUE"])
+            values = [f"__c{i}_{j}" for j, _ in enumerate(conjuncts[i].operands)]
+            example = f"struct({', '.join(['__row', *values, f'__c{i}'])})"
+            yield f"count_if(__c{i}) AS t{i}"
+            yield f"count_if(NOT __c{i}) AS f{i}"
+            yield f"count_if(__c{i} IS NULL) AS n{i}"
+            yield f"count_if(NOT __c{i} AND {others}) AS alone_f{i}"
+            yield f"count_if(__c{i} IS NULL AND {others}) AS alone_n{i}"
+            for function in ("min", "max"):
+                yield f"{function}({example}) FILTER (WHERE NOT coalesce(__c{i}, FALSE) AND {others}) AS {function}{i}"
+
+
+def _variables(plan: MatchPlan, counts: Row | None, funnel: Funnel) -> tuple[VariableReport, ...]:
+    needed = mandatory_variables(plan.clause.pattern)
+    reports = []
+    for label, name in enumerate(plan.task.program.labels):
+        mine = [(i, c) for i, c in enumerate(plan.conjuncts) if c.label == label]
+        if not mine:
+            continue
+        dependent = tuple(c.written for _, c in mine if c.text is None)
+        local = [_conjunct(i, c, counts) for i, c in mine if c.text is not None and counts is not None]
+        if dependent:
+            true, false, null = (funnel.tests[label, verdict] for verdict in (True, False, None))
+        else:
+            assert counts is not None
+            true, false, null = counts[f"T{label}"], counts[f"F{label}"], counts[f"N{label}"]
+        reports.append(
+            VariableReport(
+                name=name,
+                is_needed=name in needed,
+                is_tested=bool(dependent),
+                true=true,
+                false=false,
+                null=null,
+                conjuncts=tuple(local),
+                dependent=dependent,
+            )
+        )
+    return tuple(reports)
+
+
+def _conjunct(i: int, conjunct: Conjunct, counts: Row) -> ConjunctReport:
+    examples = dict.fromkeys(example for name in ("min", "max") if (example := counts[f"{name}{i}"]) is not None)
+    return ConjunctReport(
+        written=conjunct.written,
+        true=counts[f"t{i}"],
+        false=counts[f"f{i}"],
+        null=counts[f"n{i}"],
+        alone_false=counts[f"alone_f{i}"],
+        alone_null=counts[f"alone_n{i}"],
+        examples=tuple((example[0], _with_values(conjunct, example)) for example in examples),
+    )
+
+
+def _with_values(conjunct: Conjunct, example: Row) -> str:
+    """The conjunct with the values that it compared on a row.
+
+    >>> price = Conjunct(label=0, written="price < PREV(price)", operands=(("price", Text()), ("PREV(price)", Text())))
+    >>> _with_values(price, Row("ts = 3", "101.5", None, None))
+    'price < PREV(price) is NULL, where price is 101.5 and PREV(price) is NULL'
+    """
+    values = [f"{written} is {'NULL' if value is None else value}"
+              for (written, _), value in zip(conjunct.operands, example[1:-1])]  # fmt: skip
+    verdict = "NULL" if example[-1] is None else "FALSE"
+    where = f", where {' and '.join(values)}" if values else ""
+    return f"{conjunct.written} is {verdict}{where}"

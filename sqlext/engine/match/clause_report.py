@@ -1,0 +1,267 @@
+"""The report of EXPLAIN MATCH ANALYZE about one clause: where its rows are lost. Pure: numbers in, text out.
+
+The first part, "Start here", is one funnel; its first zero is marked and explained in a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from sqlext.pattern.batch.recorder import (
+    ABSENCE,
+    BUDGET,
+    CONDITION,
+    FALSE,
+    MATCH,
+    NOT_FIRST,
+    NOT_LAST,
+    NULL,
+    PARTITION_END,
+    POSSESSIVE,
+    UNTIL,
+    WITHIN,
+)
+from sqlext.pattern.why.funnel import Funnel
+
+_ENDINGS = {
+    CONDITION: "ended where no condition holds",
+    WITHIN: "ended by WITHIN",
+    PARTITION_END: "ended by the end of the partition",
+    ABSENCE: "ended by a row that must be absent",
+    UNTIL: "ended by UNTIL",
+    POSSESSIVE: "ended by a possessive loop",
+    NOT_FIRST: "ended by ^, not at the first row",
+    NOT_LAST: "ended by $, not at the last row",
+    BUDGET: "given up, too many steps",
+}
+_LOST = {
+    FALSE: "because its condition is FALSE",
+    NULL: "because its condition is NULL",
+    WITHIN: "because WITHIN is over",
+    PARTITION_END: "because the partition ends",
+    ABSENCE: "because of a row that must be absent",
+    UNTIL: "because of UNTIL",
+    POSSESSIVE: "because a possessive loop has the row",
+}
+_MARK = "   <-- zero from here on"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConjunctReport:
+    """`alone_false`, `alone_null`: rows on which it was FALSE or NULL and all others of its variable TRUE. `examples`:
+    (the row, the text with the values compared) of up to two such rows."""
+
+    written: str
+    true: int
+    false: int
+    null: int
+    alone_false: int
+    alone_null: int
+    examples: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariableReport:
+    """How often the condition of a variable was TRUE, FALSE and NULL: on each row, or (`is_tested`) in the tests of the
+    search, if it depends on the match. `is_needed`: every match has a row for it."""
+
+    name: str
+    is_needed: bool
+    is_tested: bool
+    true: int
+    false: int
+    null: int
+    conjuncts: tuple[ConjunctReport, ...] = ()
+    dependent: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        return self.true + self.false + self.null
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElementReport:
+    """An element of the pattern for a `variable`, as written. `reached`: start rows from which the search mapped a row
+    to it; `enough`: as many rows as it needs, None if that is one row or not known. `lost`: start rows whose furthest
+    partial match could not go on here, by the reason (`recorder.Stop`)."""
+
+    written: str
+    variable: str
+    at_least: int
+    reached: int
+    enough: int | None = None
+    lost: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def lost_by(self) -> str:
+        """The reasons, the most frequent ones first."""
+        reasons = sorted(self.lost.items(), key=lambda item: -item[1])
+        return ", ".join(f"{count:,} {_LOST[reason]}" for reason, count in reasons)
+
+
+class Line(NamedTuple):
+    """A line of the funnel. `is_needed`: without it no match is possible; `about`: what it counts."""
+
+    text: str
+    number: int
+    is_needed: bool = True
+    about: VariableReport | ElementReport | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClauseReport:
+    """`rows`: of the input; `filtered`: those that the query drops before the shuffle, by `filters`."""
+
+    line: int
+    rows: int
+    filtered: int
+    filters: tuple[str, ...]
+    variables: tuple[VariableReport, ...]
+    elements: tuple[ElementReport, ...]
+    funnel: Funnel
+    is_contiguous: bool
+    strategy: str
+    limit: int | None
+    counting_seconds: float
+    search_seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        funnel = {name: value for name, value in vars(self.funnel).items() if isinstance(value, int)}
+        endings = dict(self.funnel.endings)
+        return {**asdict(self), "funnel": {**funnel, "skipped": self.funnel.skipped, "endings": endings},
+                "sentence": self.sentence}  # fmt: skip
+
+    # the funnel
+
+    @property
+    def lines(self) -> list[Line]:
+        """The lines of the funnel, from the rows to the matches."""
+        lines = [Line("rows read", self.rows)]
+        lines += [
+            Line(f"rows on which {v.name} holds", v.true, v.is_needed, v) for v in self.variables if not v.is_tested
+        ]
+        lines.append(Line("start rows tried", self.funnel.tried))
+        for e in self.elements:
+            optional = "" if e.at_least else ", which is optional"
+            lines.append(Line(f"  that reached {e.written}{optional}", e.reached, e.at_least > 0, e))
+            if e.enough is not None:
+                lines.append(Line(f"  that reached row {e.at_least} of {e.written}", e.enough, True, e))
+        return [*lines, Line("matches", self.funnel.matches)]
+
+    @property
+    def first_zero(self) -> int | None:
+        """The index of the first line from which on no match is possible; None if there are matches."""
+        zeros = (i for i, line in enumerate(self.lines) if not line.number and line.is_needed)
+        return None if self.funnel.matches else next(zeros, None)
+
+    @property
+    def sentence(self) -> str:
+        """What the first zero means."""
+        zero = self.first_zero
+        if zero is None:
+            found = _count(self.funnel.matches, "match is", "matches are")
+            return f"{found} found: look at the query around the clause if its result has fewer rows."
+        line = self.lines[zero]
+        if isinstance(line.about, VariableReport):
+            return self._never_true(line.about)
+        if isinstance(line.about, ElementReport):
+            return self._not_reached(line.about)
+        if not self.rows:
+            return "The input has no rows: look at its relation and WHERE."
+        return f"All elements are reached, but no match is complete: {self._most_endings()}."
+
+    def _never_true(self, variable: VariableReport) -> str:
+        if variable.null == variable.total:
+            why = f"its condition is NULL on all {variable.total:,} rows: compare with IS NULL, or use coalesce"
+        elif variable.null:
+            why = f"its condition is FALSE on {variable.false:,} rows and NULL on {variable.null:,}"
+        else:
+            why = f"its condition is FALSE on all {variable.total:,} rows"
+        worst = max(variable.conjuncts, key=lambda c: c.alone_false + c.alone_null, default=None)
+        if worst is not None and len(variable.conjuncts) > 1:
+            never = next((c for c in variable.conjuncts if not c.true), None)
+            if never is not None:
+                why += f"; {never.written} is never true"
+            elif not worst.alone_false + worst.alone_null:
+                why += "; each part is true on some rows, but never all on one row"
+        return f"No row can be {variable.name}: {why}."
+
+    def _not_reached(self, element: ElementReport) -> str:
+        before = self.elements[: self.elements.index(element)]
+        name = element.written
+        if element.reached:
+            found = _count(element.reached, "start row")
+            return f"{found} found a first row for {name}, but none found {element.at_least}: {element.lost_by}."
+        variable = next((v for v in self.variables if v.name == element.variable), None)
+        holds = ""
+        if variable is not None and not variable.is_tested:
+            holds = f" It holds on {_count(variable.true, 'row')}, but on none where PATTERN needs it."
+        if not before:
+            return f"No start row can begin with {name}.{holds}"
+        hint = " Write -> before it if other rows may lie between." if self.is_contiguous and holds else ""
+        last = next((e for e in reversed(before) if e.reached), before[-1])
+        found = _count(last.reached if last.enough is None else last.enough, "start row")
+        return f"{found} reached {last.written}, and then no row was {name}: {element.lost_by}.{holds}{hint}"
+
+    def _most_endings(self) -> str:
+        endings = [(count, ending) for ending, count in self.funnel.endings.items() if ending != MATCH and count]
+        return "; ".join(f"{count:,} {_ENDINGS[ending]}" for count, ending in sorted(endings, reverse=True)[:3])
+
+    # the text
+
+    def text(self) -> str:
+        return "\n".join([*self._start_here(), *self._conditions(), *self._work()])
+
+    def _start_here(self) -> Iterator[str]:
+        yield "== Start here =="
+        yield self.sentence
+        zero, lines = self.first_zero, self.lines
+        shown = [(line.text, f"{line.number:,}", _MARK if i == zero else "") for i, line in enumerate(lines)]
+        endings = [(f"  {_ENDINGS[ending]}", f"{self.funnel.endings[ending]:,}", "")
+                   for ending in _ENDINGS if self.funnel.endings[ending]]  # fmt: skip
+        skipped = [("rows jumped over by AFTER MATCH SKIP", f"{self.funnel.skipped:,}", "")]
+        empty = [("  of them empty", f"{self.funnel.empty:,}", "")] if self.funnel.empty else []
+        table = [*shown[:-1], *endings, *(skipped if self.funnel.skipped else []), shown[-1], *empty]
+        width, digits = max(len(text) for text, _, _ in table), max(len(number) for _, number, _ in table)
+        for text, number, mark in table:
+            yield f"{text:<{width}}  {number:>{digits}}{mark}"
+        if self.funnel.left_out:
+            yield f"{self.funnel.left_out:,} rows were not searched: the search took all its steps before them."
+        if self.limit is not None:
+            yield f"LIMIT {self.limit} PARTITIONS: all numbers are of {_count(self.funnel.partitions, 'partition')}."
+
+    def _conditions(self) -> Iterator[str]:
+        if self.variables:
+            yield "== Conditions =="
+        for v in self.variables:
+            of = "tests" if v.is_tested else "rows"
+            note = ", because it depends on the match" if v.is_tested else ""
+            yield f"{v.name}: TRUE {v.true:,}, FALSE {v.false:,}, NULL {v.null:,} of {v.total:,} {of}{note}"
+            for c in v.conjuncts:
+                if len(v.conjuncts) + len(v.dependent) > 1:
+                    alone = f"alone FALSE {c.alone_false:,}, alone NULL {c.alone_null:,}"
+                    yield f"  {c.written}: TRUE {c.true:,}, FALSE {c.false:,}, NULL {c.null:,}; {alone}"
+                for row, values in c.examples:
+                    yield f"    {row}: {values}" if row else f"    {values}"
+            for written in v.dependent:
+                yield f"  {written}: depends on the match; EXPLAIN MATCH WHY … FOR ROW shows its values"
+
+    def _work(self) -> Iterator[str]:
+        yield "== Work =="
+        funnel = self.funnel
+        yield f"partitions: {funnel.partitions:,}, the largest has {_count(funnel.largest, 'row')}"
+        yield f"strategy that ran: {self.strategy}"
+        if self.filters:
+            yield f"rows dropped before the shuffle: {self.filtered:,}, by {' AND '.join(self.filters)}"
+        yield f"steps of the search for this report: {funnel.steps:,}, in the defining search (reference)"
+        yield f"cost of this report: {self.counting_seconds:.1f} s counting, {self.search_seconds:.1f} s searching"
+
+
+def _count(number: int, one: str, several: str = "") -> str:
+    """
+    >>> _count(1, "row"), _count(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {one if number == 1 else several or one + 's'}"

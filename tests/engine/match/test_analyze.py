@@ -1,0 +1,90 @@
+"""EXPLAIN MATCH ANALYZE over a few rows, and what it refuses; the report itself without Spark."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import sqlext
+from sqlext.engine.match.clause_report import ClauseReport, ElementReport, VariableReport
+from sqlext.errors import ParseError, UnsupportedError
+from sqlext.pattern.why.funnel import Funnel
+from sqlext.rewriter.statements.analyze_statement import parse_analyze
+
+ROWS = """SELECT * FROM VALUES ('A', 1, 10.0), ('A', 2, 9.0), ('A', 3, 8.0), ('A', 4, 8.0), ('A', 5, 8.5),
+          ('A', 6, NULL), ('B', 1, 5.0), ('B', 2, 4.0), ('B', 3, 6.0), ('B', 4, 7.0) AS t(sym, ts, price)"""
+CASES = [part.split("\n", 1) for part in (Path(__file__).parent / "analyze.txt").read_text().split("\n--- ")[1:]]
+
+
+def statement(case: str) -> tuple[str, list[str]]:
+    """The query of a case, and the lines that are expected."""
+    lines = case.strip().splitlines()
+    behind = next((line.removeprefix("query: ") for line in lines if line.startswith("query: ")), "")
+    variable = re.findall(r"\w+", lines[0])[0]
+    query = (
+        f"SELECT * FROM ({ROWS}) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST({variable}.ts) AS t\n"
+        f"PATTERN {lines[0]} DEFINE {lines[1]}) {behind}"
+    )
+    return query, [line.removeprefix("=> ") for line in lines if line.startswith("=> ")]
+
+
+@pytest.mark.parametrize("title, case", CASES, ids=[title for title, _ in CASES])
+def test_the_report_says_where_rows_are_lost(spark, title, case):
+    query, expected = statement(case)
+    shown = spark.sql(f"EXPLAIN MATCH ANALYZE {query}").collect()[0].plan.splitlines()
+    at = 0
+    for line in expected:
+        found = next((i for i in range(at, len(shown)) if line in shown[i]), None)
+        assert found is not None, f"{line!r} is missing in\n" + "\n".join(shown)
+        at = found
+    assert any(expected[0] in line for line in shown[:5])
+
+
+def test_options_and_methods_of_the_session(spark):
+    query, _ = statement(CASES[0][1])
+    report = json.loads(spark.sql(f"EXPLAIN MATCH ANALYZE FORMAT JSON LIMIT 1 PARTITIONS {query}").collect()[0].plan)
+    assert report["clauses"][0]["funnel"]["partitions"] == 1
+    assert report["clauses"][0]["rows"] in (4, 6)
+    shown = sqlext.explain(f"{query};", spark=spark, analyze=True)
+    assert shown.startswith("== Clause 1, line 2 ==\n== Start here ==\n1 start row reached DOWN{2,}")
+
+
+@pytest.mark.parametrize("query", ["SELECT 1", "DROP TABLE no_such_table"])
+def test_what_has_nothing_to_count_is_refused(spark, query):
+    with pytest.raises(UnsupportedError) as error:
+        spark.sql(f"EXPLAIN MATCH ANALYZE {query}")
+    assert error.value.error_class == "SQLEXT_NOT_ANALYZED"
+    assert error.value.place.start == len("EXPLAIN MATCH ANALYZE ")
+
+
+@pytest.mark.parametrize("text", ["FORMAT XML SELECT 1", "LIMIT 0 PARTITIONS SELECT 1", "LIMIT 3 SELECT 1", "", ";"])
+def test_options_that_do_not_exist(text):
+    with pytest.raises(ParseError) as error:
+        parse_analyze(f"EXPLAIN MATCH ANALYZE {text}")
+    assert error.value.error_class == "SQLEXT_UNEXPECTED_WORD"
+
+
+def report(*, rows=5, true=3, needed=True, reached=(2, 0), matches=0, **funnel) -> ClauseReport:
+    variable = VariableReport(name="A", is_needed=needed, is_tested=False, true=true, false=rows - true, null=0)
+    elements = tuple(
+        ElementReport(written=name, variable=name, at_least=1, reached=count) for name, count in zip("AB", reached)
+    )
+    return ClauseReport(
+        line=1, rows=rows, filtered=0, filters=(), variables=(variable,), elements=elements, strategy="two_pass",
+        funnel=Funnel(rows=rows, partitions=1, largest=rows, tried=rows, matches=matches, **funnel), limit=None,
+        is_contiguous=True, counting_seconds=0, search_seconds=0,
+    )  # fmt: skip
+
+
+def test_the_first_zero_is_marked():
+    assert "rows read" in report(rows=0, true=0).lines[report(rows=0, true=0).first_zero].text
+    assert report(true=0).sentence == "No row can be A: its condition is FALSE on all 5 rows."
+    assert report(true=0, needed=False).lines[report(true=0, needed=False).first_zero].text.strip() == "that reached B"
+    assert report(reached=(2, 2)).sentence.startswith("All elements are reached")
+    assert report(reached=(2, 2), matches=1).first_zero is None
+    text = report(left_out=2).text()
+    assert "2 rows were not searched: the search took all its steps before them." in text
+    assert text.count("<-- zero from here on") == 1
