@@ -94,7 +94,7 @@ dist: $(STAMP) .venv/release/installed  ## build wheel and sdist twice, compare 
 	  --output-file $$(ls dist/*.whl | sed 's/-py3.*/.cdx.json/') .venv/published/bin/python
 
 audit: dist  ## look for known vulnerabilities in what the wheel installs
-	.venv/release/bin/pip-audit --strict --skip-editable --desc on \
+	.venv/release/bin/pip-audit --strict --no-deps --disable-pip \
 	  --requirement <($(UV) pip freeze --python .venv/published/bin/python | grep -v -E '^spark-sqlext')
 
 lint-workflows: .venv/release/installed  ## lint .github by zizmor, and by actionlint where Go is installed

@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from sqlext.catalog.views import is_known, string_literal
-from sqlext.catalog.warehouse import NO_DELTA, remove_unfinished, table_folder
+from sqlext.catalog.warehouse import is_without_delta, remove_unfinished, table_folder
 from sqlext.errors import BindError, DataError
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.spark.quiet_probes import quiet_probes
@@ -134,7 +134,7 @@ def create_table(spark: Any, sql: Sql, table: RulesTable) -> RulesTable:
     try:
         _create(spark, sql, table.name, writer.tableProperty("delta.appendOnly", "true").create)
     except Exception as error:
-        if NO_DELTA in str(error):
+        if is_without_delta(error, ""):
             raise  # the session reports it for all that is kept in Delta tables
         if not _is_conflict(error):
             reason = str(error).strip().split("\n")[0].rpartition("] ")[2].partition(" SQLSTATE")[0]

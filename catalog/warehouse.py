@@ -23,7 +23,8 @@ from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.kind import is_connect
 
 WAREHOUSE = "sqlext.warehouse"  # session setting: the folder whose tables were registered
-NO_DELTA = "Failed to find the data source: delta"  # in Spark's error about a table of a session without Delta
+# In Spark's errors of a session without Delta: about its tables, and about DESCRIBE DETAIL.
+_NO_DELTA = ("Failed to find the data source: delta", "The table or view `DETAIL` cannot be found")
 _DATABASE_ENDING = ".db"
 _DRIVE = re.compile(r"[A-Za-z]:(?=[/\\]|$)")  # of Windows; a scheme has more letters
 
@@ -122,6 +123,12 @@ def remove_unfinished(folder: Path | None) -> None:
     files = [path for path in folder.rglob("*") if path.is_file()]
     if all(path.parent.name == "_delta_log" and path.name.startswith(".") for path in files):
         shutil.rmtree(folder)
+
+
+def is_without_delta(error: Exception, text: str) -> bool:
+    """Return True if a statement failed because its session has no Delta, which it does not mention itself."""
+    words = text.lower()
+    return any(sign in str(error) for sign in _NO_DELTA) and "delta" not in words and "detail" not in words
 
 
 def local_path(location: str) -> Path | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 
 import hypothesis
+import pyspark
 import pytest
 
 import sqlext
+from sqlext.sessions.start import delta_package
 
 from .sampling import SAMPLE, forget_seed, how_to_repeat, postponed
 
@@ -43,11 +45,19 @@ def pytest_runtest_makereport(item):
         report.sections.append(("repeat by", how_to_repeat(item.nodeid)))
 
 
+def has_delta() -> bool:
+    """Return True if Delta has a jar for this Spark; `make test-spark-versions` runs without it elsewhere."""
+    try:
+        return bool(delta_package(pyspark.__version__))
+    except sqlext.SetupError:
+        return False
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
     """An extended session on two cores with an empty warehouse. Leave its settings, tables and views as they were."""
     warehouse = tmp_path_factory.mktemp("warehouse")
     master = os.environ.get("SQLEXT_TEST_MASTER", "local[2]")  # a cluster's in `make test-cluster`
-    session = sqlext.session("sqlext tests", master=master, warehouse=warehouse, **SETTINGS)
+    session = sqlext.session("sqlext tests", master, warehouse, delta=has_delta(), **SETTINGS)
     yield session
     session.stop()

@@ -261,4 +261,3 @@ def _from_table(node: ast.Tuple, names: set[str]) -> Iterator[tuple[str, str, st
     for name in set(texts) & names:
         hints = [text for text in texts[texts.index(name) + 1 :] if " " in text]
         yield from ((name, "", hint) for hint in hints[:1])
-

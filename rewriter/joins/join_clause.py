@@ -67,15 +67,6 @@ class JoinClause:
     using: tuple[Name, ...]
     query: Query
 
-    @property
-    def is_of_spark(self) -> bool:
-        """Whether this is the syntax of Spark 4.3's own ASOF JOIN: the type before ASOF, and a MATCH_CONDITION."""
-        condition = self.match_condition
-        if condition is None or condition.within is not None or condition.operator == NEAREST:
-            return False
-        is_in_on = self.on is not None and self.on.start <= condition.whole.start
-        return len(tokenize(self.keyword.text)) == 2 and not is_in_on
-
 
 def parse_joins(tree: Tree) -> tuple[JoinClause, ...]:
     """All joins on time of a statement; a join in an operand or the condition of another one comes before it.

@@ -44,7 +44,7 @@ def dispatch(call: SqlCall) -> DataFrame:
         with names_in_backticks(call) as call:
             return _dispatch(call)
     except Exception as error:  # a thin client has no Py4J, which defines the error of a classic session
-        if warehouse.NO_DELTA in str(error) and "delta" not in call.text.lower():
+        if warehouse.is_without_delta(error, call.text):
             hint = (
                 "start the session with sqlext.session(), or with Delta's jar and its two settings. Without Delta: a "
                 "TEMPORARY VIEW, and a stream by spark.sql(…).writeStream."

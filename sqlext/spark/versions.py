@@ -1,7 +1,8 @@
-"""All differences between Spark 4.0, 4.1 and 4.2. Each row of the table is a function of this module.
+"""All differences between Spark 4.0 to 4.3. Each row of the table is a function of this module.
 
 | since | Spark has | before |
 |---|---|---|
+| 4.3 | an ASOF JOIN of its own, if a setting enables it, which is not used | it has none |
 | 4.2 | the keyword `timezone` of `to_arrow_type` and `to_arrow_schema` | they always use UTC |
 | 4.2 | TIMESTAMP_NTZ for times of Arrow without a zone | they are TIMESTAMP unless TIMESTAMP_NTZ is requested |
 | 4.1 | `arrow_udtf` | UnsupportedError for `sqlext.engine = udtf` |
@@ -108,6 +109,11 @@ def check_stream_grammar(spark: SparkSession, place: Place) -> None:
             hint='write FROM s, and before it spark.readStream.table("t").withWatermark("ts", "10 seconds")'
             '.createTempView("s").',
         )  # fmt: skip
+
+
+def has_asof_join(spark: SparkSession) -> bool:
+    """Return True if this Spark can be set to have an ASOF JOIN of its own."""
+    return version_of(spark.version) >= (4, 3)
 
 
 def checkpointing_package(pyspark_version: str) -> str:

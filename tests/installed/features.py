@@ -102,7 +102,7 @@ SELECT l.k, r.v FROM ticks l INTERVAL JOIN later r ON l.k = r.k AND r.ts BETWEEN
 WHERE l.v = 9 AND r.v <> 9"""
 
 
-# Of each micro-batch: (seconds, v). The last one moves the watermark past all others.
+# Of each micro-batch: (seconds, v). The last one moves the watermark, which begins at 1970, past all others.
 _ARRIVALS = [[(0, 9), (60, 7)], [(240, 8), (300, 10)], [(9000, 10)]]
 
 
@@ -110,7 +110,7 @@ def _stream(spark: SparkSession, folder: Path, query: str) -> list[str]:
     """The rows of a query over a stream of files, which is stopped and resumed after each micro-batch."""
     files, shown = str(folder / "in"), list[str]()
     for arrivals in _ARRIVALS:
-        rows = ", ".join(f"('a', timestamp_seconds({second}), {v})" for second, v in arrivals)
+        rows = ", ".join(f"('a', timestamp_seconds({100_000 + second}), {v})" for second, v in arrivals)
         spark.sql(f"SELECT * FROM VALUES {rows} AS t(k, ts, v)").coalesce(1).write.mode("append").parquet(files)
         for name in ("ticks", "later"):
             source = spark.readStream.schema("k string, ts timestamp, v int").parquet(files)

@@ -3,7 +3,8 @@
     python tests/spark_versions/measure.py 4.0=/venvs/spark-4.0/bin/python 4.1=/venvs/spark-4.1/bin/python
 
 The tests of `features.txt` run in one process for each version, with one Spark session. A test counts as refused if it
-fails with SQLEXT_SPARK_VERSION, which is how a statement must end that the version cannot run.
+fails with SQLEXT_SPARK_VERSION, which is how a statement must end that the version cannot run. Where Delta has no jar
+for the version, tests run without it, and those that need it are counted as such.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ import pytest
 
 HERE = Path(__file__).parent
 TESTS, ROOT = HERE.parent, HERE.parents[1]
-REFUSED = "SQLEXT_SPARK_VERSION"
+REFUSED, NEEDS_DELTA = "refused", "needs Delta"  # outcomes
+_REFUSED = "SQLEXT_SPARK_VERSION"
+# Of our statements, and of a test that writes a Delta table itself.
+_NO_DELTA = re.compile("SQLEXT_SESSION_WITHOUT_DELTA|Failed to find the data source: delta")
 Counts = dict[str, dict[str, int]]  # feature: outcome: number of tests
 
 
@@ -57,7 +61,8 @@ class Recorder:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            outcome = "refused" if REFUSED in report.longreprtext else "failed"
+            text = report.longreprtext
+            outcome = REFUSED if _REFUSED in text else NEEDS_DELTA if _NO_DELTA.search(text) else "failed"
             print(f"\n{outcome}: {report.nodeid}\n{report.longreprtext[-1500:]}", file=sys.stderr, flush=True)
         elif report.when == "call":
             outcome = report.outcome
@@ -78,7 +83,7 @@ def counts_of(python: str) -> Counts:
     """The counts with the Spark of another interpreter, whose pytest writes to stderr."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "counts.json"
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": python}
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": python, "SQLEXT_SAMPLE": "all"}
         command = [python, __file__, "--write", str(result)]
         subprocess.run(command, cwd=ROOT, env=environment, stdout=sys.stderr, check=False)
         return json.loads(result.read_text()) if result.exists() else {}
@@ -92,9 +97,10 @@ def cell(counts: dict[str, int]) -> str:
     """
     if len(counts) == 1 and "passed" in counts:
         return f"yes ({counts['passed']})"
-    if len(counts) == 1 and "refused" in counts:
-        return f"refused ({counts['refused']})"
-    known = (name for name in ("passed", "refused", "failed") if name in counts)
+    for outcome in (REFUSED, NEEDS_DELTA):
+        if len(counts) == 1 and outcome in counts:
+            return f"{outcome} ({counts[outcome]})"
+    known = (name for name in ("passed", REFUSED, NEEDS_DELTA, "failed") if name in counts)
     return ", ".join(f"{counts[name]} {name}" for name in known) or "not run"
 
 

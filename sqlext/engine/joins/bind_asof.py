@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries.queries import CHAR_TYPE, Queries, SparkTypeResolver, is_accepted, with_outer_hint
+from sqlext.engine.queries.queries import CHAR_TYPE, SparkTypeResolver, with_outer_hint
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.expressions.spark_types import INTEGER_BITS, has_plain_equality
 from sqlext.rewriter.emit.durations import duration
@@ -39,16 +39,6 @@ _DISTANCES = {
 }
 _DAY_US = 86_400_000_000
 _NUMBERS = frozenset({*INTEGER_BITS, "float", "double", "decimal"})
-_NATIVE = "SELECT 1 FROM VALUES (1) AS a(t) ASOF JOIN VALUES (1) AS b(t) MATCH_CONDITION (a.t >= b.t)"
-
-
-def is_native(queries: Queries) -> bool:
-    """Return True if this Spark has its own ASOF JOIN, to which the text is then passed as written.
-
-    Spark 4.3 has one, which a setting enables. Spark 4.2 refuses the text of the probe, because it reads ASOF as an
-    alias.
-    """
-    return is_accepted(queries.sql, _NATIVE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,16 @@ from sqlext.rewriter.joins.asof_sql import AsofJoin
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 from sqlext.rewriter.joins.join_clause import NEAREST
 
+# Decision 38 has the measurements.
+_NOT_THAT_OF_SPARK = (
+    "Spark's own ASOF JOIN is not used: of several nearest rows it returns an arbitrary one, and it compares each left "
+    "row with all right rows of its key"
+)
 
-def explained_asof(asof: AsofJoin, *, is_stream: bool) -> Section:
-    """The section of an ASOF JOIN that is rewritten as Spark's own SQL. `is_stream`: of a stream and a table."""
+
+def explained_asof(asof: AsofJoin, *, is_stream: bool, is_in_spark: bool) -> Section:
+    """The section of an ASOF JOIN that is rewritten as Spark's own SQL. `is_stream`: of a stream and a table;
+    `is_in_spark`: this Spark has one of its own."""
     left = "the left rows go through it" if asof.carried else "its matches are joined to the left relation"
     order = "sorted first by one number of their keys and times" if asof.presort else "sorted by keys and times"
     if asof.operator == NEAREST:
@@ -18,7 +25,7 @@ def explained_asof(asof: AsofJoin, *, is_stream: bool) -> Section:
     if is_stream:
         how = "Spark's own join of a stream and a table, which is read anew for each micro-batch: each of its rows is" \
               " the nearest one for a range of left times"  # fmt: skip
-    return _section([*_described(asof, "none: one task orders all rows"), how])
+    return _section([*_described(asof, "none: one task orders all rows"), how, *[_NOT_THAT_OF_SPARK] * is_in_spark])
 
 
 def explained_streams(asof: AsofJoin) -> Section:
@@ -44,11 +51,6 @@ def _described(asof: AsofJoin, without_keys: str) -> list[str]:
         f"left {asof.left}", f"right {asof.right}",
         f"nearest row by {times}, keys {keys or without_keys}",
     ]  # fmt: skip
-
-
-def explained_native() -> Section:
-    """The section of an ASOF JOIN that this Spark itself supports."""
-    return _section(["Spark's own ASOF JOIN: Spark runs the text as it is"])
 
 
 def explained_interval(rewritten: RewrittenJoin) -> Section:

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import chain
 
 from pyspark.sql import SparkSession
 
-from sqlext.engine.joins.bind_asof import BoundAsof, bind_asof, is_native
+from sqlext.engine.joins.bind_asof import BoundAsof, bind_asof
 from sqlext.engine.joins.bind_interval import bind_interval
-from sqlext.engine.joins.explain_joins import explained_asof, explained_interval, explained_native, explained_streams
+from sqlext.engine.joins.explain_joins import explained_asof, explained_interval, explained_streams
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.run_asof import StreamAsof, check_key_types, check_stream_and_table, check_streams
 from sqlext.engine.queries.queries import Queries
@@ -28,6 +27,7 @@ from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.statement_tree import Query
+from sqlext.spark.versions import has_asof_join
 
 
 class JoinPlanner:
@@ -49,7 +49,6 @@ class JoinPlanner:
         self.spark, self.statement, self.queries = spark, statement, queries
         self.time_zone = spark.conf.get("spark.sql.session.timeZone") or ""
         self.hidden_in_inputs, self.is_portable = hidden_in_inputs, is_portable
-        self.is_asof_native = cache(lambda: is_native(queries))
         self.hidden: dict[Query, dict[str, list[str]]] = {}
 
     def plan(self, clause: JoinClause, source: Source, prefix: Text) -> Planned:
@@ -77,8 +76,6 @@ class JoinPlanner:
         return Planned(edits=interval.edits, sections=[explained_interval(interval)])
 
     def _planned_asof(self, clause: JoinClause, sides: JoinSides) -> Planned:
-        if clause.is_of_spark and self.is_asof_native() and not _streams(sides):
-            return Planned(sections=[explained_native()])
         bound = bind_asof(sides)
         streams = _streams(sides) if bound.is_streaming else []
         if streams == [LEFT, RIGHT]:
@@ -88,7 +85,7 @@ class JoinPlanner:
         asof = replace(bound.asof, carried=None) if streams else bound.asof
         self._hide(clause, hidden_columns_with_table(asof) if streams else hidden_columns(asof))
         text = with_table(asof) if streams else asof_sql(asof)
-        section = explained_asof(asof, is_stream=bool(streams))
+        section = explained_asof(asof, is_stream=bool(streams), is_in_spark=has_asof_join(self.spark))
         return Planned(edits=[Edit(clause.whole.start, clause.whole.stop, text)], sections=[section])
 
     def _planned_streams(self, clause: JoinClause, sides: JoinSides, bound: BoundAsof) -> Planned:

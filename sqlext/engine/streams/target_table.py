@@ -112,7 +112,8 @@ def as_table(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> Dat
 
 def checkpoint_in(spark: SparkSession, target: StreamTarget, own_name: str) -> str:
     """The folder of the checkpoint of that name, in the table's folder."""
-    location = str(spark.sql(f"DESCRIBE DETAIL {quote(target.name)}").collect()[0]["location"])
+    with quiet_probes():  # without Delta there is no such statement
+        location = str(spark.sql(f"DESCRIBE DETAIL {quote(target.name)}").collect()[0]["location"])
     return f"{location.rstrip('/')}/{CHECKPOINTS}/{own_name}"
 
 
