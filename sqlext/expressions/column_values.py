@@ -23,6 +23,7 @@ from sqlext.expressions.values import arrow_type, computable, from_arrow, to_arr
 
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 _SAFE, _DAY_US = float(1 << 62), 86_400_000_000.0
+_FEW = 8  # rows are few if they are less than one in so many
 
 
 class Vector(NamedTuple):
@@ -40,6 +41,7 @@ class ColumnValues:
 
     columns: Mapping[str, pa.Array]
     rows: int
+    _whole: tuple[ColumnValues, np.ndarray] | None = None
     _failures: dict[Scalar, DataError] = field(default_factory=dict)
     _vectors: dict[Scalar, Vector] = field(default_factory=dict)
     _lists: dict[tuple[str, str], list] = field(default_factory=dict)
@@ -83,8 +85,23 @@ class ColumnValues:
 
     def truth(self, scalar: Scalar) -> np.ndarray:
         """`bool[n]`: where a condition is true."""
-        vector = self.vector(scalar)
-        return (vector.values & vector.valid) if vector.values.dtype == np.bool_ else vector.values == np.True_
+        return _truth(self.vector(scalar))
+
+    def truth_at(self, scalar: Scalar, at: np.ndarray) -> np.ndarray:
+        """`bool[k]`: where a condition is true among the rows `at: int64[k]`.
+
+        If these are few rows and the condition cannot fail, it is evaluated on them alone.
+
+        >>> from sqlext.expressions.function import ExecutionSettings
+        >>> from sqlext.expressions.scalar_tree import call
+        >>> large = call(">", (Column("x", "int"), Constant(1, "int")), ExecutionSettings(is_ansi=True, time_zone="UTC"))
+        >>> table = ColumnValues(columns={"x": pa.array(range(9), pa.int32())}, rows=9)
+        >>> table.truth_at(large, np.array([1, 5])).tolist(), table.is_evaluated(large)
+        ([False, True], False)
+        """
+        if len(at) * _FEW >= self.rows or self.is_evaluated(scalar) or not cannot_fail(scalar):
+            return self.truth(scalar)[at]
+        return ColumnValues(columns=self.columns, rows=len(at), _whole=(self, at)).truth(scalar)
 
     def vector(self, scalar: Scalar) -> Vector:
         known = self._vectors.get(scalar)
@@ -95,6 +112,11 @@ class ColumnValues:
     def is_evaluated(self, scalar: Scalar) -> bool:
         """True if the expression has been evaluated."""
         return scalar in self._vectors
+
+    def has_failed(self, scalar: Scalar) -> bool:
+        """True if the expression has been evaluated, and could not be computed on some row."""
+        vector = self._vectors.get(scalar)
+        return vector is not None and vector.failed is not None
 
     def failure(self, scalar: Scalar) -> DataError | None:
         """An error that an evaluated expression had on one of the rows; None if all rows could be computed."""
@@ -115,7 +137,7 @@ class ColumnValues:
             return _chosen([self.vector(argument) for argument in scalar.arguments])
         kernel, has_numbers = _KERNELS.get(scalar.function), all(_dtype(a.type) is not None for a in scalar.arguments)
         if scalar.function == "BETWEEN" and has_numbers:
-            return self.vector(_without_between(scalar))
+            return self.vector(without_between(scalar))
         if kernel is not None and has_numbers and _dtype(scalar.type):
             vectors = [self.vector(a) for a in scalar.arguments]
             vector = kernel(scalar, vectors)
@@ -124,6 +146,9 @@ class ColumnValues:
         return self._text_search(scalar) or self._by_value(scalar)
 
     def _column(self, column: Column) -> Vector:
+        if self._whole is not None:
+            whole, at = self._whole
+            return _taken(whole.vector(column), at)
         array, dtype = self.columns[column.name], _dtype(column.type)
         valid = np.ones(len(array), np.bool_) if not array.null_count else array.is_valid().to_numpy(False)
         if dtype is None:
@@ -142,22 +167,24 @@ class ColumnValues:
 
     def _text_search(self, scalar: ScalarCall) -> Vector | None:
         """`text = 'constant'` or `text IN ('constant', …)`, by the numbers of the distinct texts; None for others."""
-        text, *choices = scalar.arguments
-        if scalar.function not in ("=", "IN") or not isinstance(text, Column) or text.type != "string":
+        search = text_search(scalar)
+        if search is None:
             return None
-        if not all(isinstance(choice, Constant) and choice.value is not None for choice in choices):
-            return None
-        code, _ = self._coded(text.name)
-        number = self._number_of(text.name)
-        wanted = [number[c.value] for c in choices if isinstance(c, Constant) and c.value in number]
+        code, number = self.coded(search.column)
+        wanted = [number[text] for text in search.texts if text in number]
         is_equal = reduce(np.logical_or, (code == w for w in wanted), np.zeros(self.rows, np.bool_))
         return Vector(is_equal, code < len(number))
 
-    def _number_of(self, name: str) -> dict[str, int]:
-        """The numbers of the distinct values of a text column."""
+    def coded(self, name: str) -> tuple[np.ndarray, dict[str, int]]:
+        """The number of each row's text, and the numbers of the distinct texts; NULL has the number after the last."""
+        if self._whole is not None:
+            whole, at = self._whole
+            code, number = whole.coded(name)
+            return code[at], number
+        code, distinct = self._coded(name)
         if name not in self._numbers:
-            self._numbers[name] = {text: i for i, text in enumerate(self._coded(name)[1].to_pylist())}
-        return self._numbers[name]
+            self._numbers[name] = {text: i for i, text in enumerate(distinct.to_pylist())}
+        return code, self._numbers[name]
 
     # value by value
 
@@ -197,6 +224,47 @@ class ColumnValues:
         return self._noted(scalar, vector, errors)
 
 
+class TextSearch(NamedTuple):
+    """The condition that a text column is one of some texts."""
+
+    column: str
+    texts: tuple[str, ...]
+
+
+def text_search(scalar: Scalar) -> TextSearch | None:
+    """The search that is `text = 'constant'` or `text IN ('constant', …)`; None for another expression."""
+    if not isinstance(scalar, ScalarCall) or scalar.function not in ("=", "IN"):
+        return None
+    text, *choices = scalar.arguments
+    if not isinstance(text, Column) or text.type != "string":
+        return None
+    texts = tuple(choice.value for choice in choices if isinstance(choice, Constant) and choice.value is not None)
+    return TextSearch(text.name, texts) if len(texts) == len(choices) else None
+
+
+def cannot_fail(scalar: Scalar) -> bool:
+    """True if `ColumnValues` computes the expression on every row by NumPy. False if it may fail on some row, or if
+    that is not known.
+
+    >>> from sqlext.expressions.function import ExecutionSettings
+    >>> from sqlext.expressions.scalar_tree import call
+    >>> settings, x = ExecutionSettings(is_ansi=True, time_zone="UTC"), Column("x", "int")
+    >>> cannot_fail(call(">", (x, Constant(1.5, "double")), settings)), cannot_fail(call("/", (x, x), settings))
+    (True, False)
+    """
+    if not isinstance(scalar, ScalarCall):
+        return _dtype(scalar.type) is not None
+    if text_search(scalar) is not None:
+        return True
+    if scalar.python is not None or not all(map(cannot_fail, scalar.arguments)):
+        return False
+    if scalar.function == "BETWEEN":
+        return cannot_fail(without_between(scalar))
+    if scalar.function == "CAST":
+        return _is_widening(scalar.arguments[0].type, scalar.type)
+    return scalar.function in _NEVER_FAIL
+
+
 def _to_arrow(vector: Vector, spark_type: str) -> pa.Array:
     """The vector as an Arrow array. Raises DataError VALUE_OF_TYPE."""
     stored = arrow_type(spark_type)
@@ -209,6 +277,10 @@ def _to_arrow(vector: Vector, spark_type: str) -> pa.Array:
         return numbers.view(stored) if pa.types.is_temporal(stored) else numbers.cast(stored)
     except pa.ArrowException as error:
         raise value_of_type(spark_type, error) from error
+
+
+def _truth(vector: Vector) -> np.ndarray:
+    return (vector.values & vector.valid) if vector.values.dtype == np.bool_ else vector.values == np.True_
 
 
 def _objects(values: list) -> np.ndarray:
@@ -319,7 +391,7 @@ def _comparison(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]):
     return kernel
 
 
-def _without_between(scalar: ScalarCall) -> Scalar:
+def without_between(scalar: ScalarCall) -> Scalar:
     """`value >= low AND value <= high`: each bound is compared in a type of its own.
 
     >>> from sqlext.expressions.function import ExecutionSettings
@@ -385,16 +457,23 @@ def _shifted_time(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
     return Vector(operate(vectors[0].values, vectors[1].values), _both(vectors))
 
 
+def _is_widening(source: str, target: str) -> bool:
+    """True for the casts of numbers that cannot fail."""
+    if source in INTEGER_BITS:
+        return target in FLOATS or (target in INTEGER_BITS and INTEGER_BITS[source] <= INTEGER_BITS[target])
+    return (source, target) == ("float", "double")
+
+
 def _cast(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
     """Casts of numbers that cannot fail."""
     source, target = scalar.arguments[0].type, scalar.type
-    if source in INTEGER_BITS and target in INTEGER_BITS and INTEGER_BITS[source] <= INTEGER_BITS[target]:
+    if not _is_widening(source, target):
+        return None
+    if target in INTEGER_BITS:
         return vectors[0]
-    if (source in INTEGER_BITS and target == "double") or (source, target) == ("float", "double"):
+    if target == "double":
         return Vector(vectors[0].values.astype(np.float64), vectors[0].valid)
-    if source in INTEGER_BITS and target == "float":
-        return Vector(vectors[0].values.astype(np.float32).astype(np.float64), vectors[0].valid)
-    return None
+    return Vector(vectors[0].values.astype(np.float32).astype(np.float64), vectors[0].valid)
 
 
 _KERNELS: dict[str, Callable[[ScalarCall, list[Vector]], Vector | None]] = {
@@ -413,3 +492,5 @@ _KERNELS: dict[str, Callable[[ScalarCall, list[Vector]], Vector | None]] = {
     "*": _sum,
     "CAST": _cast,
 }
+_COMPARISONS = ("=", "<>", "<", ">", "<=", ">=", "IN")
+_NEVER_FAIL = ("AND", "OR", "NOT", "IS NULL", "IS NOT NULL", *_COMPARISONS)  # of numbers, times and Booleans

@@ -65,8 +65,15 @@ class ScalarCall:
         constants = {i: a.value for i, a in enumerate(self.arguments) if isinstance(a, Constant)}
         return evaluation(self.function, types, self.type, self.settings, constants)
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:  # rules look up their expressions in each micro-batch
+        return hash((self.function, self.arguments, self.type))
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "apply"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("apply", "_hash")}
 
 
 Scalar = Union[Column, Constant, Read, ScalarCall]

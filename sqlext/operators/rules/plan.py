@@ -9,12 +9,14 @@ from functools import cached_property
 import pyarrow as pa
 
 from sqlext.errors import SqlExtError
+from sqlext.expressions.column_values import cannot_fail
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.python_functions import PythonFunction
-from sqlext.expressions.scalar_tree import Scalar, columns_in
+from sqlext.expressions.scalar_tree import Column, Scalar, columns_in
 from sqlext.operators.match.stream_plan import StreamMatchPlan
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rules.limits import MAX_LENGTH, MAX_VERSIONS
+from sqlext.operators.rules.openings import Opening, opening_of
 
 CODE = "__code"  # the number of the key of a row, in one step
 FIRST_TIME, LAST_TIME, MATCH_NUMBER = "__first_time", "__last_time", "__match_number"  # slots of every rule
@@ -96,6 +98,22 @@ class RulePlan:
     masks: Mapping[str, tuple[Scalar, ...]]
     measures: Mapping[str, Scalar]
     opening: tuple[Scalar, ...] | None
+
+    @cached_property
+    def openings(self) -> tuple[Opening, ...] | None:
+        """The conditions `opening` with their tests."""
+        return None if self.opening is None else tuple(map(opening_of, self.opening))
+
+    @cached_property
+    def fallible(self) -> tuple[Scalar, ...]:
+        """The trees and masks that may fail on a row."""
+        trees = (*self.trees.values(), *(tree for masks in self.masks.values() for tree in masks))
+        return tuple(tree for tree in trees if not isinstance(tree, Column) and not cannot_fail(tree))
+
+    @cached_property
+    def fallible_parts(self) -> frozenset[Scalar]:
+        """The parts of `opening` that may fail on a row."""
+        return frozenset(part for opening in self.openings or () for part in opening.fallible)
 
     @cached_property
     def reads(self) -> frozenset[str]:

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from sqlext.errors import DataError, SqlExtError
+from sqlext.errors import DataError
 from sqlext.operators.match.output import Block, block_batches
 from sqlext.operators.match.read_rows import columns_of, read_rows
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.operators.rules.plan import CompiledRules, RulePlan, RulesPlan
-from sqlext.operators.rules.rule_run import Before, Compile, RuleRun
+from sqlext.operators.rules.rule_run import Before, Compile, RuleRun, rule_of
 from sqlext.operators.rules.rule_versions import Acting, TakenVersion, acting
 from sqlext.operators.rules.shared_rows import SharedRows
 from sqlext.operators.rules.state import POSITION, row_schema, with_ids
@@ -48,8 +48,8 @@ def replay(
         if version.until != NEVER:
             yield from (batch for _, batch in run.outcome(version.until, compiled).results)
             continue
-        rule = compiled(version.version.clause or "") if version.version.matches else None
-        if rule is not None and not isinstance(rule, SqlExtError):
+        rule = rule_of(version.version, compiled)
+        if rule is not None:
             yield from (run.result(rule, batch)[0] for batch in _to_the_end(version, shared, rule))
 
 

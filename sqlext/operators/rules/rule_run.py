@@ -19,7 +19,7 @@ from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk
 from sqlext.operators.rules.plan import CODE, RulePlan, RulesPlan
 from sqlext.operators.rules.row_texts import error_text, failure_rows, row_texts
 from sqlext.operators.rules.rule_results import result_batch
-from sqlext.operators.rules.rule_versions import Acting
+from sqlext.operators.rules.rule_versions import Acting, TakenVersion
 from sqlext.operators.rules.shared_rows import NewRows, SharedRows
 from sqlext.operators.rules.state import NO_ROW, POSITION, ROW, RULE, VERSION, position_schema
 from sqlext.operators.stateful.operator import FAILURES, KEYS, ROWS, State
@@ -27,6 +27,12 @@ from sqlext.pattern.task.event_time import NEVER
 
 Compile = Callable[[str], Union[RulePlan, SqlExtError]]
 RuleFault = tuple[str, int, str, str]  # name, version, error class, message
+
+
+def rule_of(version: TakenVersion, compiled: Compile) -> RulePlan | None:
+    """The plan of a version; None if it matches nothing."""
+    plan = compiled(version.clause or "") if version.matches else None
+    return plan if isinstance(plan, RulePlan) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +87,8 @@ class RuleRun:
 
         If it fails, the error is among the errors of the outcome, and the version begins anew on later rows.
         """
-        version = self.version.version
-        rule = compiled(version.clause or "") if version.matches else None
-        if rule is None or isinstance(rule, SqlExtError):
+        rule = rule_of(self.version.version, compiled)
+        if rule is None:
             return self._without(self.before.index, [])
         try:
             return self._decided(min(watermark, self.version.until), rule)
@@ -175,7 +180,7 @@ class RuleRun:
         The rule may find something from the first new row at which a match can begin. It may also find something where
         its search has begun already and there is a new row or a WITHIN that ends.
         """
-        begins = np.flatnonzero(new.is_new & self.shared.may_begin(rule))[::-1]
+        begins = self.shared.beginnings(rule, new)[::-1]
         first = np.full(len(new.stop), NEVER)
         first[self.shared.partition[begins]] = begins  # if a partition has several such rows, the first one is kept
         before = self.before
@@ -233,7 +238,7 @@ class RuleRun:
 
     def _failed_rows(self, new: NewRows, rule: RulePlan) -> Iterator[pa.Table]:
         """The new rows on which an expression could not be computed, each once."""
-        is_left = new.is_new.copy()
+        is_left = new.is_new
         for error, failed in self.shared.failures(rule):
             at, is_left = np.flatnonzero(failed & is_left), is_left & ~failed
             columns = {name: column.take(as_arrow(at)) for name, column in self.shared.values.columns.items()}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,9 @@ from sqlext.expressions.column_values import ColumnValues
 from sqlext.expressions.scalar_tree import Scalar
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.operators.rows.columns import NOT_COMPUTED
+from sqlext.operators.rules.openings import Opening
 from sqlext.operators.rules.plan import CODE, RulePlan
+from sqlext.operators.rules.row_index import RowIndex
 from sqlext.pattern.task.event_time import NEVER
 
 
@@ -31,7 +34,8 @@ class NewRows(NamedTuple):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SharedRows:
     """Rows sorted by key and time. `partition: int64[n]`: the number of each row's key, from 0; `time`, `id: int64[n]`;
-    `values`: evaluates expressions over the rows, each shared expression only once.
+    `values`: evaluates expressions over the rows, each shared expression only once; `after`: rows up to this time are
+    new for no version.
 
     Partition p is rows `bounds[p]` to `bounds[p + 1]` (exclusive).
     """
@@ -41,6 +45,7 @@ class SharedRows:
     time: np.ndarray
     id: np.ndarray
     values: ColumnValues
+    after: int
 
     def places(self, ids: np.ndarray) -> np.ndarray:
         """The places of the rows with these ids; NEVER for an id that no row has."""
@@ -62,12 +67,36 @@ class SharedRows:
         has_new[self.partition[is_new]] = True
         return NewRows(is_new=is_new, has_new=has_new, stop=stop)
 
-    def may_begin(self, plan: RulePlan) -> np.ndarray:
-        """`bool[n]`: the rows on which a match of the rule can begin."""
-        if plan.opening is None:
-            return np.ones(len(self.time), np.bool_)
-        truth = map(self.values.truth, plan.opening)
-        return np.logical_or.reduce(list(truth))
+    @cached_property
+    def index(self) -> RowIndex:
+        return RowIndex(values=self.values, rows=np.flatnonzero(self.time > self.after))
+
+    def beginnings(self, plan: RulePlan, new: NewRows) -> np.ndarray:
+        """`int64[k]`: the new rows, in ascending order, on which a match of the rule can begin."""
+        if plan.openings is None:
+            return np.flatnonzero(new.is_new)
+        rows = np.unique(np.concatenate([self.index.rows[:0], *map(self._opened, plan.openings)]))
+        return rows[new.is_new[rows]]
+
+    def _opened(self, opening: Opening) -> np.ndarray:
+        """The indexed rows on which the condition is true."""
+        rows = self.index.candidates(opening)
+        if rows is None:
+            rows = self.index.rows
+        return rows[self.values.truth_at(opening.condition, rows)]
+
+    def concern(self, plan: RulePlan, fallible: AbstractSet[Scalar]) -> bool:
+        """False if the rows cannot change anything for a rule whose search has not begun in their keys: no match can
+        begin, and none of its expressions fails. `fallible`: the expressions of all rules that may fail.
+
+        An expression that is evaluated for one rule also counts where it fails for each other rule that has it.
+        """
+        return (
+            plan.openings is None
+            or not all(map(self.index.is_out, plan.openings))
+            or any(map(self.values.has_failed, plan.fallible))
+            or not plan.fallible_parts.isdisjoint(fallible)
+        )
 
     def table(self, plan: RulePlan, rows: np.ndarray) -> pa.Table:
         """The columns that workers read, for `rows: int64[k]`."""
@@ -83,14 +112,14 @@ class SharedRows:
         kind = next(t for t in (np.uint8, np.uint16, np.uint32, np.uint64) if len(masks) <= 8 * np.dtype(t).itemsize)
         bits: np.ndarray = np.zeros(len(rows), kind)
         for bit, tree in enumerate(masks):
-            bits = bits | (self.values.truth(tree)[rows].astype(kind) << kind(bit))
+            bits = bits | (self.values.truth_at(tree, rows).astype(kind) << kind(bit))
         return bits.view(f"i{bits.itemsize}")
 
     def failures(self, plan: RulePlan) -> Iterator[tuple[DataError, np.ndarray]]:
         """For each expression of the rule that was evaluated and failed: an error, and the rows on which it failed as
         `bool[n]`."""
-        for tree in (*plan.trees.values(), *(tree for masks in plan.masks.values() for tree in masks)):
-            if not self.values.is_evaluated(tree):
+        for tree in plan.fallible:
+            if not self.values.has_failed(tree):
                 continue
             error, failed = self.values.failure(tree), self.values.vector(tree).failed
             if error is not None and failed is not None:

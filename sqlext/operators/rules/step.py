@@ -25,7 +25,7 @@ from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.row_order import key_codes, sorted_rows
 from sqlext.operators.rules.plan import RulesPlan
-from sqlext.operators.rules.rule_run import Before, Compile, RuleFault, RuleRun
+from sqlext.operators.rules.rule_run import Before, Compile, RuleFault, RuleRun, rule_of
 from sqlext.operators.rules.rule_versions import Acting, acting
 from sqlext.operators.rules.shared_rows import SharedRows
 from sqlext.operators.rules.state import (
@@ -41,7 +41,7 @@ from sqlext.operators.rules.state import (
 )
 from sqlext.operators.stateful.arrivals import Arrivals, arrivals, times
 from sqlext.operators.stateful.operator import FAILURES, KEYS, ROWS, Change, State, Step
-from sqlext.pattern.task.event_time import NEVER
+from sqlext.pattern.task.event_time import BEGINNING, NEVER
 
 FIRST_BUCKET = 0  # the number of the bucket that reports the versions
 
@@ -136,14 +136,20 @@ def _search(came: Arrivals, state: State, plan: RulesPlan, compiled: Compile) ->
     rows = _numbered(came, plan)
     searched = np.flatnonzero(~came.is_waiting & is_active[code])
     searched = searched[np.lexsort((_integers(rows, ROW)[searched], came.time[searched], code[searched]))]
-    shared, partition_of = _shared_rows(rows.take(as_arrow(searched)), code[searched], len(is_active), plan)
+    shared, partition_of = _shared_rows(
+        rows.take(as_arrow(searched)), code[searched], len(is_active), plan, state.watermark
+    )
     position_partition = partition_of[came.key_code]
     place = np.where(position_partition < 0, NEVER, shared.places(_integers(state.keys, ROW)))
     columns = {name: _integers(state.keys, name) for name in POSITION}
     results, errors, failures, positions = [], [], [], []
     keeps_position, needed = ~has_ended, np.full(len(shared.bounds) - 1, NEVER)
-    for number, version in enumerate(current):
-        own = np.flatnonzero((owner == number) & (position_partition >= 0))
+    own_positions = _by_owner(owner, position_partition >= 0, len(current))
+    rules = [rule_of(a.version, compiled) for a in current]
+    fallible = frozenset(tree for rule in rules if rule is not None for tree in rule.fallible)
+    for version, rule, own in zip(current, rules, own_positions):
+        if not len(own) and (rule is None or not shared.concern(rule, fallible)):
+            continue
         before = Before(columns=columns, index=own, partition=position_partition[own], place=place[own])
         run = RuleRun(version=version, shared=shared, before=before, after=state.watermark, plan=plan)
         outcome = run.outcome(watermark, compiled)
@@ -186,8 +192,19 @@ def _numbered(came: Arrivals, plan: RulesPlan) -> pa.Table:
 
 def _columns_read(versions: Iterable[Acting], compiled: Compile) -> set[str]:
     """The columns of the events that the rules of these versions read."""
-    plans = [compiled(a.version.clause or "") for a in versions if a.version.matches]
-    return {name for plan in plans if not isinstance(plan, SqlExtError) for name in plan.reads}
+    plans = (rule_of(a.version, compiled) for a in versions)
+    return set().union(*(plan.reads for plan in plans if plan is not None))
+
+
+def _by_owner(owner: np.ndarray, is_searched: np.ndarray, versions: int) -> list[np.ndarray]:
+    """The searched positions of each version, in ascending order.
+
+    >>> [own.tolist() for own in _by_owner(np.array([1, 0, 1, 2]), np.array([True, True, True, False]), 3)]
+    [[1], [0, 2], []]
+    """
+    positions = np.flatnonzero(is_searched)
+    positions = positions[np.argsort(owner[positions], kind="stable")]
+    return np.split(positions, np.searchsorted(owner[positions], np.arange(versions + 1)))[1:-1]
 
 
 def _owners(positions: pa.Table, versions: list[Acting]) -> np.ndarray:
@@ -203,8 +220,11 @@ def _owners(positions: pa.Table, versions: list[Acting]) -> np.ndarray:
     return np.array([number.get(key, len(versions)) for key in keys])[code]
 
 
-def _shared_rows(table: pa.Table, code: np.ndarray, codes: int, plan: RulesPlan) -> tuple[SharedRows, np.ndarray]:
-    """Sorted rows, and `int64[codes]`: the partition of each key, -1 for a key that has none of the rows."""
+def _shared_rows(
+    table: pa.Table, code: np.ndarray, codes: int, plan: RulesPlan, after: int
+) -> tuple[SharedRows, np.ndarray]:
+    """Sorted rows, and `int64[codes]`: the partition of each key, -1 for a key that has none of the rows. `after`: rows
+    up to this time are new for no version."""
     starts = np.flatnonzero(np.diff(code, prepend=-1))
     bounds = np.append(starts, len(code)).astype(np.int64)
     partition_of = np.full(codes, -1)
@@ -217,6 +237,7 @@ def _shared_rows(table: pa.Table, code: np.ndarray, codes: int, plan: RulesPlan)
         values=ColumnValues(
             columns={name: one_chunk(table.column(name)) for name in plan.schema.names}, rows=table.num_rows
         ),
+        after=after,
     )
     return shared, partition_of
 
@@ -226,7 +247,8 @@ def shared_rows(rows: pa.Table, plan: RulesPlan) -> SharedRows:
     (code,) = key_codes([rows], plan.keys)
     time = times(rows, plan.time)
     order = sorted_rows(code, time, rows, (*plan.sort, SortKey(ROW)))
-    return _shared_rows(rows.take(as_arrow(order)), code[order], int(code.max(initial=-1)) + 1, plan)[0]
+    codes = int(code.max(initial=-1)) + 1
+    return _shared_rows(rows.take(as_arrow(order)), code[order], codes, plan, BEGINNING)[0]
 
 
 def _integers(table: pa.Table, name: str) -> np.ndarray:
