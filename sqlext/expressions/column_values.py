@@ -94,8 +94,9 @@ class ColumnValues:
 
         >>> from sqlext.expressions.function import ExecutionSettings
         >>> from sqlext.expressions.scalar_tree import call
-        >>> large = call(">", (Column("x", "int"), Constant(1, "int")), ExecutionSettings(is_ansi=True, time_zone="UTC"))
-        >>> table = ColumnValues(columns={"x": pa.array(range(9), pa.int32())}, rows=9)
+        >>> settings = ExecutionSettings(is_ansi=True, time_zone="UTC")
+        >>> large = call(">", (Column("x", "int"), Constant(1, "int")), settings)
+        >>> table = ColumnValues(columns={"x": pa.array(range(20), pa.int32())}, rows=20)
         >>> table.truth_at(large, np.array([1, 5])).tolist(), table.is_evaluated(large)
         ([False, True], False)
         """

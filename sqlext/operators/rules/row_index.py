@@ -21,7 +21,7 @@ Ranges = list[tuple[int, int]]
 
 
 class SortedTexts(NamedTuple):
-    """`rows: int64[k]`: rows in the order of the numbers of their texts; text number i has `rows[first[i]:first[i+1]]`."""
+    """`rows: int64[k]`: rows in the order of the numbers of their texts; text i has `rows[first[i] : first[i + 1]]`."""
 
     rows: np.ndarray
     first: list[int]
