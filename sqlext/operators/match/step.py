@@ -68,6 +68,8 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamMatchPl
 
 def failure_table(times: Sequence[int], errors: Sequence[DataError], keys: Sequence[Sequence[Any]]) -> pa.Table:
     """The errors of expressions over several rows, with the columns FAILURES; `keys`: the values of their keys."""
+    if not errors:
+        return FAILURES.empty_table()
     columns = [
         as_arrow(np.array(times, np.int64)).cast(FAILURES.field("time").type),
         strings([f"{error.error_class}: {error.message}" for error in errors]),

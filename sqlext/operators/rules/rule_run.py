@@ -143,7 +143,7 @@ class RuleRun:
         except Exception as e:  # a rule never ends the stream, whatever error occurs
             error = e
         if len(partitions) == 1 or failed > _MOST_FAILED:
-            resumed = self.before.index[np.isin(self.before.partition, partitions)]
+            resumed = self.before.index[self._are_in(partitions)]
             yield self._without(resumed, [self._exception(error)])
             return
         for half in np.array_split(partitions, 2):
@@ -157,7 +157,7 @@ class RuleRun:
         rows = ranges(first[partitions], new.stop[partitions])
         if not len(rows):
             return self._without(_NOTHING, [])
-        is_resumed = np.isin(self.before.partition, partitions)
+        is_resumed = self._are_in(partitions)
         search = self._search(rows, is_resumed, watermark, rule)
         results, failures = self._results(search, rule)
         failed = pa.concat_tables([search.failed(), failures])
@@ -165,12 +165,18 @@ class RuleRun:
         return RuleOutcome(
             results=results,
             errors=self._faults(failed),
-            failures=[self._failed_keys(failed)],
+            failures=[self._failed_keys(failed)] if failed.num_rows else [],
             resumed=self.before.index[is_resumed],
             positions=positions,
             partition=partition,
             place=place,
         )
+
+    def _are_in(self, partitions: np.ndarray) -> np.ndarray:
+        """`bool[k]`: the positions in these partitions."""
+        are_chosen = np.zeros(len(self.shared.bounds) - 1, np.bool_)
+        are_chosen[partitions] = True
+        return are_chosen[self.before.partition]
 
     # which rows are read
 

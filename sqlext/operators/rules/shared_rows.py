@@ -75,7 +75,8 @@ class SharedRows:
         """`int64[k]`: the new rows, in ascending order, on which a match of the rule can begin."""
         if plan.openings is None:
             return np.flatnonzero(new.is_new)
-        rows = np.unique(np.concatenate([self.index.rows[:0], *map(self._opened, plan.openings)]))
+        begins = list(map(self._opened, plan.openings))
+        rows = begins[0] if len(begins) == 1 else np.unique(np.concatenate([self.index.rows[:0], *begins]))
         return rows[new.is_new[rows]]
 
     def _opened(self, opening: Opening) -> np.ndarray:
@@ -112,7 +113,8 @@ class SharedRows:
         kind = next(t for t in (np.uint8, np.uint16, np.uint32, np.uint64) if len(masks) <= 8 * np.dtype(t).itemsize)
         bits: np.ndarray = np.zeros(len(rows), kind)
         for bit, tree in enumerate(masks):
-            bits = bits | (self.values.truth_at(tree, rows).astype(kind) << kind(bit))
+            truth: np.ndarray = self.values.truth_at(tree, rows).astype(kind)
+            bits = bits | (truth << kind(bit))
         return bits.view(f"i{bits.itemsize}")
 
     def failures(self, plan: RulePlan) -> Iterator[tuple[DataError, np.ndarray]]:

@@ -10,6 +10,7 @@ import pytest
 from sqlext.expressions.column_values import ColumnValues
 from sqlext.operators.rules.plan import RulePlan
 from sqlext.operators.rules.row_index import RowIndex
+from sqlext.operators.rules.step import RulesReport
 from sqlext.operators.stateful.operator import Step
 from tests.operators.driven import Driven
 from tests.sampling import SAMPLE, seeded
@@ -78,9 +79,11 @@ def pair_of_histories(chance: random.Random) -> tuple[list[MicroBatch], list[Mic
 
 def shown(step: Step) -> tuple:
     """Everything that a step returns but the texts of the rules."""
+    assert isinstance(step.report, RulesReport)
+    reported = step.report.errors
     results = sorted(repr((t, r)) for times, rows in step.results for t, r in zip(times.tolist(), results_of(rows)))
     changes = {name: (change.keeps.tolist(), change.added.num_rows) for name, change in step.changes.items()}
-    return results, sorted(step.report.errors), sorted(map(repr, step.failures.to_pylist())), changes
+    return results, sorted(reported), sorted(map(repr, step.failures.to_pylist())), changes
 
 
 @pytest.mark.random
