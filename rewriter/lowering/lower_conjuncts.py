@@ -81,7 +81,7 @@ def lower_conjuncts(clause: MatchClause, source: Source, relation: InputRelation
     task: Task = MatchTask(
         program=program_of(clause, labels),
         bits=(None,) * len(labels),
-        conditions=tuple(map(_all_of, parts)),
+        conditions=tuple(map(all_of, parts)),
         skip=skip_of(context),
         output=output_of(clause),
         is_within=bool(bounds),
@@ -122,7 +122,8 @@ def _conjuncts(conditions: Conditions, source: Source, items: list[Item], label:
     return tuple(result)
 
 
-def _all_of(conjuncts: tuple[Conjunct, ...]) -> Condition | None:
+def all_of(conjuncts: tuple[Conjunct, ...]) -> Condition | None:
+    """The condition that all conjuncts hold; None if there are none."""
     if not conjuncts:
         return None
     conditions: list[Condition] = [conjunct.condition for conjunct in conjuncts]

@@ -47,6 +47,16 @@ def rule_query(clause: str, partition: Sequence[str], order: Sequence[str], max_
     return f"{_EVENTS}{clause[:opening]}{head}{clause[opening:]}", len(_EVENTS) + len(head)
 
 
+def rule_over(relation: str, clause: str, partition: Sequence[str], order: Sequence[str]) -> str:
+    """The rule as a query over a relation, for a reader who asks about its rows.
+
+    >>> rule_over("events AS e", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true)", (), ("ts",))
+    'SELECT * FROM events AS e MATCH_RECOGNIZE (ORDER BY `ts` PATTERN (A) DEFINE A AS true)'
+    """
+    opening = clause.index("(") + 1
+    return f"SELECT * FROM {relation} {clause[:opening]}{_head(partition, order)}{clause[opening:]}"
+
+
 DIVIDE_HINT = "divide it into several rules."
 
 

@@ -163,12 +163,13 @@ def _run(call: SqlCall) -> DataFrame:
     from sqlext.engine.statements import (
         analyze_query,
         explain_statement,
+        explain_why,
         run_statement,  # plain SQL need not load the planner
     )
 
     why = parse_why(call.text)
     if why is not None:
-        return call.spark.createDataFrame([(explain_statement.explain_why(call, why),)], "plan STRING")
+        return call.spark.createDataFrame([(explain_why.explain_why(call, why),)], "plan STRING")
     if (analyze := parse_analyze(call.text)) is not None:
         return call.spark.createDataFrame([(analyze_query.analyze_query(call, analyze),)], "plan STRING")
     query = explained(call.text)

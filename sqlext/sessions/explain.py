@@ -40,23 +40,33 @@ def explain(
         return explain_statement(call)
 
 
-def why(query: str, condition: str, args: Any = None, *, spark: SparkSession | None = None, **frames: Any) -> str:
+def why(
+    query: str,
+    condition: str,
+    args: Any = None,
+    *,
+    rule: str | None = None,
+    spark: SparkSession | None = None,
+    **frames: Any,
+) -> str:
     """Explain why the rows of the input that a condition chooses are, or are not, in a match of a query.
 
-    `spark`: the session, by default the active one. Raises the SqlExtError that running the query would raise, and
-    UnsupportedError for what WHY does not explain.
+    `rule`: the pattern rule that is asked about, if the query reads MATCH_RULES; `spark`: the session, by default the
+    active one. Raises the SqlExtError that running the query would raise, and UnsupportedError for what WHY does not
+    explain.
 
     >>> print(why("SELECT * FROM ticks MATCH_RECOGNIZE (…)", "symbol = 'ACME' AND ts = 4"))   # doctest: +SKIP
     Row 4 of 9 of its partition, symbol = 'ACME', ts = 4
     It is in no match. Closest: row 1 is A, rows 2 to 3 are DOWN; a match then needs 1 more row.
     …
     """
-    from sqlext.engine.statements.explain_statement import explain_why
+    from sqlext.engine.statements.explain_why import explain_why
     from sqlext.rewriter.statements.why_statement import parse_why
     from sqlext.sessions.quoted_names import names_in_backticks
 
     session = spark or _active()
-    text = f"EXPLAIN MATCH WHY {query.strip().rstrip(';')}\nFOR ROW {condition}"
+    for_rule = "" if rule is None else f" FOR RULE `{rule}`"
+    text = f"EXPLAIN MATCH WHY {query.strip().rstrip(';')}{for_rule}\nFOR ROW {condition}"
     call = SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames)
     with names_in_backticks(call) as call:
         statement = parse_why(call.text)

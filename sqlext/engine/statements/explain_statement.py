@@ -6,16 +6,9 @@ The sections are written beside the planners of the parts, in `explain_match`, `
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import plan_statement
-from sqlext.engine.why.explain_rows import explain_rows
-from sqlext.errors import SqlExtError
 from sqlext.rewriter.rules.rule_statements import parse_rule_statement
-from sqlext.rewriter.statements.parse_statement import parse_statement
-from sqlext.rewriter.statements.why_statement import WhyStatement
 from sqlext.spark.user_warnings import warn
 
 
@@ -26,16 +19,3 @@ def explain_statement(call: SqlCall) -> str:
     plan = plan_statement(call)
     warn(plan.warnings)
     return plan.explanation
-
-
-def explain_why(call: SqlCall, why: WhyStatement) -> str:
-    """Explain why rows are, or are not, in a match of the query. Raises the SqlExtError that running it would raise."""
-    try:
-        plan = plan_statement(replace(call, text=why.query.text))
-        statement = parse_statement(why.query.text)
-        plans = [relation for relation in plan.relations.values() if isinstance(relation, PhysicalPlan)]
-        return explain_rows(call, why, statement, plans, plan.queries)
-    except SqlExtError as error:
-        if error.place is not None and error.place.text == why.query.text:
-            raise error.moved(call.text, why.query.start) from None
-        raise

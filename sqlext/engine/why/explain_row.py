@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.why.shown_values import interval, shown, shown_cell
-from sqlext.engine.why.why_clause import PartitionRows, WhyClause, rows_of
+from sqlext.engine.why.why_clause import KnownTruth, PartitionRows, WhyClause, searched
 from sqlext.errors import DataError
 from sqlext.operators.rows.arrow import to_values
 from sqlext.operators.rows.columns import WITHIN_END, WITHIN_KEY, SortKey
@@ -33,39 +33,23 @@ from sqlext.pattern.batch.recorder import (
 )
 from sqlext.pattern.conditions.conditions import Path, evaluate
 from sqlext.pattern.task.skip import resume_row
-from sqlext.pattern.task.task import NO_SKIP, SKIP_TO_NEXT_ROW, Condition, Rows, Skip
-from sqlext.pattern.why.row_search import Closest, Match, all_matches, closest
+from sqlext.pattern.task.task import NO_SKIP, SKIP_TO_NEXT_ROW, Condition, Skip
+from sqlext.pattern.why.row_search import Budget, Closest, Match, all_matches, closest, decided_matches
 from sqlext.rewriter.lowering.lower_conjuncts import Conjunct, SearchPlan
 from sqlext.rewriter.match import relaxations
 from sqlext.rewriter.match.relaxations import CONDITION, TIES, Relaxation
 from sqlext.rewriter.text.names import unquoted
 
-MAX_STEPS = 100_000  # steps of one search over a partition
-MAX_ALL_STEPS = 3_000_000  # steps of all searches of a statement, about
+MAX_STEPS = 200_000  # steps of one search over a partition
+MAX_ALL_STEPS = 3_000_000  # steps of all searches of a statement
 MAX_TRIED, MAX_SHOWN = 60, 6  # near misses of one row
 _BOUNDS_TRIED = 12
 
 
-@dataclass
-class Budget:
-    """The steps that are left for all rows of a statement."""
-
-    left: int = MAX_ALL_STEPS
-
-    def take(self) -> int:
-        """The steps that one search may take."""
-        steps = max(0, min(MAX_STEPS, self.left))
-        self.left -= steps // 20  # most searches are short
-        return steps
-
-
 @dataclass(kw_only=True)
 class Variant:
-    """The clause with one change, or without any: its plan, its rows and their order, and its matches (None: not
-    decided)."""
+    """The matches of the clause with one change, or without any (None: not decided), and the order of the rows."""
 
-    plan: SearchPlan
-    rows: Rows
     order: np.ndarray
     matches: list[Match] | None
 
@@ -84,13 +68,13 @@ class PartitionWhy:
     partition: PartitionRows
     budget: Budget
     _variants: dict[str, Variant | None] = field(default_factory=dict)
+    _known: KnownTruth = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.order = self.partition.order()
-        self.rows = rows_of(self.plan, self.partition, self.order)
-        self.task = self.plan.task
+        self.task, self.rows = searched(self.plan, self.partition, self.order, self._known)
         self.settings = self.clause.relation.settings
-        self.matches = all_matches(self.task, self.rows, self.budget.take())
+        self.matches = decided_matches(self.task, self.rows, self.budget)
 
     def chosen(self) -> list[int]:
         """The places of the rows that are asked about, in the order of the partition."""
@@ -106,7 +90,7 @@ class PartitionWhy:
         jumped = self._jumped_over(row)
         if jumped:
             return jumped
-        near = closest(self.task, self.rows, row, self.budget.take())
+        near = closest(self.task, self.rows, row, self.budget)
         return [*self._not_in_match(near, row), *self._near_misses(near, row)]
 
     # in a match
@@ -148,8 +132,8 @@ class PartitionWhy:
             return []
         if "" not in self._variants:
             task = replace(self.task, skip=Skip(SKIP_TO_NEXT_ROW))
-            matches = all_matches(task, self.rows, self.budget.take())
-            self._variants[""] = Variant(plan=self.plan, rows=self.rows, order=self.order, matches=matches)
+            matches = all_matches(task, self.rows, self.budget)
+            self._variants[""] = Variant(order=self.order, matches=matches)
         variant = self._variants[""]
         return variant.matches if variant else None
 
@@ -341,8 +325,7 @@ class PartitionWhy:
         return variant is not None and variant.through(at) is not None
 
     def _variant(self, relaxation: Relaxation, distance: int | None) -> Variant | None:
-        steps = self.budget.take()
-        plan = self.clause.relaxed(relaxation) if steps else None
+        plan = self.clause.relaxed(relaxation) if self.budget.left > 0 else None
         if plan is None:
             return None
         order = self.order if relaxation.kind != TIES else self._tie_orders[relaxation.sql]
@@ -350,8 +333,9 @@ class PartitionWhy:
             c.name != WITHIN_END and str(c.computed) not in self.partition.columns for c in plan.columns
         ):
             return None
-        rows = rows_of(plan, self.partition, order, distance)
-        return Variant(plan=plan, rows=rows, order=order, matches=all_matches(plan.task, rows, steps))
+        name = relaxation.sql if relaxation.kind == TIES else ""
+        task, rows = searched(plan, self.partition, order, self._known, name, distance)
+        return Variant(order=order, matches=all_matches(task, rows, self.budget))
 
     def _smallest_bound(self, without: Relaxation, at: int) -> list[Relaxation]:
         """The smallest bound of WITHIN that is enough, and no bound at all where none can be written."""

@@ -6,7 +6,7 @@ Spark reads the input once. Of a long partition it returns the rows around those
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -18,22 +18,21 @@ from sqlext.engine.queries.python_functions import python_function
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, is_aggregate
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.why.explain_row import Budget, PartitionWhy
+from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS, PartitionWhy
 from sqlext.engine.why.shown_values import shown_cell
 from sqlext.engine.why.why_clause import PartitionRows, WhyClause, sort_keys
 from sqlext.errors import BindError, SqlExtError, UnsupportedError
 from sqlext.expressions.scalar_tree import Constant
 from sqlext.operators.rows.arrow import as_numpy
 from sqlext.operators.rows.row_order import key_codes
+from sqlext.pattern.why.row_search import Budget
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_conjuncts import SearchPlan
 from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.scalars.static_binder import StaticBinder
-from sqlext.rewriter.statements import parameters
-from sqlext.rewriter.statements.parse_statement import ParsedStatement
-from sqlext.rewriter.statements.why_statement import WhyStatement
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import repeated
-from sqlext.rewriter.text.splice import Source, Text, join
+from sqlext.rewriter.text.splice import Edit, Text, join
 
 MAX_ROWS = 20  # that are explained
 MAX_READ = 20_000  # rows of their partitions
@@ -41,37 +40,43 @@ WHOLE_PARTITION, BEFORE, AFTER = 5_000, 2_000, 500  # rows; of a longer partitio
 _CHOSEN, _NUMBER, _TOTAL, _LOW, _HIGH = "__chosen", "__n", "__total", "__low", "__high"
 
 
-def explain_rows(
-    call: SqlCall, why: WhyStatement, statement: ParsedStatement, plans: Sequence[PhysicalPlan], queries: Queries
-) -> str:
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A query, its clauses and what they read, and the condition that chooses rows: `condition`, with its parameters
+    bound, which the user wrote as `written`. `parameters`: those of the query."""
+
+    call: SqlCall
+    query: str
+    plans: Sequence[PhysicalPlan]
+    queries: Queries
+    condition: str
+    written: Fragment
+    parameters: tuple[Edit, ...] = ()
+
+
+def explain_rows(question: Question) -> str:
     """Why the rows that the condition chooses are, or are not, in a match of each clause of the query.
 
-    `statement`, `plans`, `queries`: the query, its clauses and what they read. Raises UnsupportedError for what is not
-    built, and BindError if Spark refuses the condition.
+    Raises UnsupportedError for what is not built, and BindError if Spark refuses the condition.
     """
-    place = replace(why.query.place, stop=min(why.query.stop, why.query.start + 1))
-    if why.rule is not None:
-        hint = "write the clause of the rule after the table: FROM t MATCH_RECOGNIZE (…)."
-        raise UnsupportedError("WHY", "WHY does not explain pattern rules", place=place, hint=hint)
-    if not plans:
-        message = "WHY explains MATCH_RECOGNIZE, and the query has no such clause"
-        hint = "a clause in a stored view is explained by the view's query; windows, EMIT and joins on time are not."
-        raise UnsupportedError("WHY", message, place=place, hint=hint)
-    bodies = [(start + why.query.start, stop + why.query.start) for start, stop in statement.pattern_bodies]
-    bound = Source(call.text, parameters.bind(call.text, call.args, bodies))
-    condition = str(bound.slice(why.condition.start, why.condition.stop))
-    edits = parameters.bind(why.query.text, call.args, statement.pattern_bodies)
-    budget, parts = Budget(), []
-    for physical in plans:
-        title = "" if len(plans) == 1 else f"Clause in line {physical.plan.clause.keyword.place.line}\n"
-        asked = _Asked(call=call, physical=physical, queries=queries, condition=condition)
+    budget = Budget(MAX_ALL_STEPS, MAX_STEPS)
+    parts: list[str] = []
+    errors: list[BindError] = []
+    for physical in question.plans:
+        title = "" if len(question.plans) == 1 else f"Clause in line {physical.plan.clause.keyword.place.line}\n"
+        asked = _Asked(call=question.call, physical=physical, queries=question.queries, condition=question.condition)
         clause = WhyClause(
-            text=why.query.text, index=_index(why.query.text, physical), relation=asked.relation(), parameters=edits
+            text=question.query,
+            index=_index(question.query, physical),
+            relation=asked.relation(),
+            parameters=question.parameters,
         )
         try:
-            parts.append(title + "\n\n".join(asked.answers(clause, why.condition.text, budget)))
-        except BindError as error:
-            raise error.placed(why.condition.place) from None
+            parts.append(title + "\n\n".join(asked.answers(clause, question.written.text, budget)))
+        except BindError as error:  # the condition may be about the input of one of several clauses
+            errors.append(error.placed(question.written.place))
+    if not parts:
+        raise errors[0]
     return "\n\n".join(parts)
 
 

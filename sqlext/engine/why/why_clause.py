@@ -19,9 +19,12 @@ from sqlext.operators.match.read_rows import read_rows
 from sqlext.operators.rows.arrow import as_arrow, to_arrow, to_values
 from sqlext.operators.rows.columns import PARTITION_START, WITHIN_END, WITHIN_KEY, SortKey
 from sqlext.operators.rows.row_order import ranked
-from sqlext.pattern.task.task import Rows, Values
+from sqlext.pattern.cep.cep_task import as_mask
+from sqlext.pattern.conditions.conditions import Path, holds
+from sqlext.pattern.task.task import Condition, Rows, Task, Values
+from sqlext.pattern.why.local_conditions import is_local, unlabelled
 from sqlext.rewriter.lowering.input_query import InputRelation
-from sqlext.rewriter.lowering.lower_conjuncts import SearchPlan, lower_conjuncts
+from sqlext.rewriter.lowering.lower_conjuncts import Conjunct, SearchPlan, all_of, lower_conjuncts
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
@@ -114,9 +117,52 @@ class PartitionRows:
         return np.unique(np.stack(ranks, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def rows_of(plan: SearchPlan, partition: PartitionRows, order: np.ndarray, distance: int | None = None) -> Rows:
-    """The rows of a partition, in this order, as searches read them. `distance`: the bound of WITHIN, where it is not
-    among the columns."""
+# by the order of the rows, variable and text of a conjunct: the rows on which it holds
+KnownTruth = dict[tuple[str, str, str], np.ndarray]
+
+
+def searched(
+    plan: SearchPlan,
+    partition: PartitionRows,
+    order: np.ndarray,
+    known: KnownTruth,
+    order_name: str = "",
+    distance: int | None = None,
+) -> tuple[Task, Rows]:
+    """The task of a plan and the rows of a partition, in this order, as a search reads them.
+
+    What one row and its neighbours decide becomes a bit of the mask. It is evaluated once and kept in `known`, under
+    the name of the order, because the clauses with one change share most of their conjuncts. `distance`: the bound of
+    WITHIN, where it is not among the columns.
+    """
+    rows = _rows_of(plan, partition, order, distance)
+    bits: list[int | None] = []
+    conditions: list[Condition | None] = []
+    columns: list[np.ndarray] = []
+    for label, conjuncts in enumerate(plan.conjuncts):
+        local = tuple(c for c in conjuncts if is_local(c.condition, label))
+        conditions.append(all_of(tuple(c for c in conjuncts if c not in local)))
+        bits.append(len(columns) if local else None)
+        if local:
+            name = plan.task.program.labels[label]
+            columns.append(np.logical_and.reduce([_truth(c, rows, name, order_name, known) for c in local]))
+    task = replace(plan.task, bits=tuple(bits), conditions=tuple(conditions))
+    return task, replace(rows, mask=as_mask(columns, len(order))) if columns else rows
+
+
+def _truth(conjunct: Conjunct, rows: Rows, name: str, order_name: str, known: KnownTruth) -> np.ndarray:
+    """`bool[n]`: the rows on which a conjunct holds, which the row and its neighbours decide."""
+    key = (order_name, name, conjunct.text)
+    if key not in known:
+        n = int(rows.bounds[-1])
+        paths = (Path(rows=rows, names=(name,), partition=(0, n), start=row, labels=(0,), number=1) for row in range(n))
+        free = unlabelled(conjunct.condition)
+        known[key] = np.fromiter((holds(free, path) for path in paths), np.bool_, n)
+    return known[key]
+
+
+def _rows_of(plan: SearchPlan, partition: PartitionRows, order: np.ndarray, distance: int | None) -> Rows:
+    """The rows of a partition in this order."""
     at = as_arrow(order)
     columns = {c.name: partition.columns[str(c.computed)].take(at) for c in plan.columns if c.name != WITHIN_END}
     for column in plan.columns:

@@ -7,9 +7,11 @@ paths that map the row or end before it, the one that lacks the fewest rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from sqlext.errors import DataError
+from sqlext.pattern import strategy
 from sqlext.pattern.batch import reference
 from sqlext.pattern.batch.recorder import (
     ABSENCE,
@@ -31,6 +33,14 @@ from sqlext.pattern.program.program import Done, Jump, MatchLabel, MatchStart, P
 from sqlext.pattern.task.task import MatchTask, Rows, Spans, Task
 
 _ENDS = (WITHIN, ABSENCE, UNTIL, POSSESSIVE)  # the reasons why a search skips no further rows
+
+
+@dataclass
+class Budget:
+    """The steps that are `left` for all searches about some rows, and the most steps of one search."""
+
+    left: int
+    of_search: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +72,7 @@ class Closest:
     is_complete: bool
 
 
-def all_matches(task: Task, rows: Rows, max_steps: int) -> list[Match] | None:
+def all_matches(task: Task, rows: Rows, budget: Budget) -> list[Match] | None:
     """The matches of all partitions, in order; None if the budget of steps does not decide them.
 
     >>> import numpy as np
@@ -70,10 +80,10 @@ def all_matches(task: Task, rows: Rows, max_steps: int) -> list[Match] | None:
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
     >>> task = MatchTask(program=a_b, bits=(0, 1), conditions=(None, None))
     >>> rows = Rows(bounds=np.array([0, 4]), mask=np.array([[1], [2], [1], [1]], np.uint8))
-    >>> all_matches(task, rows, 100)
+    >>> all_matches(task, rows, Budget(100, 100))
     [Match(start=0, number=1, mapped=((0, 0), (1, 1)))]
     """
-    recorder = _Counting(max_steps)
+    recorder = _Counting(budget)
     try:
         if isinstance(task, CepTask):
             return [match for spans in path_search.find(task, rows, recorder) for match in _listed(spans)]
@@ -81,6 +91,15 @@ def all_matches(task: Task, rows: Rows, max_steps: int) -> list[Match] | None:
         return [match for spans in reference.find(task, rows, recorder=recorder) for match in _listed(spans)]
     except (DataError, RecursionError):
         return None
+
+
+def decided_matches(task: Task, rows: Rows, budget: Budget) -> list[Match] | None:
+    """The value of `all_matches`; where its search takes too many steps, that of the strategy that runs the task."""
+    matches = all_matches(task, rows, budget)
+    if matches is None:
+        with suppress(DataError):
+            return [match for spans in strategy.match(replace(task, strategy="auto"), rows) for match in _listed(spans)]
+    return matches
 
 
 def _listed(spans: Spans) -> Iterator[Match]:
@@ -92,7 +111,7 @@ def _listed(spans: Spans) -> Iterator[Match]:
         yield Match(start=start, number=number, mapped=tuple(zip(at, spans.label[lo:hi].tolist())))
 
 
-def closest(task: Task, rows: Rows, row: int, max_steps: int) -> Closest:
+def closest(task: Task, rows: Rows, row: int, budget: Budget) -> Closest:
     """The partial match that came closest to a match through `row`. `rows` is one partition.
 
     It lacks the fewest rows; of several one that the end of the partition did not end, then the one with the most
@@ -103,11 +122,11 @@ def closest(task: Task, rows: Rows, row: int, max_steps: int) -> Closest:
     >>> abc = Program((MatchLabel(0), MatchLabel(1), MatchLabel(2), Done()), ("A", "B", "C"))
     >>> task = MatchTask(program=abc, bits=(0, 1, 2), conditions=(None,) * 3)
     >>> rows = Rows(bounds=np.array([0, 4]), mask=np.array([[1], [2], [1], [1]], np.uint8))
-    >>> found = closest(task, rows, 2, 100)
+    >>> found = closest(task, rows, 2, Budget(100, 100))
     >>> found.path, found.missing, found.stops
     (((0, 0), (1, 1)), 1, (Stop(step=2, label=2, row=2, reason='FALSE'),))
     """
-    recorder = _NearRow(task, row, max_steps)
+    recorder = _NearRow(task, row, budget)
     starts = (start for start in range(row, -1, -1) if _reaches(task, rows, start, row))
     try:
         _try_all_ways(task, rows, starts, recorder)
@@ -156,13 +175,14 @@ def _endless(program: Program) -> Program:
 class _Counting(Recorder):
     """A recorder that ends the search when its budget of steps is spent."""
 
-    def __init__(self, max_steps: int):
+    def __init__(self, budget: Budget):
         super().__init__(_forget)
-        self.left = max_steps
+        self.budget, self.left = budget, min(budget.left, budget.of_search)
 
     def _step(self, depth: int) -> None:
         super()._step(depth)
         self.left -= 1
+        self.budget.left -= 1
         if self.left < 0:
             raise DataError("STEP_BUDGET", "the search for a row took too many steps")
 
@@ -174,8 +194,8 @@ def _forget(attempt: Attempt) -> None:
 class _NearRow(_Counting):
     """Keeps the path that came closest to a match through a row, and the steps that it could not take."""
 
-    def __init__(self, task: Task, row: int, max_steps: int):
-        super().__init__(max_steps)
+    def __init__(self, task: Task, row: int, budget: Budget):
+        super().__init__(budget)
         self.task, self.row, self.end = task, row, len(task.program.instructions) - 1
         self.path: Mapped = ()
         self.stops: list[Stop] = []

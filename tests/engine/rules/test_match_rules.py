@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import sqlext
 from sqlext.engine.streams import reports
 from sqlext.errors import SqlExtError
 
@@ -44,6 +45,9 @@ def test_a_stream_follows_the_rules_and_batch_replays_it(spark, tables, tmp_path
     ]
     clause = f"MATCH_RULES (PARTITION BY k ORDER BY ts RULES {rules}) AS m"
     assert matches(spark, f"{events} {clause}") == first
+    answer = sqlext.why(f"SELECT * FROM {events} {clause}", "amount = 3", rule="big", spark=spark)
+    assert answer.startswith("Rule big, version 1, over all rows of its input")
+    assert "amount > 100 is false (amount = 3.00)" in answer
 
     query = f"SELECT * FROM STREAM {events} WATERMARK ts DELAY OF INTERVAL 0 SECONDS {clause}"
     assert "the rules table is a second stream" in spark.sql(f"EXPLAIN MATCH {query}").collect()[0][0]

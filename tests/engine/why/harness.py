@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.why.explain_row import Budget, PartitionWhy
+from sqlext.engine.why.explain_row import PartitionWhy
 from sqlext.engine.why.why_clause import PartitionRows, WhyClause, sort_keys
 from sqlext.errors import SqlExtError
 from sqlext.expressions.column_values import ColumnValues
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.values import arrow_type
+from sqlext.pattern.why.row_search import Budget
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.splice import join
@@ -66,4 +67,4 @@ def partition_why(text: str, columns: Mapping[str, str], rows: Sequence[Sequence
         is_chosen=np.isin(np.arange(len(rows)), chosen),
         total=len(rows),
     )
-    return PartitionWhy(clause=clause, plan=plan, partition=partition, budget=Budget())
+    return PartitionWhy(clause=clause, plan=plan, partition=partition, budget=Budget(1_000_000, 200_000))

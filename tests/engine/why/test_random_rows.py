@@ -95,7 +95,7 @@ def test_each_near_miss_gives_a_match_through_the_row(part):
             assert why.lines(row)
             if is_mine:
                 continue
-            for relaxation in why.relaxed(closest(why.task, why.rows, row, 10_000), row):
+            for relaxation in why.relaxed(closest(why.task, why.rows, row, why.budget), row):
                 proposed += 1
                 text = edited(statement(body), relaxation.edits)
                 assert relaxation.sql in " ".join(text.split()), text
@@ -156,7 +156,7 @@ def test_no_partial_match_through_the_row_lacks_fewer_rows(part):
             continue
         for row in why.chosen():
             if not any(found.maps(row) for found in why.matches or ()):
-                near = closest(why.task, why.rows, row, 100_000)
+                near = closest(why.task, why.rows, row, why.budget)
                 assert near.is_complete
                 assert near.missing == least_missing(why, why.rows, row), (body, rows, row, near)
                 compared += 1
