@@ -85,19 +85,22 @@ def test_a_stream_joins_a_table_as_it_joins_in_batch(spark, streams, tmp_path):
         spark.catalog.dropTempView(name)
 
 
-def test_a_streaming_table_keeps_its_condition(spark, streams):
-    for stream, rows in zip(streams, (LEFTS[0], RIGHTS[0])):
-        stream.add(rows)
+def test_a_streaming_table_keeps_its_condition_and_writes_late_rows_of_both_sides(spark, streams):
+    for left, right in zip(LEFTS, RIGHTS):
+        for stream, rows in zip(streams, (left, right)):
+            stream.add(rows)
     create = f"""CREATE STREAMING TABLE asof_streaming AS SELECT l.id, r.id AS partner
         FROM STREAM asof_l {WATERMARK} AS l ASOF JOIN STREAM asof_r {WATERMARK} AS r
         MATCH_CONDITION (l.at >= r.at) ON l.k = r.k"""
-    with settings(spark, {"sqlext.stream.trigger": "available-now"}):
+    with settings(spark, {"sqlext.stream.trigger": "available-now", "sqlext.late_rows": "asof_late"}):
         spark.sql(create)
-        for query in spark.streams.active:
-            query.awaitTermination()
-        assert [tuple(row) for row in spark.table("asof_streaming").collect()] == []
+        rows = spark.table("asof_streaming").collect()
+        assert sorted(map(tuple, rows)) == [(1, 11), (2, 13), (4, 14), (5, 15), (7, 18)]
+        late = spark.sql("SELECT get_json_object(row, '$.id') AS id, get_json_object(row, '$.k') AS k FROM asof_late")
+        assert [tuple(row) for row in late.collect()] == [("6", "c")]
         assert message(lambda: spark.sql(create.replace(">=", ">"))).startswith("SQLEXT_CHANGED_QUERY")
-    spark.sql("DROP TABLE asof_streaming")
+    for name in ("asof_streaming", "asof_late"):
+        spark.sql(f"DROP TABLE {name}")
 
 
 REFUSED = {
