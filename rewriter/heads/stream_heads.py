@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from sqlext.errors import ParseError, Place
 from sqlext.rewriter.heads.heads import Cursor
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import Parts, tokens_of
 
 SHOW, DESCRIBE, STOP, REFRESH = "SHOW", "DESCRIBE", "STOP", "REFRESH"
 FIRST_WORDS = frozenset({SHOW, DESCRIBE, "DESC", STOP, REFRESH})
 _FORMS = {
     SHOW: "SHOW STREAMING TABLES [LIKE 'pattern']",
-    DESCRIBE: "DESCRIBE STREAMING TABLE [EXTENDED] name",
+    DESCRIBE: "DESCRIBE STREAMING TABLE [EXTENDED] name, or DESCRIBE STREAMING TABLE name FOR KEY (condition)",
     STOP: "STOP STREAMING TABLE name",
     REFRESH: "REFRESH STREAMING TABLE name",
 }
@@ -22,7 +23,8 @@ _FORMS = {
 class StreamCommand:
     """`verb` is SHOW, DESCRIBE, STOP or REFRESH; `name` is the name of the table, None for SHOW.
 
-    `pattern`: the names that SHOW lists, as `view_statements.fits` reads it; `is_extended`: DESCRIBE … EXTENDED.
+    `pattern`: the names that SHOW lists, as `view_statements.fits` reads it; `is_extended`: DESCRIBE … EXTENDED;
+    `key`: the condition of DESCRIBE … FOR KEY.
     """
 
     verb: str
@@ -30,6 +32,7 @@ class StreamCommand:
     place: Place
     pattern: str = "*"
     is_extended: bool = False
+    key: Fragment | None = None
 
 
 def parse_command(text: str) -> StreamCommand | None:
@@ -44,6 +47,8 @@ def parse_command(text: str) -> StreamCommand | None:
     True
     >>> parse_command("DESC STREAMING TABLE extended").name
     ('extended',)
+    >>> parse_command("DESCRIBE STREAMING TABLE t FOR KEY (card = '4711')").key.text
+    "card = '4711'"
     """
     tokens = tokens_of(text)
     while tokens and tokens[-1].text == ";":
@@ -64,11 +69,23 @@ def parse_command(text: str) -> StreamCommand | None:
             raise ParseError(
                 "STREAM_COMMAND", f"{verb} STREAMING TABLE needs the name of a table", place=whole, hint=hint
             )
-        command = StreamCommand(verb, name.parts, whole, is_extended=is_extended)
+        key = _key(cursor) if verb == DESCRIBE and not is_extended and cursor.take("FOR") else None
+        command = StreamCommand(verb, name.parts, whole, is_extended=is_extended, key=key)
     if not cursor.is_at_end:
         what = "TABLES" if verb == SHOW else "TABLE and its name"
         raise cursor.error(f"nothing may follow {verb} STREAMING {what}", cursor.index, len(tokens))
     return command
+
+
+def _key(cursor: Cursor) -> Fragment:
+    """The condition of FOR KEY (condition), to the end of the statement."""
+    cursor.expect("KEY (condition)", "KEY")
+    last = len(cursor.tokens) - 1
+    if not cursor.is_at("(") or cursor.tokens[last].text != ")" or last - cursor.index < 2:
+        raise cursor.expected("a condition on the key in parentheses")
+    condition = cursor.fragment(cursor.index + 1, last)
+    cursor.index = last + 1
+    return condition
 
 
 def _pattern(cursor: Cursor) -> str:

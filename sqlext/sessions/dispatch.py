@@ -212,6 +212,10 @@ def _run_plain(call: SqlCall) -> DataFrame:
 
 
 def _command(call: SqlCall, command: StreamCommand) -> DataFrame:
+    if command.key is not None:
+        from sqlext.engine.statements.describe_key import describe_key  # plain SQL need not load the planner
+
+        return describe_key(call, command)
     from sqlext.engine.streams.stream_commands import run_command  # plain SQL need not load the planner
 
     return run_command(call.spark, command)

@@ -102,17 +102,14 @@ def _on_stream(
     if writes_tables:
         folders = {t.setting: t.folder for t in side_tables.open_tables(spark, clause.fingerprint)}
     columns = _guarded(plan, queries, prefix) if windows.skips_failures else list(plan.columns)
-    marked = ((name, pa.bool_()) for name, _ in columns if name.startswith(NOT_COMPUTED))
-    windows = replace(windows, schema=pa.schema([*windows.schema, *marked]))
     columns += [(LATE_ROW, join("to_json(struct(*))"))] if folders else []
-    extra = tuple(name for name, _ in columns if name in (FAILURE, LATE_ROW))
     query = rows_query(columns, plan, prefix)
     hashed = f"hash({', '.join(windows.keys)})" if windows.keys else "0"
     rows = queries.run(join(f"SELECT *, {hashed} AS {BUCKET} FROM (\n", query, ")"))
     buckets = bucket_count(spark, windows.keys)
     texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])
     bucket = Bucket(
-        operator=EmitOperator(windows=windows, extra=extra),
+        operator=_operator(windows, columns),
         fingerprint=clause.fingerprint.digest,
         former=clause.fingerprint.former,
         buckets=buckets,
@@ -123,6 +120,20 @@ def _on_stream(
     decided = decided_rows(parcels, bucket)
     times = [ROWTIME] if bucket.shows_times else []
     return result_columns(decided, times, firing_schema(windows), plan.clause.keyword.place)
+
+
+def emit_operator(plan: EmitPlan, queries: Queries, prefix: Text, skips_failures: bool) -> EmitOperator:
+    """The operator of the query on a stream, as it is without tables of late rows."""
+    rows = queries.run(rows_query(plan.columns, plan, prefix))
+    windows = replace(window_plan(plan, rows.schema), skips_failures=skips_failures)
+    return _operator(windows, _guarded(plan, queries, prefix) if skips_failures else plan.columns)
+
+
+def _operator(windows: EmitOperatorPlan, columns: Sequence[tuple[str, Text]]) -> EmitOperator:
+    """The operator for rows with these columns, which Spark computes."""
+    marked = ((name, pa.bool_()) for name, _ in columns if name.startswith(NOT_COMPUTED))
+    extra = tuple(name for name, _ in columns if name in (FAILURE, LATE_ROW))
+    return EmitOperator(windows=replace(windows, schema=pa.schema([*windows.schema, *marked])), extra=extra)
 
 
 def _guarded(plan: EmitPlan, queries: Queries, prefix: Text) -> list[tuple[str, Text]]:

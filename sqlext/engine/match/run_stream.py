@@ -56,22 +56,35 @@ def run_stream(
     if writes_tables:
         folders = {t.setting: t.folder for t in side_tables.open_tables(spark, fingerprint)}
         plan = side_tables.with_rows(plan)
-    rows = _input_rows(plan, queries, prefix, skips_failures)
-    arriving = T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
-    check_types(plan, arriving)
-    stream = replace(stream_plan(plan, arriving), skips_failures=skips_failures)
-    extra = tuple(field.name for field in arriving.fields if field.name in _EXTRA)
+    rows = input_rows(plan, queries, prefix, skips_failures)
+    arriving = arriving_columns(rows)
+    operator = match_operator(plan, arriving, skips_failures)
     bucket = Bucket(
-        operator=MatchOperator(plan=stream, extra=extra, times_by=_times_by(plan)),
+        operator=operator,
         fingerprint=fingerprint.digest,
         former=fingerprint.former,
         buckets=bucket_count(spark, plan.partition_by),
         folders=folders,
-        shows_times=stream.needs_times,
+        shows_times=operator.plan.needs_times,
     )
     parcels = map_in_arrow(rows, partial(pack, buckets=bucket.buckets), PARCEL_DDL)
     decided = decided_rows(parcels, bucket)
-    return _result(plan, queries, prefix, _columns(decided, plan, arriving), skips_failures)
+    times, schema = returned_columns(plan, arriving)
+    matches = result_columns(decided, times, schema, plan.clause.keyword.place)
+    return _result(plan, queries, prefix, matches, skips_failures)
+
+
+def arriving_columns(rows: DataFrame) -> T.StructType:
+    """The columns of the rows that arrive at the operator."""
+    return T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
+
+
+def match_operator(plan: MatchPlan, arriving: T.StructType, skips_failures: bool) -> MatchOperator:
+    """The operator of the clause. Raises UnsupportedError INTERVAL_COLUMN."""
+    check_types(plan, arriving)
+    stream = replace(stream_plan(plan, arriving), skips_failures=skips_failures)
+    extra = tuple(field.name for field in arriving.fields if field.name in _EXTRA)
+    return MatchOperator(plan=stream, extra=extra, times_by=_times_by(plan))
 
 
 def stream_clause(plan: MatchPlan) -> StreamClause:
@@ -85,7 +98,7 @@ def stream_clause(plan: MatchPlan) -> StreamClause:
     )
 
 
-def _input_rows(plan: MatchPlan, queries: Queries, prefix: Text, is_guarded: bool) -> DataFrame:
+def input_rows(plan: MatchPlan, queries: Queries, prefix: Text, is_guarded: bool) -> DataFrame:
     """The rows with the columns that Spark computes."""
 
     def is_accepted(expression: Text) -> bool:
@@ -118,9 +131,9 @@ def _result(plan: MatchPlan, queries: Queries, prefix: Text, matches: DataFrame,
     return rows if guarded_plan is plan else without_failures(rows)
 
 
-def _columns(decided: DataFrame, plan: MatchPlan, arriving: T.StructType) -> DataFrame:
-    """The slots and the carried columns, as the workers of batch return them."""
+def returned_columns(plan: MatchPlan, arriving: T.StructType) -> tuple[list[str], T.StructType]:
+    """The columns that hold when each row was decided, and the slots and the carried columns, as the workers of batch
+    return them."""
     times = [slot.name for slot in plan.slots if _is_time(slot)]
     others = replace(plan, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
-    schema = output_schema(others, arriving)
-    return result_columns(decided, times, schema, plan.clause.keyword.place)
+    return times, output_schema(others, arriving)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -61,14 +61,7 @@ def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
     if command.verb == SHOW:
         records = {title: record for title, record in _records(spark).items() if fits(title, command.pattern)}
         return spark.createDataFrame([_status(spark, title, record) for title, record in records.items()], _COLUMNS)
-    assert command.name is not None
-    title = streams.table_title(spark, command.name)
-    checkpoint = _checkpoint(spark, command.name)
-    if checkpoint is None and title not in streams.started() and not streams.running(spark, title):
-        raise BindError(
-            "NOT_A_STREAMING_TABLE", f"there is no streaming table {title}", place=command.place,
-            hint="SHOW STREAMING TABLES lists them.",
-        )  # fmt: skip
+    title, checkpoint = known_table(spark, command)
     if command.verb == DESCRIBE:
         description = [*_description(spark, title, checkpoint)]
         description += _extended(spark, title) if command.is_extended else []
@@ -82,6 +75,20 @@ def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
     else:
         _refresh(spark, title, checkpoint, command)
     return spark.createDataFrame([], T.StructType([]))
+
+
+def known_table(spark: SparkSession, command: StreamCommand) -> tuple[str, Checkpoint | None]:
+    """The name of the command's table in the names of its queries, and its checkpoint. Raises BindError:
+    NOT_A_STREAMING_TABLE."""
+    assert command.name is not None
+    title = streams.table_title(spark, command.name)
+    checkpoint = _checkpoint(spark, command.name)
+    if checkpoint is None and title not in streams.started() and not streams.running(spark, title):
+        raise BindError(
+            "NOT_A_STREAMING_TABLE", f"there is no streaming table {title}", place=command.place,
+            hint="SHOW STREAMING TABLES lists them.",
+        )  # fmt: skip
+    return title, checkpoint
 
 
 Record = StoredQuery | SqlExtError | None  # the query of a table, or the error if the record cannot be read
@@ -145,7 +152,7 @@ def _status_of(spark: SparkSession, title: str, query: Any | None) -> Status:
     return Status(
         title,
         state,
-        watermark=_shown_time(spark, known.watermark_us),
+        watermark=shown_time(spark, known.watermark_us),
         lag=known.lag,
         rows_kept=None if kept is None else kept.rows,
         late_rows=None if kept is None else kept.late_rows,
@@ -163,11 +170,15 @@ def _failure(query: Any) -> str | None:
     return None
 
 
-def _shown_time(spark: SparkSession, time_us: int | None) -> str | None:
+def shown_time(spark: SparkSession, time_us: int | None) -> str | None:
     """A time as Spark prints it in the session's time zone."""
-    if time_us is None:
-        return None
-    return write_timestamp(zone(spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC").to_local(time_us))
+    return None if time_us is None else time_text(spark)(time_us)
+
+
+def time_text(spark: SparkSession) -> Callable[[int], str]:
+    """The function that writes a time, in microseconds, as Spark prints it in the session's time zone."""
+    of_session = zone(spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC")
+    return lambda time_us: write_timestamp(of_session.to_local(time_us))
 
 
 def _checkpoint_of(spark: SparkSession, table: str | Path) -> Checkpoint:
@@ -192,7 +203,7 @@ def _description(spark: SparkSession, title: str, checkpoint: Checkpoint | None)
     for name, key in (("micro_batch", "batchId"), ("rows_per_second", "processedRowsPerSecond")):
         yield name, progress.get(key)
     yield "bytes_kept", kept and kept.bytes
-    yield "oldest_row", kept and _shown_time(spark, kept.oldest_us)
+    yield "oldest_row", kept and shown_time(spark, kept.oldest_us)
     yield "open_windows", kept and kept.windows
     yield "emitted_rows", kept and kept.emitted
     yield "checkpoint", checkpoint

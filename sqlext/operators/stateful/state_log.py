@@ -14,6 +14,7 @@ import json
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -169,10 +170,7 @@ def chunk_bytes(chunk: Chunk) -> bytes:
 
 def read(header: bytes, read_chunk: Callable[[int], bytes]) -> Stored:
     """The state from the bytes of its header and its chunks. Raises DataError (STATE_VERSION) for another version."""
-    _check(header[0])
-    _, length = struct.unpack_from("<BI", header)
-    at = struct.calcsize("<BI") + length
-    fields = json.loads(header[at - length : at])
+    fields, at = _fields(header)
     stored_chunks, logs = fields.pop("chunks"), {}
     for name in sorted(stored_chunks):
         chunks = []
@@ -183,6 +181,19 @@ def read(header: bytes, read_chunk: Callable[[int], bytes]) -> Stored:
             chunks.append(Chunk(number, _rows(read_chunk(number)), is_alive))
         logs[name] = Log(tuple(chunks))
     return Stored(Header(**fields), logs)
+
+
+def plan_of(header: bytes) -> str:
+    """The fingerprint of the query that wrote a header. Raises DataError (STATE_VERSION) for another version."""
+    return str(_fields(header)[0]["plan"])
+
+
+def _fields(header: bytes) -> tuple[dict[str, Any], int]:
+    """The fields of a header, and the offset of the bits that follow them."""
+    _check(header[0])
+    _, length = struct.unpack_from("<BI", header)
+    at = struct.calcsize("<BI") + length
+    return json.loads(header[at - length : at]), at
 
 
 def _rows(stored: bytes) -> pa.Table:

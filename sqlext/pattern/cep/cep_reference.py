@@ -195,9 +195,14 @@ class Search:
         if self.recorder is not None:
             reason = PARTITION_END if limit == self.bounds[1] else WITHIN
             self.recorder.refuse(place, label, limit, len(state.path), reason)
-        if state.path and self.is_open is not None and self.is_open(first, max(last, first)):
+        if state.path:
+            self.run_out(label, state, max(last, first))
+
+    def run_out(self, label: int, state: State, last: int) -> None:
+        """Note that a path, which a row of `label` could continue, has seen all rows of its bound."""
+        if self.is_open is not None and self.is_open(state.path[0][0], last):
             self.is_alive = True
-        elif state.path:
+        else:
             self.partial.setdefault(state.path)
 
     def candidates(self, label: int, state: State, rows: range) -> Iterable[int]:

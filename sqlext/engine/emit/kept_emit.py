@@ -1,0 +1,62 @@
+"""What EMIT on a stream keeps for a key, for DESCRIBE STREAMING TABLE … FOR KEY."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from sqlext.engine.emit.plan_emits import PlannedEmit
+from sqlext.engine.emit.run_emit import emit_operator, firing_schema, result_query, stream_clause
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.streams.kept_clause import NUMBER, KeptClause, as_json, coming_rows
+from sqlext.operators.stateful.fact import Fact, ShowTime
+from sqlext.operators.stateful.key_state import Coming
+from sqlext.operators.stateful.operator import State
+from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
+from sqlext.rewriter.text.names import name_at, tokens_of
+from sqlext.rewriter.text.splice import join
+
+
+def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> KeptClause:
+    """The query with EMIT of a plan on a stream."""
+    from sqlext.operators.emit.state_facts import emit_facts  # loads the matchers, which other statements need not
+
+    plan = planned.plan
+    operator = emit_operator(plan, queries, planned.prefix, planned.skips_failures)
+    names = {name: _name(str(text)) for name, text in plan.columns if name != TIME}
+
+    def facts(state: State, show: ShowTime) -> Iterator[Fact]:
+        return emit_facts(operator, state, names, show)
+
+    def results(coming: Sequence[Coming]) -> Sequence[str | None]:
+        firings = queries.name(coming_rows(spark, coming, (), firing_schema(operator.windows)))
+        numbered = replace(plan, shown=(*plan.shown, (NUMBER, join(NUMBER))))
+        return as_json(queries, result_query(numbered, firings), len(coming))
+
+    return KeptClause(
+        clause=stream_clause(plan),
+        operator=operator,
+        keys={column: _key_name(plan, i) for i, column in enumerate(operator.windows.keys)},
+        facts=facts,
+        results=results,
+    )
+
+
+def _key_name(plan: EmitPlan, i: int) -> str:
+    """The name of a key: its column, or the name under which the result shows it."""
+    column, text = plan.columns[i]
+    shown = (name for name, expression in plan.shown if str(expression) == column)
+    return next(shown, _name(str(text)))
+
+
+def _name(text: str) -> str:
+    """The name of the column if an expression is one, otherwise the expression.
+
+    >>> _name("e.`card no`"), _name("upper(card)")
+    ('card no', 'upper(card)')
+    """
+    tokens = tokens_of(text)
+    name = name_at(tokens, 0)
+    return name.parts[-1] if name is not None and 2 * len(name.parts) - 1 == len(tokens) else text

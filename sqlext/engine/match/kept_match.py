@@ -1,0 +1,64 @@
+"""What MATCH_RECOGNIZE on a stream keeps for a key, for DESCRIBE STREAMING TABLE … FOR KEY."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from sqlext.engine.match.forms import PhysicalPlan
+from sqlext.engine.match.operator_plan import column_of
+from sqlext.engine.match.run_batch import result_query
+from sqlext.engine.match.run_stream import (
+    arriving_columns,
+    input_rows,
+    match_operator,
+    returned_columns,
+    stream_clause,
+)
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.streams.kept_clause import NUMBER, KeptClause, as_json, coming_rows
+from sqlext.operators.rows.columns import LATE_ROW
+from sqlext.operators.stateful.fact import Fact, ShowTime
+from sqlext.operators.stateful.key_state import Coming
+from sqlext.operators.stateful.operator import State
+from sqlext.rewriter.lowering.match_plan import MatchPlan, ShownColumn
+from sqlext.rewriter.text.splice import join
+
+
+def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession) -> KeptClause:
+    """The clause of a plan on a stream."""
+    from sqlext.operators.match.open_matches import kept_key, with_times  # loads Numba, which other statements need not
+    from sqlext.operators.match.state_facts import match_facts  # loads Numba, too
+
+    plan = planned.plan
+    arriving = arriving_columns(input_rows(plan, queries, planned.prefix, planned.skips_failures))
+    operator = match_operator(plan, arriving, planned.skips_failures)
+    operator = replace(operator, plan=with_times(operator.plan))
+    times, schema = returned_columns(plan, arriving)
+    names = {c.name: column_of(c.text) for c in plan.columns if c.name != LATE_ROW and not _is_internal(c.name, plan)}
+
+    def facts(state: State, show: ShowTime) -> Iterator[Fact]:
+        return match_facts(kept_key(state, operator.plan, plan.clause.pattern), names, show)
+
+    def results(coming: Sequence[Coming]) -> Sequence[str | None]:
+        matches = queries.name(coming_rows(spark, coming, times, schema))
+        shown = (*plan.shown, ShownColumn(NUMBER, join(NUMBER)))
+        numbered = replace(plan, carried=(*plan.carried, NUMBER), shown=shown)
+        return as_json(queries, result_query(numbered, matches, planned.prefix), len(coming))
+
+    shown = (column.name for column in plan.shown)
+    return KeptClause(
+        clause=stream_clause(plan),
+        operator=operator,
+        keys=dict(zip(operator.plan.keys, shown)),
+        facts=facts,
+        results=results,
+    )
+
+
+def _is_internal(name: str, plan: MatchPlan) -> bool:
+    """Return True for a column whose text says nothing to a reader: the end of WITHIN, and the first ORDER BY key,
+    which is the time of a fact."""
+    return name in {bound.end for bound in plan.bounds} or name in {bound.key for bound in plan.bounds}

@@ -1,0 +1,186 @@
+"""DESCRIBE STREAMING TABLE name FOR KEY (condition): what a stream keeps for a key, and what it waits for.
+
+The statement that created the table is planned again, but not started. Its plan has the operators that can read the
+state in the checkpoint, which stays as it is. A running query is described as of its last completed micro-batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from sqlext.catalog.checkpoint import stored_query
+from sqlext.engine.emit.kept_emit import kept_emit
+from sqlext.engine.emit.plan_emits import PlannedEmit
+from sqlext.engine.match.forms import PhysicalPlan
+from sqlext.engine.match.kept_match import kept_match
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, plan_statement
+from sqlext.engine.streams.kept_clause import KeptClause
+from sqlext.engine.streams.stored_state import StoredOperator, stored_operators
+from sqlext.engine.streams.stream_commands import known_table, time_text
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.operators.stateful.fact import KEY, LATE, NOT_YET, WATERMARK, Fact, ShowTime, not_yet, row_text
+from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
+from sqlext.operators.stateful.operator import State
+from sqlext.operators.stateful.state_log import Stored, plan_of
+from sqlext.rewriter.heads.stream_heads import StreamCommand
+from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.splice import Source, join
+
+MAX_KEYS, MAX_COMING = 20, 50  # keys that are described, and of each the result rows that come
+_COLUMNS = "clause STRING, key STRING, fact STRING, time STRING, text STRING"
+_NUMBER = "__number"
+
+
+def describe_key(call: SqlCall, command: StreamCommand) -> DataFrame:
+    """The facts about the keys for which the condition of the command holds, one in a row.
+
+    Raises BindError NOT_A_STREAMING_TABLE and errors of the condition; UnsupportedError KEY_STATE for a query whose
+    state cannot be read.
+    """
+    assert command.key is not None
+    title, checkpoint = known_table(call.spark, command)
+    record = None if checkpoint is None else stored_query(checkpoint)
+    if checkpoint is None or record is None or not record.statement:
+        raise UnsupportedError(
+            "KEY_STATE", f"the statement that created {title} is not recorded", place=command.place,
+            hint="statements with parameters, and checkpoints outside of the table's folder, are not kept.",
+        )  # fmt: skip
+    plan = plan_statement(replace(call, text=record.statement, args=None, frames={}))
+    clauses = list(kept_clauses(plan))
+    if not clauses:
+        raise UnsupportedError(
+            "KEY_STATE", f"{title} has no MATCH_RECOGNIZE and no EMIT on a stream", place=command.place,
+            hint="the state of joins, of pattern rules and of Spark's own operators is not described.",
+        )  # fmt: skip
+    states = _states_of(clauses, stored_operators(call.spark, checkpoint.location))
+    described = _Description(call, command, time_text(call.spark))
+    rows = [row for clause, operator in zip(clauses, states) for row in described.rows(clause, operator)]
+    if described.error is not None and not described.has_keys:
+        raise described.error
+    return call.spark.createDataFrame(rows, _COLUMNS)
+
+
+def kept_clauses(plan: StatementPlan) -> Iterator[KeptClause]:
+    """The clauses of a statement whose state can be described, including the clauses of stored views, innermost
+    first."""
+    for relation in plan.relations.values():
+        if isinstance(relation, ViewPlan):
+            yield from kept_clauses(relation.statement)
+        elif isinstance(relation, PhysicalPlan) and relation.is_streaming:
+            yield kept_match(relation, plan.queries, plan.call.spark)
+        elif isinstance(relation, PlannedEmit) and relation.is_streaming:
+            yield kept_emit(relation, plan.queries, plan.call.spark)
+
+
+def _states_of(clauses: Sequence[KeptClause], operators: Sequence[StoredOperator]) -> list[StoredOperator | None]:
+    """For each clause the operator of the checkpoint that runs it, found by its fingerprint; None if no micro-batch has
+    been completed."""
+    written = {operator: plan_of(header) for operator in operators for header in list(operator.headers().values())[:1]}
+    states: list[StoredOperator | None] = []
+    for clause in clauses:
+        own = (clause.clause.fingerprint.digest, *clause.clause.fingerprint.former)
+        state = next((operator for operator, fingerprint in written.items() if fingerprint in own), None)
+        if state is not None:
+            del written[state]
+        states.append(state)
+    return states
+
+
+@dataclass
+class _Description:
+    """The facts of one statement. `error`: the error of the condition over the keys of a clause; `has_keys`: the
+    condition can be computed from the keys of some clause."""
+
+    call: SqlCall
+    command: StreamCommand
+    show: ShowTime
+    error: BindError | None = None
+    has_keys: bool = False
+
+    def rows(self, clause: KeptClause, operator: StoredOperator | None) -> Iterator[tuple[str | None, ...]]:
+        """The rows of the result about a clause."""
+        name = " ".join(clause.clause.text.split())
+        if operator is None:
+            yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
+            return
+        buckets = dict[int, pa.Table]()
+        watermark, late = None, 0
+        for number, stored in operator.buckets():
+            buckets[number] = distinct_keys([_state(clause, stored)], list(clause.keys))
+            watermark, late = stored.header.watermark, late + stored.header.late
+        try:
+            wanted = self._wanted(clause, buckets)
+        except BindError as error:
+            self.error = error
+            return
+        self.has_keys = True
+        if watermark is not None:
+            text = f"rows up to {self.show(watermark)} have passed; as of micro-batch {operator.batch}"
+            yield self._row(name, None, Fact(WATERMARK, watermark, text))
+        yield self._row(name, None, Fact(LATE, None, _late_text(late)))
+        if not wanted:
+            text = (
+                "nothing is kept for such a key: no row has arrived that was not late, or all of its rows are decided"
+            )
+            yield self._row(name, None, Fact(KEY, None, text))
+        for number, stored in operator.buckets(list(wanted)):
+            state = _state(clause, stored)
+            for i in wanted[number]:
+                key = buckets[number].slice(i, 1)
+                shown = row_text(key, 0, clause.keys)
+                for fact in self._facts(clause, of_key(state, list(clause.keys), key)):
+                    yield self._row(name, shown, fact)
+
+    def _facts(self, clause: KeptClause, state: State) -> Iterator[Fact]:
+        yield from clause.facts(state, self.show)
+        expected = coming(clause.operator, state)
+        results = clause.results(expected[:MAX_COMING]) if expected else []
+        for row, text in zip(expected, results):
+            if text is not None:
+                yield not_yet(row.time, state.watermark, text, self.show)
+        if len(expected) > MAX_COMING:
+            yield Fact(NOT_YET, None, f"{len(expected) - MAX_COMING:,} further rows come later")
+
+    def _wanted(self, clause: KeptClause, buckets: dict[int, pa.Table]) -> dict[int, list[int]]:
+        """The positions of the chosen keys in the keys of each bucket. Raises BindError if the condition cannot be
+        computed from the keys."""
+        places = [(number, i) for number, keys in buckets.items() for i in range(max(keys.num_rows, not clause.keys))]
+        assert self.command.key is not None
+        numbers = pa.table({_NUMBER: pa.array(range(len(places)), pa.int64())})
+        for column, name in clause.keys.items():
+            values = pa.concat_tables([keys.select([column]) for keys in buckets.values()]).column(column)
+            numbers = numbers.append_column(name, values)
+        queries = Queries(self.call.sql, {}, self.call.text)
+        keys = queries.name(self.call.spark.createDataFrame(numbers))
+        condition = Source(self.call.text).slice(self.command.key.start, self.command.key.stop)
+        query = join(f"SELECT {quoted(_NUMBER)} FROM {keys} WHERE (", condition, f") ORDER BY 1 LIMIT {MAX_KEYS}")
+        wanted: dict[int, list[int]] = {}
+        for (at,) in queries.run(query).collect():
+            number, i = places[at]
+            wanted.setdefault(number, []).append(i)
+        return wanted
+
+    def _row(self, clause: str, key: str | None, fact: Fact) -> tuple[str | None, ...]:
+        return clause, key, fact.kind, None if fact.time is None else self.show(fact.time), fact.text
+
+
+def _state(clause: KeptClause, stored: Stored) -> State:
+    tables = clause.operator.tables
+    return stored.fitted(tables).state(tables)
+
+
+def _late_text(late: int) -> str:
+    """How many rows of all keys came too late.
+
+    >>> _late_text(0)
+    'no row of any key has come too late'
+    """
+    if not late:
+        return "no row of any key has come too late"
+    return f"{late:,} rows of all keys came too late and were dropped: SET sqlext.late_rows keeps them in a table"

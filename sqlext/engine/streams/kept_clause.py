@@ -1,0 +1,53 @@
+"""A clause with state on a stream, as DESCRIBE STREAMING TABLE … FOR KEY describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.streams.stream_clause import StreamClause
+from sqlext.operators.stateful.fact import Fact, ShowTime
+from sqlext.operators.stateful.key_state import Coming
+from sqlext.operators.stateful.operator import Operator, State
+from sqlext.rewriter.text.splice import Text, join
+
+NUMBER = "__coming"  # the number of a row among the rows that come
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptClause:
+    """A clause and its operator, which finds the time of each decision.
+
+    `keys`: the names of the key columns, by their names in the state; `facts`: what is kept for one key; `results`: the
+    rows of the clause's result as JSON, None for a row that HAVING leaves out.
+    """
+
+    clause: StreamClause
+    operator: Operator
+    keys: Mapping[str, str]
+    facts: Callable[[State, ShowTime], Iterable[Fact]]
+    results: Callable[[Sequence[Coming]], Sequence[str | None]]
+
+
+def coming_rows(spark: SparkSession, coming: Sequence[Coming], times: Sequence[str], schema: T.StructType) -> DataFrame:
+    """The rows that come as a DataFrame, with the times in the columns `times` and their numbers in NUMBER; `schema`:
+    the columns that the operator returns."""
+    rows = pa.concat_tables([pa.Table.from_batches([row.rows.slice(row.row, 1)]) for row in coming])
+    rows = rows.select([field.name for field in schema.fields if field.name in rows.column_names])
+    at = pa.array([row.time for row in coming], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    names = [*times, *rows.column_names, NUMBER]
+    table = pa.table([*(at for _ in times), *rows.columns, pa.array(range(len(coming)), pa.int64())], names=names)
+    fields = [T.StructField(name, T.TimestampType()) for name in times]
+    return spark.createDataFrame(table, T.StructType([*fields, *schema.fields, T.StructField(NUMBER, T.LongType())]))
+
+
+def as_json(queries: Queries, result: Text, count: int) -> list[str | None]:
+    """The rows of a query as JSON, by the numbers in its column NUMBER, which is left out."""
+    rows = join(f"SELECT {NUMBER}, to_json(struct(* EXCEPT ({NUMBER}))) FROM (", result, ")")
+    texts = {int(row[0]): str(row[1]) for row in queries.run(rows).collect()}
+    return [texts.get(number) for number in range(count)]

@@ -1,0 +1,69 @@
+"""Reads the state in the checkpoint of a streaming query, as of its last completed micro-batch.
+
+Spark's state data source reads it without changing the checkpoint, also while the query runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sqlext.operators.stateful import state_log
+from sqlext.operators.stateful.state_log import Stored
+from sqlext.spark.quiet_probes import quiet_probes
+
+_OURS = "transformWithState"  # how the names of Spark's operators begin that run ours
+
+
+@dataclass(frozen=True)
+class StoredOperator:
+    """The state of one of our operators in a checkpoint, after the micro-batch `batch`; `number`: its number in
+    Spark's plan."""
+
+    spark: SparkSession
+    location: str
+    number: int
+    batch: int
+
+    def headers(self) -> dict[int, bytes]:
+        """The header of each bucket, by the bucket's number."""
+        rows = self._read("header").select("key.bucket", "value.value").collect()
+        return {int(bucket): bytes(header) for bucket, header in rows}
+
+    def buckets(self, numbers: Collection[int] | None = None) -> Iterator[tuple[int, Stored]]:
+        """The state of the buckets of these numbers, or of all buckets; one of Spark's partitions is in memory at a
+        time."""
+        headers = {number: header for number, header in self.headers().items() if numbers is None or number in numbers}
+        chunks = self._read("chunks").where(F.col("key.bucket").isin(list(headers)))
+        columns = ("partition_id", "key.bucket", "user_map_key.number", "user_map_value.value")
+        for _, rows in groupby(chunks.select(*columns).toLocalIterator(), key=lambda row: row[0]):
+            values: dict[int, dict[int, bytes]] = {}
+            for _, bucket, number, value in rows:
+                values.setdefault(int(bucket), {})[int(number)] = bytes(value)
+            for bucket, of_bucket in values.items():
+                yield bucket, state_log.read(headers.pop(bucket), of_bucket.__getitem__)
+        for bucket, header in headers.items():  # without chunks
+            yield bucket, state_log.read(header, {}.__getitem__)
+
+    def _read(self, variable: str) -> DataFrame:
+        options = {"operatorId": str(self.number), "batchId": str(self.batch), "stateVarName": variable}
+        return self.spark.read.format("statestore").options(**options).load(self.location)
+
+
+def stored_operators(spark: SparkSession, location: str) -> Sequence[StoredOperator]:
+    """Our operators in a checkpoint, in the order of Spark's plan; none if no micro-batch has been completed."""
+    # Spark creates the part of the driver to which readers of state report with its manager of streams. Without it the
+    # first read in a session that has started no stream fails.
+    assert spark.streams.active is not None
+    try:
+        with quiet_probes():
+            rows = spark.read.format("state-metadata").load(location).collect()
+    except PySparkException:  # there is no metadata before the first micro-batch
+        return []
+    last = {int(row["operatorId"]): row for row in rows if str(row["operatorName"]).startswith(_OURS)}
+    return [StoredOperator(spark, location, number, int(row["maxBatchId"])) for number, row in sorted(last.items())]

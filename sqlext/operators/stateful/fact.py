@@ -1,0 +1,45 @@
+"""What is said about the state of a key: facts with a time and a text, which a statement shows as rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from sqlext.operators.rows.arrow import shown_value
+
+# The kinds of facts.
+KEY, LATE, WATERMARK, ROW, POSITION, PARTIAL, WINDOW, PENDING, NOT_YET = (
+    "key", "late", "watermark", "row", "search position", "partial match", "window", "pending row", "not yet",
+)  # fmt: skip
+ShowTime = Callable[[int], str]  # a time in int64 microseconds, as users read it
+
+
+class Fact(NamedTuple):
+    """`kind`: one of the kinds above; `time`: in int64 microseconds, None if it has none; `text`: a sentence."""
+
+    kind: str
+    time: int | None
+    text: str
+
+
+def not_yet(time: int, watermark: int, row: str, show: ShowTime) -> Fact:
+    """The fact that a result row, which is JSON, comes when the watermark reaches a time.
+
+    >>> not_yet(9, 5, '{"k":1}', str).text
+    'the watermark is 5 and needs 9: if no further row of the key comes, the result then has {"k":1}'
+    """
+    needs = f"the watermark is {show(watermark)} and needs {show(time)}"
+    return Fact(NOT_YET, time, f"{needs}: if no further row of the key comes, the result then has {row}")
+
+
+def row_text(table: pa.Table, i: int, names: Mapping[str, str]) -> str:
+    """Row i of a table as JSON, with these names of its columns; columns without a name are left out.
+
+    >>> row_text(pa.table({"__c0": [1], "__m0": [3]}), 0, {"__c0": "price"})
+    '{"price": 1}'
+    """
+    values = {name: shown_value(table.column(column)[i]) for column, name in names.items()}
+    return json.dumps(values, ensure_ascii=False, default=str)

@@ -1,0 +1,131 @@
+"""What a stream keeps for a key, and which result rows come: each at the watermark that is named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from .stream_cases import Case, portions, random_case
+from .test_cep_law import cep_case
+
+from sqlext.errors import DataError
+from sqlext.operators.match.open_matches import kept_key, with_times
+from sqlext.operators.match.operator import MatchOperator
+from sqlext.operators.match.plan import Bound, MatchOperatorPlan, Slot
+from sqlext.operators.match.stream_plan import StreamMatchPlan
+from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY, SortKey
+from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
+from sqlext.operators.stateful.operator import State
+from sqlext.pattern.cep.cep_task import cep_task
+from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
+from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.task import MatchTask, Navigation
+from sqlext.rewriter.match.parse_pattern import parse_pattern
+from tests.operators.driven import Driven
+from tests.sampling import seeded
+
+CASES, PARTS = 1200, 12
+
+
+def emitted(step) -> Counter:
+    return Counter(str(row) for _, batch in step.results for row in batch.to_pylist())
+
+
+def rows_that_came_as_said(case: Case, chance) -> int:
+    """How many rows of the result were announced after a random micro-batch. Asserts that each of them comes at its
+    watermark, and none other."""
+    operator, driven, watermark = MatchOperator(plan=case.stream), Driven(MatchOperator(plan=case.stream)), 0
+    parts = list(portions(case, chance))
+    for rows, wanted in parts[: chance.randint(1, len(parts) - 1)]:
+        watermark = max(watermark, wanted)
+        driven.step(watermark, rows=rows)
+    state, announced = driven.state, 0
+    told = replace(operator, plan=with_times(case.stream))
+    expected: dict[int, Counter] = {}
+    keys = distinct_keys([state], case.stream.keys)
+    for i in range(keys.num_rows):
+        for row in coming(told, of_key(state, case.stream.keys, keys.slice(i, 1))):
+            assert row.time > watermark
+            expected.setdefault(row.time, Counter())[str(row.rows.slice(row.row, 1).to_pylist()[0])] += 1
+    nothing = case.rows.slice(0, 0)
+    for time in sorted(expected):
+        assert not emitted(driven.step(time - 1, rows=nothing)), f"before {time}: {case.plan.task}"
+        assert emitted(driven.step(time, rows=nothing)) == expected[time], f"at {time}: {case.plan.task}"
+        announced += expected[time].total()
+    assert not emitted(driven.step(2**62, rows=nothing))
+    return announced
+
+
+@pytest.mark.random(every=3)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_row_that_is_not_yet_there_comes_exactly_at_the_watermark_that_is_named(part):
+    announced = 0
+    for seed in range(part, CASES, PARTS):
+        chance = seeded(seed)
+        case = random_case(chance) if chance.random() < 0.6 else cep_case(chance)
+        try:
+            announced += rows_that_came_as_said(case, chance) if case is not None else 0
+        except DataError as error:
+            assert error.error_class == "SQLEXT_STEP_BUDGET"
+    assert announced > 10
+
+
+# partial matches
+
+
+def lines_of(pattern: str, letters: str, watermark: int, within: int) -> list[str]:
+    """The rows of one key at the times 1, 2, …, each with one letter, and what is kept of them at a watermark."""
+    tree, _ = parse_pattern(pattern, 0, len(pattern))
+    labels = tuple(sorted({c for c in pattern if c.isupper()}))
+    task = MatchTask(
+        program=compile_pattern(skeleton(tree), labels), bits=tuple(range(len(labels))),
+        conditions=(None,) * len(labels), is_within=within > 0,
+    )  # fmt: skip
+    if not is_contiguous(tree):
+        task = cep_task(task, compile_nfa(tree, labels))
+    kind = pa.timestamp("us", "UTC")
+    time = WITHIN_KEY if within else ROW_TIME
+    names = [("k", pa.string()), ("mask", pa.int8()), ("i", pa.int64()), (time, kind)]
+    schema = pa.schema([*names, (WITHIN_END, kind)] if within else names)
+    slot = Slot(name="f", kind="value", columns=("i",), navigation=Navigation(argument=0, from_first=True))
+    worker = MatchOperatorPlan(
+        task=task, masks=("mask",), carried=("k",), partition_by=("k",), slots=(slot,),
+        bounds=(Bound(),) if within else (),
+    )  # fmt: skip
+    plan = StreamMatchPlan(worker=worker, schema=schema, time=time, sort=(SortKey("i"),), counts_matches=True)
+    n = len(letters)
+    masks = [1 << labels.index(c) if c in labels else 0 for c in letters]
+    columns = [["x"] * n, masks, list(range(1, n + 1)), list(range(1, n + 1)), [t + within for t in range(1, n + 1)]]
+    rows = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema)], schema=schema)
+    driven = Driven(MatchOperator(plan=plan))
+    driven.step(watermark, rows=rows)
+    kept = kept_key(driven.state, plan, tree)
+    assert not kept.is_cut
+    lines = [f"kept {kept.table.num_rows}, passed {kept.passed}, next start row {kept.start}, number {kept.number}"]
+    for match in kept.open:
+        path = " ".join(f"{name}{kept.time[row]}" for row, name in match.rows)
+        end = "" if match.end is None else f"; ends at {match.end}"
+        waits = "; ".join(match.waits)
+        lines.append(f"{path}{' is a match' if match.is_match else ''}; waits for {waits}{end}")
+    announced = coming(MatchOperator(plan=with_times(plan)), driven.state)
+    lines += [f"not yet: {row.rows.column('f')[row.row]} at {row.time}" for row in announced]
+    return lines
+
+
+@pytest.mark.parametrize("case", Path(__file__).with_name("open_matches.txt").read_text().strip().split("\n\n"))
+def test_the_partial_matches_of_a_key_say_what_they_wait_for(case):
+    head, *expected = case.split("\n")
+    pattern, letters, watermark, within = (part.strip() for part in head.split("/"))
+    assert lines_of(pattern, letters, int(watermark), int(within)) == expected
+
+
+def test_a_state_is_cut_to_one_key():
+    table = pa.table({"k": ["x", None, "x"], "v": [1, 2, 3]})
+    state = State({"rows": table, "keys": table.slice(0, 1)}, 7)
+    keys = distinct_keys([state], ["k"])
+    assert sorted(map(str, keys["k"].to_pylist())) == ["None", "x"]
+    cut = [of_key(state, ["k"], keys.slice(i, 1)).rows["v"].to_pylist() for i in range(2)]
+    assert sorted(cut) == [[1, 3], [2]]
