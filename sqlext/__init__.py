@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtError, SqlExtErrors, UnsupportedError
     from sqlext.sessions.explain import compile, explain, why
     from sqlext.sessions.session import extend, is_extended, restore, session
-    from sqlext.spark.progress import StreamState, state
+    from sqlext.sessions.stream_state import state
+    from sqlext.spark.progress import StreamState
 
 __all__ = [
     "BindError",
@@ -47,7 +48,8 @@ _MODULES = {
     ),
     "sqlext.sessions.explain": ("compile", "explain", "why"),
     "sqlext.sessions.session": ("extend", "is_extended", "restore", "session"),
-    "sqlext.spark.progress": ("StreamState", "state"),
+    "sqlext.sessions.stream_state": ("state",),
+    "sqlext.spark.progress": ("StreamState",),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

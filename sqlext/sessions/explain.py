@@ -31,7 +31,7 @@ def explain(
     from sqlext.rewriter.text.fragments import Fragment
     from sqlext.sessions.quoted_names import names_in_backticks
 
-    session = spark or _active()
+    session = spark or active_session()
     call = SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames)
     with names_in_backticks(call) as call:
         if analyze:
@@ -85,13 +85,13 @@ def compile(text: str, args: Any = None, *, spark: SparkSession | None = None) -
     from sqlext.engine.statements.run_statement import compile_statement
     from sqlext.sessions.quoted_names import names_in_backticks
 
-    session = spark or _active()
+    session = spark or active_session()
     call = SqlCall(spark=session, sql=unhooked(session), text=text, args=args)
     with names_in_backticks(call) as call:
         return compile_statement(call)
 
 
-def _active() -> SparkSession:
+def active_session() -> SparkSession:
     from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()

@@ -25,7 +25,7 @@ def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> Ke
 
     plan = planned.plan
     operator = emit_operator(plan, queries, planned.prefix, planned.skips_failures)
-    names = {name: _name(str(text)) for name, text in plan.columns if name != TIME}
+    names = {name: _name(str(text)) for name, text in plan.columns[plan.keys :] if name != TIME}
 
     def facts(state: State, show: ShowTime) -> Iterator[Fact]:
         return emit_facts(operator, state, names, show)

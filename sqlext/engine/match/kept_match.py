@@ -19,11 +19,11 @@ from sqlext.engine.match.run_stream import (
 )
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams.kept_clause import NUMBER, KeptClause, as_json, coming_rows
-from sqlext.operators.rows.columns import LATE_ROW
+from sqlext.operators.rows.columns import LATE_ROW, ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
 from sqlext.operators.stateful.operator import State
-from sqlext.rewriter.lowering.match_plan import MatchPlan, ShownColumn
+from sqlext.rewriter.lowering.match_plan import ShownColumn
 from sqlext.rewriter.text.splice import join
 
 
@@ -37,7 +37,8 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession) -> 
     operator = match_operator(plan, arriving, planned.skips_failures)
     operator = replace(operator, plan=with_times(operator.plan))
     times, schema = returned_columns(plan, arriving)
-    names = {c.name: column_of(c.text) for c in plan.columns if c.name != LATE_ROW and not _is_internal(c.name, plan)}
+    hidden = {*plan.carried[: len(plan.partition_by)], LATE_ROW, WITHIN_END, WITHIN_KEY, ROW_TIME}
+    names = {c.name: column_of(c.text) for c in plan.columns if c.name not in hidden}
 
     def facts(state: State, show: ShowTime) -> Iterator[Fact]:
         return match_facts(kept_key(state, operator.plan, plan.clause.pattern), names, show)
@@ -56,9 +57,3 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession) -> 
         facts=facts,
         results=results,
     )
-
-
-def _is_internal(name: str, plan: MatchPlan) -> bool:
-    """Return True for a column whose text says nothing to a reader: the end of WITHIN, and the first ORDER BY key,
-    which is the time of a fact."""
-    return name in {bound.end for bound in plan.bounds} or name in {bound.key for bound in plan.bounds}

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from .stream_cases import Case, portions, random_case
-from .test_cep_law import cep_case
 
 from sqlext.errors import DataError
 from sqlext.operators.match.open_matches import kept_key, with_times
 from sqlext.operators.match.operator import MatchOperator
 from sqlext.operators.match.plan import Bound, MatchOperatorPlan, Slot
+from sqlext.operators.match.state_facts import match_facts
 from sqlext.operators.match.stream_plan import StreamMatchPlan
 from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY, SortKey
 from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
@@ -26,6 +25,9 @@ from sqlext.pattern.task.task import MatchTask, Navigation
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 from tests.operators.driven import Driven
 from tests.sampling import seeded
+
+from .stream_cases import Case, portions, random_case
+from .test_cep_law import cep_case
 
 CASES, PARTS = 1200, 12
 
@@ -76,8 +78,9 @@ def test_a_row_that_is_not_yet_there_comes_exactly_at_the_watermark_that_is_name
 # partial matches
 
 
-def lines_of(pattern: str, letters: str, watermark: int, within: int) -> list[str]:
-    """The rows of one key at the times 1, 2, …, each with one letter, and what is kept of them at a watermark."""
+def driven_by(pattern: str, letters: str, watermark: int, within: int):
+    """The plan of a pattern, its tree, and its operator, to which rows of one key have come at the times 1, 2, …, each
+    with one letter, and then a watermark."""
     tree, _ = parse_pattern(pattern, 0, len(pattern))
     labels = tuple(sorted({c for c in pattern if c.isupper()}))
     task = MatchTask(
@@ -102,6 +105,12 @@ def lines_of(pattern: str, letters: str, watermark: int, within: int) -> list[st
     rows = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema)], schema=schema)
     driven = Driven(MatchOperator(plan=plan))
     driven.step(watermark, rows=rows)
+    return plan, tree, driven
+
+
+def lines_of(pattern: str, letters: str, watermark: int, within: int) -> list[str]:
+    """What is kept of the rows of one key at a watermark."""
+    plan, tree, driven = driven_by(pattern, letters, watermark, within)
     kept = kept_key(driven.state, plan, tree)
     assert not kept.is_cut
     lines = [f"kept {kept.table.num_rows}, passed {kept.passed}, next start row {kept.start}, number {kept.number}"]
@@ -129,3 +138,15 @@ def test_a_state_is_cut_to_one_key():
     assert sorted(map(str, keys["k"].to_pylist())) == ["None", "x"]
     cut = [of_key(state, ["k"], keys.slice(i, 1)).rows["v"].to_pylist() for i in range(2)]
     assert sorted(cut) == [[1, 3], [2]]
+
+
+def test_the_state_of_a_key_in_words():
+    plan, tree, driven = driven_by("A B+ C", "ABXAC", 4, 0)
+    kept = kept_key(driven.state, plan, tree)
+    assert [f"{fact.kind} {fact.time}: {fact.text}" for fact in match_facts(kept, {"i": "id"}, str)] == [
+        'row 4: {"id": 4}; by itself it may be A; it is in no further match, if no further row comes',
+        'row 5: {"id": 5}; by itself it may be C; the watermark has not passed it, it is in no further match, if no '
+        "further row comes",
+        "search position 4: the search waits at this row: earlier start rows are decided; the next match is number 1",
+        "partial match 4: A (4) waits for B",
+    ]

@@ -1,0 +1,82 @@
+"""DESCRIBE STREAMING TABLE … FOR KEY: read from the checkpoint of a stopped and of a running query, untouched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sqlext
+from tests.operators.match.event_rows import STREAM, append, lines
+
+pytestmark = pytest.mark.spark
+PAIRS = f"""CREATE OR REFRESH STREAMING TABLE pairs AS SELECT * FROM {STREAM} MATCH_RECOGNIZE (
+  PARTITION BY k AS card ORDER BY ts MEASURES FIRST(i) AS f, LAST(i) AS l
+  PATTERN (A B+ C?) WITHIN INTERVAL 40 SECONDS DEFINE A AS c = 'A', B AS c = 'B', C AS c = 'C')"""
+SUMS = f"""CREATE STREAMING TABLE sums AS SELECT k, window_start, count(*) AS n, sum(i) AS s
+  FROM TUMBLE(TABLE {STREAM}, DESCRIPTOR(ts), INTERVAL 20 SECONDS) GROUP BY k, window_start, window_end
+  EMIT EARLY EVERY INTERVAL 10 SECONDS"""
+DAY = "2026-01-01 00:00"
+
+
+def files(spark, table: str) -> dict[str, tuple[bytes, float]]:
+    folder = Path(spark.sql(f"DESCRIBE DETAIL {table}").first()["location"].removeprefix("file:"))
+    found = (file for file in (folder / "_checkpoints").rglob("*") if file.is_file())
+    return {str(file): (file.read_bytes(), file.stat().st_mtime) for file in found}
+
+
+def facts(rows) -> list[str]:
+    texts = [(row.fact, row.time, row.text) for row in rows.collect()]
+    return [f"{fact} {time}: {text}".replace(DAY, "") for fact, time, text in texts]
+
+
+def test_a_stream_says_what_it_keeps_for_a_key_stopped_and_running(events):
+    append(events, "1 0 A 1", "1 1 B 2", "2 0 A 3", "1 30 C 4", "2 31 A 5")
+    events.sql(PAIRS)
+    before = files(events, "pairs")
+    assert facts(events.sql("DESCRIBE STREAMING TABLE pairs FOR KEY (card = 1)")) == [
+        "watermark :26: rows up to :26 have passed; as of micro-batch 1",
+        "late None: no row of any key has come too late",
+        'row :00: {"i": 1}; by itself it may be A; it is A of match 1 at :30, if no further row comes',
+        'row :01: {"i": 2}; by itself it may be B; it is B of match 1 at :30, if no further row comes; AFTER MATCH '
+        "SKIP lets no match begin here",
+        'row :30: {"i": 4}; by itself it may be C; the watermark has not passed it, it is C of match 1 at :30, if no '
+        "further row comes; AFTER MATCH SKIP lets no match begin here",
+        "search position :00: the search waits at this row: earlier start rows are decided; the next match is number 1",
+        "partial match :00: A (:00) B (:01), a match unless a later row makes a preferred one, waits for B or C; "
+        "WITHIN ends it when the watermark reaches :40",
+        'not yet :30: the watermark is :26 and needs :30: if no further row of the key comes, the result then has '
+        '{"card":1,"f":1,"l":4}',
+    ]  # fmt: skip
+    assert files(events, "pairs") == before
+    with pytest.raises(sqlext.BindError, match="colour"):
+        events.sql("DESCRIBE STREAMING TABLE pairs FOR KEY (colour = 1)")
+    assert "nothing is kept for such a key" in facts(events.sql("DESC STREAMING TABLE pairs FOR KEY (card = 9)"))[-1]
+    events.conf.set("sqlext.stream.trigger", "")
+    events.sql(PAIRS)
+    append(events, "2 35 X 6")
+    events.sql("REFRESH STREAMING TABLE pairs")
+    running = facts(sqlext.state("pairs", key="card = 2", spark=events))
+    events.sql("STOP STREAMING TABLE pairs")
+    assert lines(events, "pairs") == ["1 1 4"]  # the watermark has reached :30
+    assert running[0].startswith("watermark :30: rows up to :30 have passed; as of micro-batch ")
+    assert running[-2:] == [
+        "search position :00: the search waits at this row: earlier start rows are decided; the next match is number 1",
+        "partial match :00: A (:00) waits for B; WITHIN ends it when the watermark reaches :40",
+    ]
+
+
+def test_windows_of_emit_say_when_they_fire_next_and_other_state_is_refused(events):
+    append(events, "1 0 A 1", "1 30 C 4", "2 31 A 5", "1 38 A 6", "2 36 A 7")
+    events.sql(SUMS)
+    assert facts(events.sql("DESCRIBE STREAMING TABLE sums FOR KEY (k = 1)"))[2:] == [
+        'row :38: {"i": 6}; the watermark has not passed it',
+        "window :20: to :40: 1 row, fired 0 times; it fires next (ON_TIME) when the watermark reaches :39.999999",
+        "not yet :39.999999: the watermark is :33 and needs :39.999999: if no further row of the key comes, the result "
+        'then has {"k":1,"window_start":"2026-01-01T00:00:20.000Z","n":2,"s":10}',
+    ]
+    events.sql("CREATE STREAMING TABLE copies AS SELECT k, i FROM STREAM events")
+    with pytest.raises(sqlext.UnsupportedError, match="copies has no MATCH_RECOGNIZE and no EMIT"):
+        events.sql("DESCRIBE STREAMING TABLE copies FOR KEY (k = 1)")
+    with pytest.raises(sqlext.ParseError, match="a condition on the key in parentheses"):
+        events.sql("DESCRIBE STREAMING TABLE copies FOR KEY k = 1")
