@@ -64,7 +64,7 @@ def why(
     from sqlext.rewriter.statements.why_statement import parse_why
     from sqlext.sessions.quoted_names import names_in_backticks
 
-    session = spark or _active()
+    session = spark or active_session()
     for_rule = "" if rule is None else f" FOR RULE `{rule}`"
     text = f"EXPLAIN MATCH WHY {query.strip().rstrip(';')}{for_rule}\nFOR ROW {condition}"
     call = SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.sessions.explain import active_session
@@ -18,15 +18,21 @@ if TYPE_CHECKING:
 # This is light by design: `import sqlext` loads it, in workers too, and must not wait for pyspark or numba.
 
 
-def state(
-    query: StreamingQuery | StreamingQueryProgress | str, key: str | None = None, *, spark: SparkSession | None = None
-) -> StreamState | DataFrame | None:
+@overload
+def state(query: StreamingQuery | StreamingQueryProgress, key: None = None) -> StreamState | None: ...
+
+
+@overload
+def state(query: StreamingQuery | str, key: str, *, spark: SparkSession | None = None) -> DataFrame: ...
+
+
+def state(query: Any, key: str | None = None, *, spark: SparkSession | None = None) -> StreamState | DataFrame | None:
     """The state that MATCH_RECOGNIZE and EMIT keep in a streaming query after its last micro-batch; None before the
     first one. A listener passes the progress of a micro-batch (`event.progress`) instead of the query.
 
-    With `key`, a condition on the keys, or the name of a table as `query`, it is what the query keeps for these keys
-    and what it waits for, as DESCRIBE STREAMING TABLE … FOR KEY shows it; `query` is then the query of a streaming
-    table, or the name of the table, whose query need not run. `spark`: the session, by default the active one.
+    With `key`, a condition on the keys, it is what the query keeps for these keys and what it waits for, as DESCRIBE
+    STREAMING TABLE … FOR KEY shows it; `query` is then the query of a streaming table, or the name of the table, whose
+    query need not run. `spark`: the session, by default the active one.
 
     Raises the SqlExtError that the statement would raise.
 
@@ -35,7 +41,7 @@ def state(
                 windows=0, emitted=12)
     >>> state("alerts", key="card = '4711'").show()             # doctest: +SKIP
     """
-    if key is None and not isinstance(query, str):
+    if key is None:
         return progress.state(query)
     from sqlext.engine.statements.describe_key import describe_key  # loads the planner, which `import sqlext` need not
     from sqlext.rewriter.heads.stream_heads import parse_command  # loads the tokenizer
@@ -43,7 +49,7 @@ def state(
 
     session = spark or active_session()
     name = query if isinstance(query, str) else query.name
-    text = f"DESCRIBE STREAMING TABLE {quote(split_name(str(name)))} FOR KEY ({key or 'TRUE'})"
+    text = f"DESCRIBE STREAMING TABLE {quote(split_name(str(name)))} FOR KEY ({key})"
     command = parse_command(text)
     assert command is not None
     return describe_key(SqlCall(spark=session, sql=unhooked(session), text=text), command)

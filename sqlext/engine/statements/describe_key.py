@@ -110,7 +110,8 @@ class _Description:
             yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
             return
         buckets = dict[int, pa.Table]()
-        watermark, late = None, 0
+        watermark: int | None = None
+        late = 0
         for number, stored in operator.buckets():
             buckets[number] = distinct_keys([_state(clause, stored)], list(clause.keys))
             watermark, late = stored.header.watermark, late + stored.header.late

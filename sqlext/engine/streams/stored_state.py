@@ -48,7 +48,7 @@ class StoredOperator:
             for bucket, of_bucket in values.items():
                 yield bucket, state_log.read(headers.pop(bucket), of_bucket.__getitem__)
         for bucket, header in headers.items():  # without chunks
-            yield bucket, state_log.read(header, {}.__getitem__)
+            yield bucket, state_log.read(header, dict[int, bytes]().__getitem__)
 
     def _read(self, variable: str) -> DataFrame:
         options = {"operatorId": str(self.number), "batchId": str(self.batch), "stateVarName": variable}
