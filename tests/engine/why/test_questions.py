@@ -12,6 +12,7 @@ import pytest
 
 from .harness import partition_why
 
+PAGE = Path(__file__).parents[3] / "docs" / "why.md"
 FILE = Path(__file__).parent / "questions.txt"
 CONVERTED: dict[str, Callable[[str], Any]] = {
     "int": int, "bigint": int, "string": str, "timestamp": lambda x: datetime.fromisoformat(f"2026-03-04T{x}"),
@@ -45,3 +46,12 @@ def test_the_first_five_lines_answer_the_question(question):
     assert question["source"].startswith("http")
     lines = answer(question)
     assert any(question["answer"] in line for line in lines[:4]), "\n".join(lines)
+
+
+def test_the_cases_of_the_page_are_questions_with_these_answers():
+    cases = re.findall(r"^\| [^|]+ \| `(ORDER BY [^`]+)` \| [^|]+ \| `([^`]+)` \|$", PAGE.read_text(), re.MULTILINE)
+    assert len(cases) == 10
+    by_clause = [(param.values[0]["clause"], param.values[0]) for param in questions()]
+    for clause, line in cases:
+        answers = ["\n".join(answer(question)) for written, question in by_clause if written == clause]
+        assert any(line in text for text in answers), (clause, line)

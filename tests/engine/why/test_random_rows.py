@@ -81,7 +81,7 @@ def is_matched(text: str, rows: list[tuple], row: int) -> bool:
     return False
 
 
-@pytest.mark.random
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("part", range(4))
 def test_each_near_miss_gives_a_match_through_the_row(part):
     proposed = 0
@@ -145,7 +145,7 @@ def least_missing(why: PartitionWhy, rows: Rows, row: int) -> int:
     return best
 
 
-@pytest.mark.random
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("part", range(3))
 def test_no_partial_match_through_the_row_lacks_fewer_rows(part):
     compared = 0
