@@ -35,6 +35,17 @@ def parse_analyze(text: str) -> AnalyzeStatement | None:
     cursor = Cursor(tokenize(text), text=text, error_class="UNEXPECTED_WORD", hint=_HINT)
     if not cursor.take("EXPLAIN", "MATCH", "ANALYZE"):
         return None
+    is_json, partitions = take_options(cursor)
+    end = len(cursor.tokens)
+    while end > cursor.index and cursor.tokens[end - 1].text == ";":
+        end -= 1
+    if cursor.index == end:
+        raise cursor.expected("a query")
+    return AnalyzeStatement(query=cursor.fragment(cursor.index, end), is_json=is_json, partitions=partitions)
+
+
+def take_options(cursor: Cursor) -> tuple[bool, int | None]:
+    """Move past the options after ANALYZE; return whether the format is JSON, and the limit of partitions."""
     is_json, partitions = False, None
     while cursor.is_at("FORMAT") or cursor.is_at("LIMIT"):
         if cursor.take("FORMAT"):
@@ -50,9 +61,4 @@ def parse_analyze(text: str) -> AnalyzeStatement | None:
             cursor.index += 1
             if not cursor.take_one_of(("PARTITIONS", "PARTITION")):
                 raise cursor.expected("PARTITIONS")
-    end = len(cursor.tokens)
-    while end > cursor.index and cursor.tokens[end - 1].text == ";":
-        end -= 1
-    if cursor.index == end:
-        raise cursor.expected("a query")
-    return AnalyzeStatement(query=cursor.fragment(cursor.index, end), is_json=is_json, partitions=partitions)
+    return is_json, partitions

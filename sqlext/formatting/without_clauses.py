@@ -13,6 +13,7 @@ from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.heads.stream_heads import parse_command
 from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause
 from sqlext.rewriter.rules.rule_statements import is_rule_statement
+from sqlext.rewriter.statements.analyze_statement import take_options
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
@@ -74,9 +75,12 @@ def _left_out(tokens: Tokens, lo: int, hi: int) -> Edit:
 
 def _head(tokens: Tokens) -> Iterator[Edit]:
     """The edits that make EXPLAIN MATCH an EXPLAIN, and CREATE STREAMING TABLE a CREATE TABLE."""
-    if is_at(tokens, 0, "EXPLAIN", "MATCH"):
-        yield _left_out(tokens, 1, 2)
     cursor = Cursor(tokens)
+    if cursor.take("EXPLAIN", "MATCH"):
+        if cursor.take("ANALYZE"):
+            take_options(cursor)
+        yield _left_out(tokens, 1, cursor.index)
+        return
     if not cursor.take("CREATE"):
         return
     start = cursor.index

@@ -35,6 +35,8 @@ STATEMENTS = {
         "-- Databricks notebook source\nSELECT 1;\n\n-- COMMAND ----------\n\nSELECT 2",
     "EXPLAIN MATCH SELECT a FROM e MATCH_RULES (ORDER BY ts RULES r) AS m":
         "EXPLAIN SELECT a FROM e AS m",
+    "EXPLAIN MATCH ANALYZE FORMAT JSON LIMIT 3 PARTITIONS SELECT a FROM e MATCH_RULES (ORDER BY ts RULES r) AS m":
+        "EXPLAIN SELECT a FROM e AS m",
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import Row
 
 from sqlext.engine.match.clause_report import ClauseReport, ConjunctReport, ElementReport, VariableReport
@@ -43,7 +44,7 @@ def analyze_clause(planned: PhysicalPlan, queries: Queries, limit: int | None) -
         )  # fmt: skip
     plan = _limited(replace(planned.plan, filters=planned.filters_as_written), limit)
     began = time.monotonic()
-    counts = _counts(plan, planned, queries) if plan.conjuncts or planned.filters_of_engine else None
+    counts, in_turn = _counts(plan, planned, queries)
     counted = time.monotonic()
     steps = steps_of(plan.clause.pattern if isinstance(plan.task, CepTask) else skeleton(plan.clause.pattern),
                      not isinstance(plan.task, CepTask))  # fmt: skip
@@ -51,12 +52,13 @@ def analyze_clause(planned: PhysicalPlan, queries: Queries, limit: int | None) -
     return ClauseReport(
         line=place.line,
         rows=funnel.rows,
-        filtered=counts["filtered"] if counts is not None else 0,
+        filtered=counts["filtered"],
         filters=tuple(" ".join(str(f).split()) for f in planned.filters_of_engine),
         variables=_variables(plan, counts, funnel),
         elements=_elements(plan, funnel),
         funnel=funnel,
         is_contiguous=not isinstance(plan.task, CepTask),
+        in_turn=in_turn,
         strategy=planned.strategy,
         limit=limit,
         counting_seconds=counted - began,
@@ -111,21 +113,32 @@ def _elements(plan: MatchPlan, funnel: Funnel) -> tuple[ElementReport, ...]:
 # what Spark counts
 
 
-def _counts(plan: MatchPlan, planned: PhysicalPlan, queries: Queries) -> Row:
-    """One row of counts and examples over all rows of the input, see `_aggregates`."""
-    return queries.run(_counting_query(plan, planned)).collect()[0]
+def _counts(plan: MatchPlan, planned: PhysicalPlan, queries: Queries) -> tuple[Row, bool]:
+    """One row of counts and examples over all rows of the input, see `_aggregates`; and whether each conjunct was
+    computed only where those before it hold, because it cannot be computed on all rows (`d <> 0 AND n / d > 2`)."""
+    try:
+        return queries.run(_counting_query(plan, planned, in_turn=False)).collect()[0], False
+    except PySparkException:
+        return queries.run(_counting_query(plan, planned, in_turn=True)).collect()[0], True
 
 
-def _counting_query(plan: MatchPlan, planned: PhysicalPlan) -> Text:
+def _counting_query(plan: MatchPlan, planned: PhysicalPlan, *, in_turn: bool) -> Text:
     columns: list[TextLike] = [join(_row_text(plan), " AS __row")]
     kept = join(*(join("(", f, ")") for f in planned.filters_of_engine), separator=" AND ")
     columns.append(join(kept if planned.filters_of_engine else "TRUE", " AS __kept"))
     for i, conjunct in enumerate(plan.conjuncts):
-        if conjunct.text is not None:
-            columns.append(join("CAST((", conjunct.text, f") AS BOOLEAN) AS __c{i}"))
-            columns += [
-                join("CAST((", text, f") AS STRING) AS __c{i}_{j}") for j, (_, text) in enumerate(conjunct.operands)
-            ]
+        if conjunct.text is None:
+            continue
+        before = [
+            join("(", c.text, ")") for c in plan.conjuncts[:i] if c.label == conjunct.label and c.text is not None
+        ]
+        is_first = not (before and in_turn)
+        begin, end = ("", "") if is_first else (join("CASE WHEN ", join(*before, separator=" AND "), " THEN "), " END")
+        columns.append(join(begin, "CAST((", conjunct.text, ") AS BOOLEAN)", end, f" AS __c{i}"))
+        columns += [
+            join(begin, "CAST((", text, ") AS STRING)", end, f" AS __c{i}_{j}")
+            for j, (_, text) in enumerate(conjunct.operands)
+        ]
     window = join(f"\nWINDOW {WINDOW} AS (", plan.window, ")")
     reads_neighbours = any(WINDOW in str(column) for column in columns)
     rows = join("SELECT ", join(*columns, separator=",\n       "), "\nFROM ", plan.input,
@@ -175,7 +188,7 @@ def _aggregates(conjuncts: Sequence[Conjunct]) -> Iterator[str]:
                 yield f"{function}({example}) FILTER (WHERE NOT coalesce(__c{i}, FALSE) AND {others}) AS {function}{i}"
 
 
-def _variables(plan: MatchPlan, counts: Row | None, funnel: Funnel) -> tuple[VariableReport, ...]:
+def _variables(plan: MatchPlan, counts: Row, funnel: Funnel) -> tuple[VariableReport, ...]:
     needed = mandatory_variables(plan.clause.pattern)
     reports = []
     for label, name in enumerate(plan.task.program.labels):
@@ -183,11 +196,10 @@ def _variables(plan: MatchPlan, counts: Row | None, funnel: Funnel) -> tuple[Var
         if not mine:
             continue
         dependent = tuple(c.written for _, c in mine if c.text is None)
-        local = [_conjunct(i, c, counts) for i, c in mine if c.text is not None and counts is not None]
+        local = [_conjunct(i, c, counts) for i, c in mine if c.text is not None]
         if dependent:
             true, false, null = (funnel.tests[label, verdict] for verdict in (True, False, None))
         else:
-            assert counts is not None
             true, false, null = counts[f"T{label}"], counts[f"F{label}"], counts[f"N{label}"]
         reports.append(
             VariableReport(

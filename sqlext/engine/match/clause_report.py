@@ -112,7 +112,8 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ClauseReport:
-    """`rows`: of the input; `filtered`: those that the query drops before the shuffle, by `filters`."""
+    """`rows`: of the input; `filtered`: those that the query drops before the shuffle, by `filters`. `in_turn`: each
+    conjunct was computed only where those before it are TRUE."""
 
     line: int
     rows: int
@@ -122,6 +123,7 @@ class ClauseReport:
     elements: tuple[ElementReport, ...]
     funnel: Funnel
     is_contiguous: bool
+    in_turn: bool
     strategy: str
     limit: int | None
     counting_seconds: float
@@ -235,6 +237,8 @@ class ClauseReport:
     def _conditions(self) -> Iterator[str]:
         if self.variables:
             yield "== Conditions =="
+        if self.in_turn:
+            yield "A part after AND is counted only on rows on which the parts before it are TRUE: elsewhere it fails."
         for v in self.variables:
             of = "tests" if v.is_tested else "rows"
             note = ", because it depends on the match" if v.is_tested else ""
