@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -97,6 +99,11 @@ def test_the_funnel_is_what_brute_force_counts(part):
             assert not at_bound or attempt.ending in ((PARTITION_END, "$") if bound == len(word) else (WITHIN, "$"))
             assert at_bound or attempt.ending in (CONDITION, "$")
         assert Counter({e: count for (e, k), count in funnel.reached.items() if k == 0}) == reached, (text, word)
+        faster = Funnel()
+        add, add_many = partial(faster.add, steps=steps), lambda a, times, f=faster, s=steps: f.add(a, s, times)
+        summary = attempts(task, rows, add, rejected=add_many)
+        assert faster == replace(funnel, tests=Counter()), (text, word)
+        assert summary.tests == attempts(task, rows, lambda a: None).tests
         blocks = list(strategy.match(task, rows))
         assert funnel.matches == sum(len(block.start) for block in blocks) == funnel.endings[MATCH]
         assert funnel.tried == len(word) == sum(funnel.endings.values())

@@ -16,7 +16,7 @@ from sqlext.pattern.why.attempts import Enough, attempts
 from sqlext.pattern.why.funnel import Funnel, Steps
 
 TALLY = "funnel STRING"
-MAX_STEPS = 2_000_000  # of one task: a few seconds
+MAX_STEPS = 250_000  # of one task: about three seconds
 
 
 def tally(
@@ -39,18 +39,17 @@ def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, m
     if funnel.steps >= max_steps:
         funnel.left_out += len(rows.mask)
         return
-    last = -1
 
     def consume(attempt: Attempt) -> None:
-        nonlocal last
         funnel.add(attempt, steps)
-        last = attempt.start
         if funnel.steps >= max_steps:
             raise Enough
 
+    def rejected(attempt: Attempt, times: int) -> None:
+        funnel.add(replace(attempt, steps=0), steps, times)
+
     task = replace(plan.task, strategy="reference")
-    recorder = attempts(task, rows, consume, max_steps=max_steps)
+    recorder = attempts(task, rows, consume, max_steps=max_steps, rejected=rejected)
     funnel.tests += recorder.tests
-    if recorder.is_complete:
-        return
-    funnel.left_out += len(rows.mask) - 1 - last
+    if not recorder.is_complete:
+        funnel.left_out += len(rows.mask) - 1 - recorder.last

@@ -53,16 +53,19 @@ class Funnel:
     steps: int = 0
     tests: Counter[tuple[int, bool | None]] = field(default_factory=Counter)
 
-    def add(self, attempt: Attempt, steps: Steps) -> None:
-        self.tried += 1
-        self.steps += attempt.steps
-        self.endings[attempt.ending] += 1
-        self.matches += len(attempt.matches)
-        self.empty += sum(not match for match in attempt.matches)
+    def add(self, attempt: Attempt, steps: Steps, times: int = 1) -> None:
+        """Count an attempt, which so many start rows had."""
+        self.tried += times
+        self.steps += attempt.steps * times
+        self.endings[attempt.ending] += times
+        self.matches += len(attempt.matches) * times
+        self.empty += sum(not match for match in attempt.matches) * times
         found = {steps[step] for step in attempt.reached}
+        for key in found | {(element, 0) for element, _ in found}:
+            self.reached[key] += times
         if attempt.furthest and not attempt.matches:
-            self.lost.update({(steps[stop.step][0], stop.reason) for stop in attempt.stops if stop.step in steps})
-        self.reached.update(found | {(element, 0) for element, _ in found})
+            for lost in {(steps[stop.step][0], stop.reason) for stop in attempt.stops if stop.step in steps}:
+                self.lost[lost] += times
 
     @property
     def skipped(self) -> int:
