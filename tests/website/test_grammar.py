@@ -17,6 +17,7 @@ from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match_windows.parse_window import WindowClause
 from sqlext.rewriter.rules.rule_statements import parse_rule_statement
 from sqlext.rewriter.rules.rules_clause import RulesClause
+from sqlext.rewriter.statements.analyze_statement import parse_analyze
 from sqlext.rewriter.statements.parse_statement import ClauseSite, parse_statement
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
@@ -130,7 +131,7 @@ def texts_of(statement):
         yield {"CREATE": "create_rule", "ALTER": "alter_rule"}.get(first, "rule_command"), statement
     elif parse_command(statement):
         yield "stream_command", statement
-    elif parse_why(statement):
+    elif parse_why(statement) or parse_analyze(statement):
         yield "explain_match", statement
     elif is_extended(statement):
         target = parse_target(statement)
