@@ -147,6 +147,7 @@ def _criteria(asof: AsofJoin, names: Names) -> list[Text]:
             asof.operator, f"IF(({left}) >= {names.time}, {lower}, {upper})"
         )
         criteria.append(join(f"{difference} <= {asof.distance.limit.value}"))
+    criteria += [join(f"{names.time} {bound.operator} (", bound.left, ")") for bound in conditions.bounds]
     return [*criteria, *(join("(", condition, ")") for condition in conditions.left)]
 
 

@@ -59,9 +59,12 @@ def test_a_star_shows_the_columns_of_both_relations(spark, streams):
     assert spark.sql(f"SELECT b, f FROM ({text}) AS j (a, b, c, d, e, f)").columns == ["b", "f"]
 
 
+# (condition, further condition in ON)
 CONDITIONS = (
-    "(l.at >= r.at)", "(l.at > r.at) WITHIN INTERVAL 5 SECONDS", "(l.at <= r.at)", "(r.at > l.at)",
-    "(NEAREST (l.at, r.at))", "(NEAREST (l.at, r.at)) WITHIN INTERVAL 1 SECOND",
+    ("(l.at >= r.at)", ""), ("(l.at > r.at) WITHIN INTERVAL 5 SECONDS", ""), ("(l.at <= r.at)", ""),
+    ("(r.at > l.at)", ""), ("(NEAREST (l.at, r.at))", ""), ("(NEAREST (l.at, r.at)) WITHIN INTERVAL 1 SECOND", ""),
+    ("(l.at >= r.at)", "AND r.at >= l.at - INTERVAL 3 SECONDS"),
+    ("(r.at >= l.at)", "AND l.at + INTERVAL 5 SECONDS > r.at"),
 )  # fmt: skip
 
 
@@ -75,8 +78,8 @@ def test_a_stream_joins_a_table_as_it_joins_in_batch(spark, streams, tmp_path):
     for left in ("STREAM asof_l", "asof_rows"):
         results.append(spark.sql("\nUNION ALL\n".join(
             f"SELECT {i} AS n, l.id, r.id AS partner FROM {left} AS l LEFT ASOF JOIN asof_table AS r"
-            f" MATCH_CONDITION {condition} ON l.k = r.k AND l.id <> 2"
-            for i, condition in enumerate(CONDITIONS)
+            f" MATCH_CONDITION {condition} ON l.k = r.k AND l.id <> 2 {bound}"
+            for i, (condition, bound) in enumerate(CONDITIONS)
         )))  # fmt: skip
     of_stream, batch = run(results[0], tmp_path / "checkpoint").rows, map(tuple, results[1].collect())
     assert sorted(of_stream, key=str) == sorted(batch, key=str)
