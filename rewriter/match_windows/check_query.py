@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.tree.keywords import is_at
-from sqlext.rewriter.tree.read_windows import WindowQuery, pattern_windows
+from sqlext.rewriter.tree.read_windows import WindowQuery, is_pattern_window
 from sqlext.rewriter.tree.statement_tree import Tree
 
 Errors = Iterator[SqlExtError]
@@ -24,8 +24,8 @@ def unread_windows(tree: Tree, sites: list[WindowQuery]) -> Errors:
     """An error for each window with a row pattern that is in none of these queries."""
     known = {window.opening for site in sites for window in site.windows}
     known |= {i + 2 for site in sites for i in site.repeated}  # name AS (
-    for i in pattern_windows(tree.tokens):
-        if i not in known:
+    for i in range(len(tree.tokens)):
+        if i not in known and is_pattern_window(tree.tokens, i):
             message = "a row pattern in a window is built only in a query SELECT … FROM …"
             place = tree.fragment(i - 1, i).place
             hint = "write SELECT … FROM …, with the window in its select list or in its WINDOW clause."

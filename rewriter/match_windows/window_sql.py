@@ -28,7 +28,7 @@ from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join, sub
 from sqlext.rewriter.tree.keywords import ends_operand
-from sqlext.rewriter.tree.read_windows import Range, WindowQuery, WindowTvf, end_of_window, start_of_call
+from sqlext.rewriter.tree.read_windows import CallOver, Range, WindowQuery, end_of_window, start_of_call
 from sqlext.rewriter.tree.statement_tree import Tree
 
 MIXED = "__mixed"  # the columns of the base query in the places of the mixed items
@@ -299,6 +299,6 @@ def through(plan: MatchPlan, relation: str, names: Sequence[str]) -> MatchPlan:
     )
 
 
-def fragment_of_call(tree: Tree, call: WindowTvf) -> Fragment:
+def fragment_of_call(tree: Tree, call: CallOver) -> Fragment:
     """The text of a call before OVER."""
     return tree.fragment(call.start, call.over)

@@ -5,27 +5,19 @@ from __future__ import annotations
 import re
 
 from sqlext.errors import ParseError, Place
-from sqlext.rewriter.emit.emit_clause import is_emit
-from sqlext.rewriter.emit.window_call import DURATIONS, is_ksql_window, is_window_call
-from sqlext.rewriter.match.sites import KEYWORD, holds_pattern, scan
-from sqlext.rewriter.rules.rules_clause import is_rules_clause
+from sqlext.rewriter.match.sites import holds_pattern, scan
 from sqlext.rewriter.statements.analyze_statement import parse_analyze
-from sqlext.rewriter.statements.idle_sources import is_idle_after
+from sqlext.rewriter.statements.kinds import KINDS
 from sqlext.rewriter.statements.why_statement import parse_why
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.nesting import first_too_deep, too_deep
 from sqlext.rewriter.text.tokens import Tokens, tokenize
-from sqlext.rewriter.tree.keywords import TYPE_WORDS, is_at, is_time_join
-from sqlext.rewriter.tree.read_windows import pattern_windows
+from sqlext.rewriter.tree.keywords import is_at
 
-_BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
-_TYPES = "|".join(sorted(TYPE_WORDS))
+_GAP = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_STATEMENTS = (r"EXPLAIN \bMATCH\b", r"\bPATTERN \bRULES?\b")
 _CANDIDATE = re.compile(
-    rf"{KEYWORD}|\bMATCH_RULES\b|\bPATTERN{_BLANK}\(|\b(?:DEFINE|MEASURES)\b"
-    rf"|(?:INTERVAL|ASOF){_BLANK}\b(?:{_TYPES}|JOIN)\b"
-    rf"|EXPLAIN{_BLANK}\bMATCH\b|\bPATTERN{_BLANK}\bRULES?\b|\b(?:{'|'.join(DURATIONS)}){_BLANK}\(|\bEMIT\b"
-    rf"|\bWINDOW{_BLANK}\b(?:TUMBL|HOPP)ING\b|\bIDLE{_BLANK}\bAFTER\b",
-    re.IGNORECASE | re.DOTALL,
+    "|".join([*(kind.words for kind in KINDS), *_STATEMENTS]).replace(" ", _GAP), re.IGNORECASE | re.DOTALL
 )
 
 
@@ -73,18 +65,15 @@ def is_extended(text: str) -> bool:
     if not might_be_extended(text):
         return False
     tokens = tokenize(text)
-    is_ours = explained(text) is not None or any(pattern_windows(tokens)) or any(
-        begins(tokens, i) for i in range(len(tokens)) for begins in _BEGINNINGS
-    )  # fmt: skip
+    is_ours = explained(text) is not None or any(
+        kind.begins(tokens, i) for kind in KINDS if kind.begins is not None for i in range(len(tokens))
+    )
     deep = first_too_deep(tokens)
     if deep is None:
         return is_ours or bool(scan(text))
     if is_ours or any(_is_surely_clause(tokens, i) for i in range(len(tokens))):
         raise too_deep(text, tokens[deep])
     return False
-
-
-_BEGINNINGS = (is_time_join, is_window_call, is_emit, is_ksql_window, is_idle_after, is_rules_clause)
 
 
 def _is_surely_clause(tokens: Tokens, i: int) -> bool:

@@ -32,7 +32,7 @@ class PatternWindow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowTvf:
+class CallOver:
     """`measure OVER w` or `function(…) OVER (…)` at tokens `start` to `stop`; `over` is the word OVER."""
 
     start: int
@@ -65,10 +65,10 @@ class WindowQuery:
     late_clause: Range | None
     plain: dict[str, Range]
     windows: tuple[PatternWindow, ...]
-    calls: tuple[WindowTvf, ...]
+    calls: tuple[CallOver, ...]
     overs: tuple[int, ...]
     repeated: tuple[int, ...]
-    misplaced: tuple[WindowTvf, ...]
+    misplaced: tuple[CallOver, ...]
 
 
 def window_queries(tree: Tree) -> Iterator[WindowQuery]:
@@ -150,12 +150,11 @@ def _tail(tokens: Tokens, heads: list[int], stop: int) -> Iterator[tuple[int, tu
             yield head, tuple(split_at_commas(tokens, first, end))
 
 
-def pattern_windows(tokens: Tokens) -> Iterator[int]:
-    """The opening parentheses of all windows with row patterns in a statement, wherever the windows are."""
-    for i in range(1, len(tokens)):
-        is_window = tokens[i].text == "(" and tokens[i - 1].word in ("OVER", "AS") and not begins_query(tokens, i + 1)
-        if is_window and closing(tokens, i) is not None and has_pattern(tokens, i):
-            yield i
+def is_pattern_window(tokens: Tokens, i: int) -> bool:
+    """True if token i opens a window with a row pattern, wherever in a statement the window is."""
+    if i == 0 or tokens[i].text != "(" or tokens[i - 1].word not in ("OVER", "AS") or begins_query(tokens, i + 1):
+        return False
+    return closing(tokens, i) is not None and has_pattern(tokens, i)
 
 
 def has_pattern(tokens: Tokens, opening: int) -> bool:
@@ -170,12 +169,12 @@ def has_pattern(tokens: Tokens, opening: int) -> bool:
     return False
 
 
-def _calls(tree: Tree, lo: int, hi: int, named: dict[str, PatternWindow]) -> Iterator[WindowTvf]:
+def _calls(tree: Tree, lo: int, hi: int, named: dict[str, PatternWindow]) -> Iterator[CallOver]:
     """The calls OVER windows with row patterns in tokens `lo` to `hi`, without the calls in subqueries."""
     for over in _overs(tree.tokens, lo, hi):
         window, stop = _window_at(tree, over, named)
         if window is not None:
-            yield WindowTvf(start=start_of_call(tree.tokens, over, lo), over=over, stop=stop, window=window)
+            yield CallOver(start=start_of_call(tree.tokens, over, lo), over=over, stop=stop, window=window)
 
 
 def _overs(tokens: Tokens, lo: int, hi: int) -> Iterator[int]:

@@ -12,10 +12,14 @@ from sqlext.formatting.check_syntax import check_syntax
 from sqlext.formatting.gaps import Layout, laid_out, same_tokens
 from sqlext.formatting.lay_out_clause import RULES, Body, lay_out_body
 from sqlext.formatting.lay_out_query import lay_out_call, lay_out_emit, lay_out_join
+from sqlext.rewriter.emit.emit_clause import EmitClause
+from sqlext.rewriter.emit.window_call import WindowTvf
+from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.parse_match import ORDER_BY, PARTITION_BY, ClauseParser
 from sqlext.rewriter.match_windows.parse_window import WindowClause, WindowParser
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
 from sqlext.rewriter.rules.rules_clause import RulesClause
+from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
@@ -100,21 +104,21 @@ def _of_rule(text: str) -> Iterator[LayOut]:
 
 
 def _bodies(statement: ParsedStatement) -> Iterator[tuple[int, LayOut]]:
-    for part in statement.clauses:
+    for part in statement.of(ClauseSite):
         yield part.site.keyword.start, _of_site(part.site)
-    for rules in statement.rules:
+    for rules in statement.of(RulesClause):
         yield rules.keyword.start, _of_rules(rules)
-    for windows in statement.windows:
+    for windows in statement.of(WindowClause):
         for clause in windows.clauses:
             yield clause.keyword.start, _of_window(statement, windows, clause.keyword)
 
 
 def _queries(statement: ParsedStatement) -> Iterator[tuple[int, LayOut]]:
-    for join in statement.joins:
+    for join in statement.of(JoinClause):
         yield join.words.start, lay_out_join(statement.tree, join)
-    for call in statement.calls:
+    for call in statement.of(WindowTvf):
         yield call.whole.start, lay_out_call(call)
-    for emit in statement.emits:
+    for emit in statement.of(EmitClause):
         yield emit.keyword.start, lay_out_emit(emit)
 
 

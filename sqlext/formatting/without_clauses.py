@@ -9,11 +9,17 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from sqlext.formatting.check_syntax import check_syntax
+from sqlext.rewriter.emit.emit_clause import EmitClause
+from sqlext.rewriter.emit.window_call import WindowTvf
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.heads.stream_heads import parse_command
 from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause
+from sqlext.rewriter.match_windows.parse_window import WindowClause
 from sqlext.rewriter.rules.rule_statements import is_rule_statement
+from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.statements.analyze_statement import take_options
+from sqlext.rewriter.statements.idle_sources import IdleSource
+from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
@@ -54,7 +60,7 @@ def _edits(text: str) -> list[Edit]:
     if is_extended(text):
         statement = parse_statement(text)
         edits += _of_clauses(statement, tokens)
-        for join in statement.joins:  # inner ones first
+        for join in statement.of(JoinClause):  # inner ones first
             edits.append(_of_join(join, edits))
     return _outermost(edits)
 
@@ -119,11 +125,11 @@ def _behind_interval(tokens: Tokens, i: int) -> int:
 
 
 def _of_clauses(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
-    for part in statement.clauses:
+    for part in statement.of(ClauseSite):
         yield _behind(statement.tree, part.site.keyword, part.site.whole)
-    for rules in statement.rules:
+    for rules in statement.of(RulesClause):
         yield _behind(statement.tree, rules.keyword, rules.whole)
-    for source in statement.idle_sources:
+    for source in statement.of(IdleSource):
         yield _behind_token(tokens, Fragment(source.whole.source, source.idle.start, source.whole.stop))
     yield from _of_windows(statement, tokens)
     yield from _of_emits(statement, tokens)
@@ -165,7 +171,7 @@ def _behind_token(tokens: Tokens, fragment: Fragment) -> Edit:
 
 def _of_windows(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
     """The edits that leave out the sections of row patterns in windows, and OVER after measures."""
-    for windows in statement.windows:
+    for windows in statement.of(WindowClause):
         for relation in statement.tree.relations:
             alias = relation.aliases[-1] if relation.query == windows.site.query else None
             if alias is not None:  # The windows may read the alias.
@@ -189,11 +195,11 @@ def _begins_pattern(tokens: Tokens, i: int, opening: int) -> bool:
 
 def _of_emits(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
     """The edits that replace the call of a window function by the relation that it reads, and leave out EMIT."""
-    for call in statement.calls:
+    for call in statement.of(WindowTvf):
         data, whole = call.data, call.whole
         yield Edit(whole.start, data.start, "")
         yield Edit(data.stop, whole.stop, "")
-    for emit in statement.emits:
+    for emit in statement.of(EmitClause):
         order = emit.order
         stop = order.start if order is not None and order.start > emit.keyword.start else emit.whole.stop
         yield _left_out(tokens, index_at(tokens, emit.keyword.start), index_at(tokens, stop))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import parse_statement, with_clause
 from sqlext.rewriter.text.names import split_name
 from sqlext.rewriter.text.splice import Edit, Source
@@ -32,9 +33,9 @@ def drawing_query(statement: str) -> DrawingQuery | None:
     'SELECT * FROM t MATCH_RECOGNIZE (ORDER BY d … PATTERN (a b) DEFINE b AS b.x > 1)'
     """
     parsed = parse_statement(statement)
-    if not parsed.clauses:
+    if not parsed.of(ClauseSite):
         return None
-    clause = parsed.clauses[-1].clause
+    clause = parsed.of(ClauseSite)[-1].clause
     if not clause.order_by:
         raise UnsupportedError("DRAWING", "without ORDER BY there is no time to draw over", place=clause.keyword.place,
                                hint="write ORDER BY with a column of times.")  # fmt: skip

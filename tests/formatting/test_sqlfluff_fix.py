@@ -9,7 +9,14 @@ from sqlfluff.core import FluffConfig, Linter
 from sqlfluff.core.plugin.host import get_plugin_manager
 
 from sqlext.formatting import sqlfluff_templater
+from sqlext.rewriter.emit.emit_clause import EmitClause
+from sqlext.rewriter.emit.window_call import WindowTvf
+from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.match_windows.parse_window import WindowClause
 from sqlext.rewriter.rules.rule_statements import is_rule_statement
+from sqlext.rewriter.rules.rules_clause import RulesClause
+from sqlext.rewriter.statements.idle_sources import IdleSource
+from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
@@ -71,22 +78,22 @@ def before(relation: Fragment) -> list[str]:
 
 def parts_of(statement: ParsedStatement) -> Iterator[object]:
     """Each clause of ours, with the relation before it unless that is a subquery. AS before an alias is no change."""
-    for clause in statement.clauses:
+    for clause in statement.of(ClauseSite):
         yield "clause", before(clause.site.relation)
         yield words(Fragment(clause.site.whole.source, clause.site.keyword.start, clause.site.whole.stop))
-    for join in statement.joins:
+    for join in statement.of(JoinClause):
         yield join.kind, join.join_type, before(join.left)
         yield words(Fragment(join.whole.source, join.words.start, join.whole.stop))
-    for windows in statement.windows:
+    for windows in statement.of(WindowClause):
         yield [before(statement.tree.fragment(r.start, r.stop)) for r in statement.tree.relations]
         yield "windows", [words(clause.whole) for clause in windows.clauses]
-    for call in statement.calls:
+    for call in statement.of(WindowTvf):
         yield "call", words(call.whole)
-    for emit in statement.emits:
+    for emit in statement.of(EmitClause):
         yield "EMIT", words(Fragment(emit.whole.source, emit.keyword.start, emit.whole.stop))
-    for rules in statement.rules:
+    for rules in statement.of(RulesClause):
         yield "rules", words(Fragment(rules.whole.source, rules.keyword.start, rules.whole.stop))
-    for source in statement.idle_sources:
+    for source in statement.of(IdleSource):
         yield "idle", words(source.clause)
 
 

@@ -22,7 +22,8 @@ from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.scalars.static_binder import StaticBinder
-from sqlext.rewriter.statements.parse_statement import ClauseSite, parse_statement
+from sqlext.rewriter.statements.kinds import ClauseSite
+from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.statements.scan import explained, is_extended, might_be_extended
 from sqlext.rewriter.text.splice import Source, Text
 

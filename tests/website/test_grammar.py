@@ -18,7 +18,8 @@ from sqlext.rewriter.match_windows.parse_window import WindowClause
 from sqlext.rewriter.rules.rule_statements import parse_rule_statement
 from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.statements.analyze_statement import parse_analyze
-from sqlext.rewriter.statements.parse_statement import ClauseSite, parse_statement
+from sqlext.rewriter.statements.kinds import ClauseSite
+from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.rewriter.statements.why_statement import parse_why

@@ -77,7 +77,7 @@ class WindowCallPlanner:
 
         A window function with EMIT stays as it is, because its query is planned as a whole.
         """
-        if any(emit.call == call for emit in self.statement.emits):
+        if any(emit.call == call for emit in self.statement.of(EmitClause)):
             return Planned()
         rows, resolver = _bound(call, source, prefix, self.queries)
         durations = {

@@ -53,7 +53,7 @@ class JoinPlanner:
 
     def plan(self, clause: JoinClause, source: Source, prefix: Text) -> Planned:
         planned = self._planned(clause, source, prefix)
-        last = [join for join in self.statement.joins if join.query == clause.query][-1]
+        last = [join for join in self.statement.of(JoinClause) if join.query == clause.query][-1]
         if clause == last:
             hidden = self.hidden.get(clause.query, {})
             edits = [*planned.edits, *hide(self.statement.tree, clause.query, hidden)]
@@ -63,7 +63,7 @@ class JoinPlanner:
     def _planned(self, clause: JoinClause, source: Source, prefix: Text) -> Planned:
         sides = JoinSides(
             clause,
-            number=self.statement.joins.index(clause),
+            number=self.statement.of(JoinClause).index(clause),
             tree=self.statement.tree,
             source=source,
             prefix=prefix,

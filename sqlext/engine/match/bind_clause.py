@@ -29,7 +29,8 @@ from sqlext.rewriter.lowering.stream_checks import PROCTIME_VALUE, check_row_tim
 from sqlext.rewriter.lowering.unread import unread
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.subqueries import correlation_error, subqueries
-from sqlext.rewriter.statements.parse_statement import ClauseSite, ParsedStatement
+from sqlext.rewriter.statements.kinds import ClauseSite
+from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text import lexemes
 from sqlext.rewriter.text.names import repeated
 from sqlext.rewriter.text.splice import Edit, Source, Text, join

@@ -13,7 +13,7 @@ from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams.planner import Planned
 from sqlext.errors import SqlExtError
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
-from sqlext.rewriter.statements.parse_statement import ClauseSite
+from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.text.splice import Edit, Source, Text
 
 # How a bound clause is run, None if it is not run, and the relation that replaces it in the text.

@@ -55,7 +55,7 @@ def _condition(call: SqlCall, why: WhyStatement, statement: ParsedStatement) -> 
 
 
 def _sides(call: SqlCall, statement: ParsedStatement, source: Source) -> JoinSides:
-    (clause,) = statement.joins
+    (clause,) = statement.of(JoinClause)
     queries, prefix = Queries(call.sql, call.frames, source.text), statement.prefix(clause, source)
     return JoinSides(clause, number=0, tree=statement.tree, source=source, prefix=prefix, queries=queries)
 

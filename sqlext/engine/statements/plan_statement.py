@@ -43,7 +43,8 @@ from sqlext.rewriter.match_windows.parse_window import WindowClause
 from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.statements import parameters
 from sqlext.rewriter.statements.idle_sources import IdleSource
-from sqlext.rewriter.statements.parse_statement import ClauseSite, ParsedStatement, Part, parse_statement
+from sqlext.rewriter.statements.kinds import ClauseSite, Part
+from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
 from sqlext.rewriter.statements.script import check_bound_before
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text

@@ -16,12 +16,15 @@ from sqlext.engine.streams.fingerprint import Fingerprint, match_fingerprint
 from sqlext.errors import BindError, Place
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.operators.rules.plan import RulesPlan
+from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.lower_emit import lower_emit
 from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower
 from sqlext.rewriter.rules.plan_rule import plan_rule
+from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.scalars.static_binder import StaticBinder
+from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.statements.resumed_words import resumed_words
 from sqlext.rewriter.text.splice import Source
@@ -80,9 +83,9 @@ def clauses_of(text: str, columns: dict[str, str]) -> list[Fingerprint]:
     resolver = StaticBinder(columns=columns, settings=SETTINGS, functions={}, text=text)
     statement, source = parse_statement(text), Source(text)
     relation = InputRelation(columns=types, resolver=resolver, is_aggregate=lambda name: False, is_streaming=True)
-    found = [match_fingerprint(lower(site.clause, source, relation)) for site in statement.clauses]
-    found += [emit_fingerprint(lower_emit(emit, source, types, resolver, "ts")) for emit in statement.emits]
-    for clause in statement.rules:
+    found = [match_fingerprint(lower(site.clause, source, relation)) for site in statement.of(ClauseSite)]
+    found += [emit_fingerprint(lower_emit(emit, source, types, resolver, "ts")) for emit in statement.of(EmitClause)]
+    for clause in statement.of(RulesClause):
         schema = pa.schema([])
         plan = RulesPlan(
             schema=schema, columns=types, keys=("k",), order=("ts",), sort=(), settings=SETTINGS, compile=plan_rule
@@ -93,7 +96,7 @@ def clauses_of(text: str, columns: dict[str, str]) -> list[Fingerprint]:
 
 def stored(text: str, columns: dict[str, str]) -> tuple[StoredQuery, list[Fingerprint]]:
     target, statement = parse_target(text), parse_statement(text)
-    parts = [site.clause for site in statement.clauses] + [*statement.emits, *statement.rules]
+    parts = [site.clause for site in statement.of(ClauseSite)] + [*statement.of(EmitClause), *statement.of(RulesClause)]
     outside = text[target.query_start : target.query_stop]
     for whole in (part.whole for part in parts):
         outside = text[target.query_start : whole.start] + "__clause" + text[whole.stop : target.query_stop]
