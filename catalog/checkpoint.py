@@ -118,9 +118,10 @@ def stored_query(checkpoint: Checkpoint) -> StoredQuery | None:
         return None if record is None else _query(json.loads(record))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise DataError(
-            "CHECKPOINT_RECORD", f"the record {_FILE} in {checkpoint} cannot be read: {error}",
+            "CHECKPOINT_RECORD",
+            f"the record {_FILE} in {checkpoint} cannot be read: {error}",
             hint="restore the file, or begin anew with CREATE OR REPLACE STREAMING TABLE.",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _query(fields: dict[str, Any]) -> StoredQuery:

@@ -119,9 +119,10 @@ def rules_table(spark: Any, sql: Sql, name: Parts) -> RulesTable | None:
         properties = {}  # a view, or a table that is not Delta's
     if _EVENTS not in properties or _SCHEMA not in properties:
         raise BindError(
-            "NOT_A_RULES_TABLE", f"{'.'.join(name)} is not a table of pattern rules",
+            "NOT_A_RULES_TABLE",
+            f"{'.'.join(name)} is not a table of pattern rules",
             hint="the first CREATE PATTERN RULE … ON name FOR TABLE events creates one.",
-        )  # fmt: skip
+        )
     check_columns(name, dict(spark.table(quote(name)).dtypes))
     return RulesTable(name, properties[_EVENTS], properties[_SCHEMA])
 
@@ -349,9 +350,10 @@ def check_columns(table: Parts, types: Mapping[str, str]) -> None:
 def _changed(table: Parts, columns: Iterable[str]) -> BindError:
     name = ".".join(table)
     return BindError(
-        "NOT_A_RULES_TABLE", f"{name} has lost a column of a table of pattern rules, or its type has changed",
+        "NOT_A_RULES_TABLE",
+        f"{name} has lost a column of a table of pattern rules, or its type has changed",
         hint=f"its columns are {', '.join(columns)}: RESTORE TABLE {name} TO VERSION AS OF … brings them back.",
-    )  # fmt: skip
+    )
 
 
 def _unreadable(table: Parts, error: Exception) -> DataError:
@@ -360,10 +362,11 @@ def _unreadable(table: Parts, error: Exception) -> DataError:
     cause = re.search(r"\[[A-Z][A-Z0-9_.]+\] ([^\n]*)", text)
     reason = (cause[1] if cause else text.split("\n")[0]).partition(" SQLSTATE")[0][:300]
     return DataError(
-        "RULES_FILES", f"{name} cannot be read or written: {reason}",
+        "RULES_FILES",
+        f"{name} cannot be read or written: {reason}",
         hint=f"if files of {name} were removed, RESTORE TABLE {name} TO VERSION AS OF … where they are still there, or "
         "drop the table and create its rules again.",
-    )  # fmt: skip
+    )
 
 
 def _merge(sql: Sql, table: Parts, columns: Iterable[str], source: str, condition: str) -> int | None:

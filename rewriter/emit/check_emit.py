@@ -19,24 +19,30 @@ def _session_triggers(clause: EmitClause) -> Iterator[SqlExtError]:
     for trigger in clause.triggers:
         if clause.call.kind == SESSION and trigger.kind in NOT_FOR_SESSIONS:
             yield BindError(
-                "EMIT_TRIGGER", f"sessions cannot fire {trigger.kind}, because two of them may become one",
-                place=trigger.whole.place, hint="write EARLY EVERY interval or EVERY n ROWS.",
-            )  # fmt: skip
+                "EMIT_TRIGGER",
+                f"sessions cannot fire {trigger.kind}, because two of them may become one",
+                place=trigger.whole.place,
+                hint="write EARLY EVERY interval or EVERY n ROWS.",
+            )
 
 
 def _steps(clause: EmitClause) -> Iterator[SqlExtError]:
     names = {unquoted(key.text.rpartition(".")[2].strip()).lower(): key for key in clause.keys}
     if clause.call.kind == CUMULATE and "window_start" in names and "window_end" not in names:
         yield BindError(
-            "EMIT_GROUP_BY", "windows of CUMULATE begin together, so window_start alone does not tell them apart",
-            place=names["window_start"].place, hint="write GROUP BY …, window_start, window_end.",
-        )  # fmt: skip
+            "EMIT_GROUP_BY",
+            "windows of CUMULATE begin together, so window_start alone does not tell them apart",
+            place=names["window_start"].place,
+            hint="write GROUP BY …, window_start, window_end.",
+        )
 
 
 def _evictor(clause: EmitClause) -> Iterator[SqlExtError]:
     evictor = clause.evictor
     if evictor is not None and evictor.kind == KEEP_ROWS and evictor.amount and int(evictor.amount.text) == 0:
         yield BindError(
-            "EMIT_EVICTOR", "without rows there is nothing to compute", place=evictor.amount.place,
+            "EMIT_EVICTOR",
+            "without rows there is nothing to compute",
+            place=evictor.amount.place,
             hint="keep one row at least: EVICT KEEP LAST 1 ROW.",
-        )  # fmt: skip
+        )

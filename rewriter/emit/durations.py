@@ -27,12 +27,20 @@ def duration(
         raise BindError(error_class, "a duration begins with INTERVAL", place=fragment.place, hint=hint)
     (kind,) = resolver.types([text])
     if not kind.startswith("interval ") or "year" in kind or "month" in kind:
-        raise BindError(error_class, f"a duration is an interval of days, hours, minutes or seconds, not {kind}",
-                        place=fragment.place, hint="write INTERVAL '10' MINUTES.")  # fmt: skip
+        raise BindError(
+            error_class,
+            f"a duration is an interval of days, hours, minutes or seconds, not {kind}",
+            place=fragment.place,
+            hint="write INTERVAL '10' MINUTES.",
+        )
     value = _constant(join("CAST(", text, " AS INTERVAL DAY TO SECOND)"), resolver)
     if value is None or (is_positive and value <= 0):
-        raise BindError(error_class, "this duration must be longer than nothing", place=fragment.place,
-                        hint="write INTERVAL '10' MINUTES.")  # fmt: skip
+        raise BindError(
+            error_class,
+            "this duration must be longer than nothing",
+            place=fragment.place,
+            hint="write INTERVAL '10' MINUTES.",
+        )
     return int(value)
 
 
@@ -41,9 +49,11 @@ def time_type(fragment: Fragment, source: Source, resolver: TypeResolver) -> str
     (kind,) = resolver.types([source.slice(fragment.start, fragment.stop)])
     if kind not in ("timestamp", "timestamp_ntz", "date"):
         raise BindError(
-            "WINDOW_TIME", f"DESCRIPTOR needs a timestamp or a date, not {kind}", place=fragment.place,
+            "WINDOW_TIME",
+            f"DESCRIPTOR needs a timestamp or a date, not {kind}",
+            place=fragment.place,
             hint="write TABLE (SELECT *, CAST(x AS TIMESTAMP) AS ts FROM t), DESCRIPTOR(ts).",
-        )  # fmt: skip
+        )
     return kind
 
 
@@ -59,8 +69,12 @@ def threshold(fragment: Fragment, source: Source, resolver: TypeResolver, is_pos
     value = _constant(join("CAST(", text, " AS DOUBLE)"), resolver)
     if value is None or not value >= 0 or (is_positive and value == 0):
         bound = "above 0" if is_positive else "from 0 on"
-        raise BindError("DELTA_THRESHOLD", f"DELTA is a distance, so it is compared with a number {bound}",
-                        place=fragment.place, hint="write DELTA(v) > 0.5, or EVICT KEEP DELTA(v) < 0.5.")  # fmt: skip
+        raise BindError(
+            "DELTA_THRESHOLD",
+            f"DELTA is a distance, so it is compared with a number {bound}",
+            place=fragment.place,
+            hint="write DELTA(v) > 0.5, or EVICT KEEP DELTA(v) < 0.5.",
+        )
     return float(value)
 
 
@@ -68,8 +82,12 @@ def check_number(fragment: Fragment, source: Source, resolver: TypeResolver, err
     """Raise BindError for an expression that is no number."""
     (kind,) = resolver.types([source.slice(fragment.start, fragment.stop)])
     if kind.partition("(")[0] not in _NUMBERS:
-        raise BindError(error_class, f"DELTA is a difference of numbers, not of {kind}", place=fragment.place,
-                        hint="write DELTA(v) > 0.5; the number of a time is unix_micros(ts) / 1e6.")  # fmt: skip
+        raise BindError(
+            error_class,
+            f"DELTA is a difference of numbers, not of {kind}",
+            place=fragment.place,
+            hint="write DELTA(v) > 0.5; the number of a time is unix_micros(ts) / 1e6.",
+        )
 
 
 def _constant(text: Text, resolver: TypeResolver) -> bool | int | float | None:

@@ -139,10 +139,11 @@ def _is_bare(tree: Tree, i: int, calls: Sequence[WindowTvf]) -> bool:
         return False
     queries = (call.relation.query for call in calls)
     return any(
-        query is not None and tokens[i].depth == tokens[query.from_].depth
+        query is not None
+        and tokens[i].depth == tokens[query.from_].depth
         and any(is_at(tokens, j, "GROUP", "BY") for j in range(query.from_, i) if tokens[j].depth == tokens[i].depth)
         for query in queries
-    )  # fmt: skip
+    )
 
 
 def _is_foreign(tokens: Tokens, i: int) -> bool:
@@ -219,13 +220,19 @@ class _EmitReader:
             raise self._unexpected()
         return EmitClause(
             whole=self.tree.fragment(select, self.stop),
-            keyword=self.tree.fragment(self.emit, self.emit + 1), call=call, alias=self._alias(call),
+            keyword=self.tree.fragment(self.emit, self.emit + 1),
+            call=call,
+            alias=self._alias(call),
             items=items,
             where=self._part(heads, "WHERE", 1),
             keys=self._keys(heads, items),
-            having=self._part(heads, "HAVING", 1), triggers=triggers, is_discarding=is_discarding, lateness=lateness,
-            evictor=evictor, order=self._order(),
-        )  # fmt: skip
+            having=self._part(heads, "HAVING", 1),
+            triggers=triggers,
+            is_discarding=is_discarding,
+            lateness=lateness,
+            evictor=evictor,
+            order=self._order(),
+        )
 
     def _keys(self, heads: dict[str, tuple[int, int]], items: tuple[SelectItem, ...]) -> tuple[Fragment, ...]:
         lo, hi = self._range(heads, "GROUP", 2)
@@ -354,9 +361,12 @@ class _EmitReader:
             expression, amount = self._delta(form.operand.split()[1])
         kind = form.with_option if form.option and self.cursor.take(*form.option) else form.kind
         return EmitPart(
-            kind=kind, whole=self.cursor.fragment(start, self.cursor.index), amount=amount, expression=expression,
+            kind=kind,
+            whole=self.cursor.fragment(start, self.cursor.index),
+            amount=amount,
+            expression=expression,
             is_of_rows=form.operand == _ROWS,
-        )  # fmt: skip
+        )
 
     def _form(self, forms: Sequence[_Form]) -> _Form:
         """The form whose words come next. Raises ParseError at the first token that continues no form."""

@@ -40,9 +40,11 @@ def grouped_stream(tree: Tree, call: WindowTvf, source: Source, durations: Mappi
         return None
     if call.kind in (CUMULATE, GLOBAL) or (call.kind == HOP and durations["SLIDE"] > durations["SIZE"]):
         raise UnsupportedError(
-            "WINDOW_STREAM", f"Spark cannot group a stream by the windows of this {call.kind}", place=call.whole.place,
+            "WINDOW_STREAM",
+            f"Spark cannot group a stream by the windows of this {call.kind}",
+            place=call.whole.place,
             hint="write EMIT AFTER WATERMARK after GROUP BY: it gives one row for each window.",
-        )  # fmt: skip
+        )
     keys = _keys_of_all(tree, query) if is_all else comma_list(tree, *group)
     if call.kind == SESSION:
         _check_keys(tree, call, group, keys)
@@ -107,7 +109,8 @@ def _check_keys(tree: Tree, call: WindowTvf, group: tuple[int, int], keys: list[
     own = {" ".join(key.text.lower().split()) for key in call.partition_by}
     if words - set(_FIELDS) != own:
         raise BindError(
-            "SESSION_KEYS", "on a stream the keys of SESSION and those of GROUP BY must be the same",
+            "SESSION_KEYS",
+            "on a stream the keys of SESSION and those of GROUP BY must be the same",
             place=tree.fragment(*group).place,
             hint=f"write GROUP BY {', '.join([*sorted(own), 'window_start', 'window_end'])}.",
-        )  # fmt: skip
+        )

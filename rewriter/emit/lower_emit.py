@@ -169,11 +169,19 @@ class _Lowering:
             if self._is_of_window(expression):
                 continue
             if key.text.upper() == "ALL":
-                raise BindError("EMIT_GROUP_BY", "the select list has no keys for GROUP BY ALL", place=key.place,
-                                hint="write GROUP BY window_start, window_end.")  # fmt: skip
+                raise BindError(
+                    "EMIT_GROUP_BY",
+                    "the select list has no keys for GROUP BY ALL",
+                    place=key.place,
+                    hint="write GROUP BY window_start, window_end.",
+                )
             if key.text.split("(")[0].split(" ")[0].upper() in _GROUPINGS:
-                raise UnsupportedError("EMIT_GROUP_BY", f"GROUP BY {key.text} is not supported in a query that EMITs",
-                                       place=key.place, hint="write the expressions themselves.")  # fmt: skip
+                raise UnsupportedError(
+                    "EMIT_GROUP_BY",
+                    f"GROUP BY {key.text} is not supported in a query that EMITs",
+                    place=key.place,
+                    hint="write the expressions themselves.",
+                )
             column = f"{KEY}{len(self.columns)}"
             self.columns.append((column, self._slice(expression)))
             self.keys[self._normal(expression)] = column
@@ -182,14 +190,22 @@ class _Lowering:
         self._check_session_keys()
         if not windows & {"window_start", "window_end"} and self.clause.call.time is not None:
             place = self.clause.keys[-1].place
-            raise BindError("EMIT_GROUP_BY", "the windows are not in GROUP BY", place=place,
-                            hint="write GROUP BY …, window_start, window_end.")  # fmt: skip
+            raise BindError(
+                "EMIT_GROUP_BY",
+                "the windows are not in GROUP BY",
+                place=place,
+                hint="write GROUP BY …, window_start, window_end.",
+            )
 
     def _check_no_star(self) -> None:
         star = next((item for item in self.clause.items if item.expression.text.endswith("*")), None)
         if star is not None:
-            raise BindError("EMIT_GROUP_BY", "a query that EMITs cannot SELECT *", place=star.expression.place,
-                            hint="name the keys, the columns of the window and aggregates.")  # fmt: skip
+            raise BindError(
+                "EMIT_GROUP_BY",
+                "a query that EMITs cannot SELECT *",
+                place=star.expression.place,
+                hint="name the keys, the columns of the window and aggregates.",
+            )
 
     def _is_of_window(self, key: Fragment) -> bool:
         """Whether the key is an expression over the columns of the window, so that the window determines its value."""
@@ -198,9 +214,11 @@ class _Lowering:
         others = [i for i in range(len(words.parts)) if words.is_column(i) and i + 2 not in names]
         if names and others:
             raise UnsupportedError(
-                "EMIT_GROUP_BY", "a key of a query that EMITs cannot combine columns of rows and of the window",
-                place=key.place, hint="write the columns as keys, and the expression in the select list.",
-            )  # fmt: skip
+                "EMIT_GROUP_BY",
+                "a key of a query that EMITs cannot combine columns of rows and of the window",
+                place=key.place,
+                hint="write the columns as keys, and the expression in the select list.",
+            )
         return bool(names)
 
     def _check_session_keys(self) -> None:
@@ -208,10 +226,11 @@ class _Lowering:
         keys = {self._normal(self._key_expression(key)) for key in self.clause.keys} - set(WINDOW_KEYS)
         if self.clause.call.kind == SESSION and keys != set(own):
             raise BindError(
-                "SESSION_KEYS", "the keys of SESSION and those of GROUP BY must be the same in a query that EMITs",
+                "SESSION_KEYS",
+                "the keys of SESSION and those of GROUP BY must be the same in a query that EMITs",
                 place=self.clause.keys[0].place,
                 hint=f"write GROUP BY {', '.join([*own, *WINDOW_KEYS[:2]])}, or other keys in PARTITION BY.",
-            )  # fmt: skip
+            )
 
     def _key_expression(self, key: Fragment) -> Fragment:
         """The key, or the expression of the select list to which the key refers by its number or its alias."""
@@ -299,8 +318,12 @@ class _Lowering:
             return join("(", self._over_firing(self.aliases[name]), ")"), i + 1
         if words.is_column(i):
             place = words.place(i, i + 1)
-            raise BindError("EMIT_GROUP_BY", f"{words.raw(i)} is neither in GROUP BY nor in an aggregate", place=place,
-                            hint=f"write GROUP BY {words.raw(i)}, …, or any_value({words.raw(i)}).")  # fmt: skip
+            raise BindError(
+                "EMIT_GROUP_BY",
+                f"{words.raw(i)} is neither in GROUP BY nor in an aggregate",
+                place=place,
+                hint=f"write GROUP BY {words.raw(i)}, …, or any_value({words.raw(i)}).",
+            )
         return None, i + 1
 
     def _aggregate(self, words: Words, i: int) -> tuple[Text, int]:

@@ -43,8 +43,12 @@ def comma_list(tree: Tree, lo: int, hi: int) -> list[tuple[int, int]]:
     for i in range(lo, hi + 1):
         if i == hi or (tree.tokens[i].text == "," and tree.tokens[i].depth == depth):
             if start == i:
-                raise ParseError("EMIT_QUERY", "an expression is missing here", place=tree.fragment(i, i + 1).place,
-                                 hint="write one, or no comma.")  # fmt: skip
+                raise ParseError(
+                    "EMIT_QUERY",
+                    "an expression is missing here",
+                    place=tree.fragment(i, i + 1).place,
+                    hint="write one, or no comma.",
+                )
             ranges.append((start, i))
             start = i + 1
     return ranges

@@ -206,8 +206,16 @@ class _WindowCallReader:
         if self.tokens[lo].word != "TABLE" or hi == lo + 1:
             raise self.cursor.error("the first argument is TABLE and a relation", lo, hi, error_class="WRONG_ARGUMENT")
         depth = self.tokens[self.name].depth + 1
-        at = next((i for i in range(lo, hi - 1) if self.tokens[i].word == "PARTITION" and self.tokens[i].depth == depth
-                   and self.tokens[i + 1].word == "BY"), hi)  # fmt: skip
+        at = next(
+            (
+                i
+                for i in range(lo, hi - 1)
+                if self.tokens[i].word == "PARTITION"
+                and self.tokens[i].depth == depth
+                and self.tokens[i + 1].word == "BY"
+            ),
+            hi,
+        )
         if at == hi:
             return self.tree.fragment(lo + 1, hi), ()
         if self.kind != SESSION:

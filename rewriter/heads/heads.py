@@ -151,9 +151,14 @@ def _head(text: str, cursor: Cursor) -> Head | None:
     if f"{verb} {kind}" not in (CREATE_VIEW, DROP_VIEW, DROP_TABLE) or name is None:
         return None
     return Head(
-        text=text, verb=f"{verb} {kind}", name=name, is_temporary=is_temporary, is_global=is_global,
-        or_replace=or_replace, if_exists=if_exists,
-    )  # fmt: skip
+        text=text,
+        verb=f"{verb} {kind}",
+        name=name,
+        is_temporary=is_temporary,
+        is_global=is_global,
+        or_replace=or_replace,
+        if_exists=if_exists,
+    )
 
 
 def parse_function_name(text: str) -> RelationName | None:
@@ -178,11 +183,12 @@ def check_no_function(text: str) -> None:
     name = parse_function_name(text)
     if name is not None:
         raise UnsupportedError(
-            "SQL_FUNCTION", "the body of a SQL function cannot use the extended language",
+            "SQL_FUNCTION",
+            "the body of a SQL function cannot use the extended language",
             place=Place(text, name.start, name.stop),
             hint="store the query with CREATE VIEW, and filter it where you read it; or pass values with "
             "spark.sql(text, args).",
-        )  # fmt: skip
+        )
 
 
 def parse_create_view(text: str) -> CreateView | None:

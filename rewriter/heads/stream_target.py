@@ -122,10 +122,14 @@ def _insert(cursor: Cursor) -> StreamTarget | None:
     if cursor.is_at_end:
         return None
     return StreamTarget(
-        text=text, name=name.parts, place=Place(text, name.start, name.stop), is_insert=True,
+        text=text,
+        name=name.parts,
+        place=Place(text, name.start, name.stop),
+        is_insert=True,
         rows=_place(text, tokens[behind_name : cursor.index]),
-        query_start=tokens[cursor.index].start, query_stop=tokens[-1].stop,
-    )  # fmt: skip
+        query_start=tokens[cursor.index].start,
+        query_stop=tokens[-1].stop,
+    )
 
 
 def _go_to_query(cursor: Cursor) -> None:
@@ -169,12 +173,19 @@ class _Reader:
         self._take_as()
         definition = TableDefinition(columns=columns, clauses=tuple(self.clauses.values()), location=self.location)
         return StreamTarget(
-            text=text, name=name.parts, place=Place(text, name.start, name.stop), is_insert=False,
-            or_replace=or_replace, if_not_exists=if_not_exists,
-            query_start=cursor.tokens[cursor.index].start, query_stop=cursor.tokens[-1].stop,
-            checkpoint=self.options.get("checkpointlocation"), trigger=self.options.get("trigger"),
-            upsert_key=self.upsert_key, definition=definition,
-        )  # fmt: skip
+            text=text,
+            name=name.parts,
+            place=Place(text, name.start, name.stop),
+            is_insert=False,
+            or_replace=or_replace,
+            if_not_exists=if_not_exists,
+            query_start=cursor.tokens[cursor.index].start,
+            query_stop=cursor.tokens[-1].stop,
+            checkpoint=self.options.get("checkpointlocation"),
+            trigger=self.options.get("trigger"),
+            upsert_key=self.upsert_key,
+            definition=definition,
+        )
 
     def _take_as(self) -> None:
         """Move past AS, which may be left out, to the query."""
@@ -206,8 +217,12 @@ class _Reader:
         cursor = self.cursor
         if not cursor.take("DELTA"):
             at = min(cursor.index, len(cursor.tokens) - 1)
-            raise UnsupportedError("STREAM_OPTION", "a streaming table is a table of Delta",
-                                   place=cursor.fragment(at, at + 1).place, hint="leave USING out.")  # fmt: skip
+            raise UnsupportedError(
+                "STREAM_OPTION",
+                "a streaming table is a table of Delta",
+                place=cursor.fragment(at, at + 1).place,
+                hint="leave USING out.",
+            )
         return True
 
     def _table_clause(self, start: int, words: tuple[str, ...]) -> Fragment:
@@ -239,14 +254,18 @@ class _Reader:
         if lo >= hi or not tokens[lo].is_name:
             raise cursor.error("a column is missing here", min(lo, hi), min(lo, hi) + 1)
         if tokens[lo].word in _CONSTRAINTS:
-            raise UnsupportedError("STREAM_OPTION", "a streaming table cannot be created with constraints",
-                                   place=cursor.fragment(lo, hi).place,
-                                   hint="add them afterwards: ALTER TABLE name ADD CONSTRAINT ….")  # fmt: skip
+            raise UnsupportedError(
+                "STREAM_OPTION",
+                "a streaming table cannot be created with constraints",
+                place=cursor.fragment(lo, hi).place,
+                hint="add them afterwards: ALTER TABLE name ADD CONSTRAINT ….",
+            )
         return TableColumn(
-            name=unquoted(tokens[lo].text), place=cursor.fragment(lo, lo + 1).place,
+            name=unquoted(tokens[lo].text),
+            place=cursor.fragment(lo, lo + 1).place,
             rest=cursor.fragment(lo + 1, hi) if lo + 1 < hi else None,
             has_type=lo + 1 < hi and tokens[lo + 1].word not in _AFTER_TYPE,
-        )  # fmt: skip
+        )
 
     def _options(self, start: int) -> dict[str, str]:
         """The values of `OPTIONS ('name' = 'value', …)` by their names in lower case."""
@@ -261,9 +280,11 @@ class _Reader:
             name, place = _literal(key).lower(), Place(cursor.text, key.start, value.stop)
             if name not in map(str.lower, STREAM_OPTIONS) or value.kind != STRING:
                 raise UnsupportedError(
-                    "STREAM_OPTION", f"a streaming table has no option {key.text}", place=place,
+                    "STREAM_OPTION",
+                    f"a streaming table has no option {key.text}",
+                    place=place,
                     hint="write OPTIONS ('checkpointLocation' = '…', 'trigger' = '10 seconds' or 'available-now').",
-                )  # fmt: skip
+                )
             options[name] = _trigger(cursor.text, value) if name == "trigger" else _literal(value)
             inside = inside[4:]
         return options
@@ -304,9 +325,11 @@ def _upsert_key(cursor: Cursor, start: int) -> tuple[KeyColumn, ...]:
                 break
     last = min(cursor.index, len(cursor.tokens) - 1)
     raise ParseError(
-        "UPSERT_KEY", "UPSERT KEY needs the names of columns in parentheses",
-        place=_place(text, cursor.tokens[start : last + 1]), hint="write UPSERT KEY (column, …) AS SELECT ….",
-    )  # fmt: skip
+        "UPSERT_KEY",
+        "UPSERT KEY needs the names of columns in parentheses",
+        place=_place(text, cursor.tokens[start : last + 1]),
+        hint="write UPSERT KEY (column, …) AS SELECT ….",
+    )
 
 
 def _distinct(columns: list[KeyColumn]) -> tuple[KeyColumn, ...]:

@@ -34,10 +34,11 @@ def match_condition(condition: MatchCondition, side_of: SideOf) -> MatchConditio
         operator = flipped(condition.operator)
         return replace(condition, left=condition.right, operator=operator, right=condition.left)
     raise BindError(
-        "MATCH_CONDITION", "MATCH_CONDITION compares a time of the left relation with one of the right relation",
+        "MATCH_CONDITION",
+        "MATCH_CONDITION compares a time of the left relation with one of the right relation",
         place=condition.whole.place,
         hint="each operand reads columns of one relation; name it if both have such a column.",
-    )  # fmt: skip
+    )
 
 
 def conditions(clause: JoinClause, times: MatchCondition, side_of: SideOf, source: Source) -> Conditions:
@@ -84,7 +85,7 @@ def _with(before: Conditions, conjunct: Fragment, times: MatchCondition, side_of
     hint = _HINT_OF_NEAREST if times.operator == NEAREST else _HINT.format(example=example)
     raise UnsupportedError(
         "ASOF_CONDITION", "this condition can only be tested on pairs of rows", place=conjunct.place, hint=hint
-    )  # fmt: skip
+    )
 
 
 def _is_bound(comparison: Comparison, times: MatchCondition) -> bool:

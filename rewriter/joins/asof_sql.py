@@ -246,11 +246,13 @@ def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
     return join(
         f"(SELECT {', '.join((*names.shown, row))} FROM (\n",
         _with_last(
-            asof, names, inner,
+            asof,
+            names,
+            inner,
             _presorted(asof, names, _carried_rows(asof, carried, names), (*names.lefts, *_of_left(asof, names))),
         ),
         f"\n) WHERE {where}) AS {asof.own}\n{left_relation(asof, carried)}\n{right_relation(asof)}",
-    )  # fmt: skip
+    )
 
 
 def left_relation(asof: AsofJoin, carried: Carried) -> str:
@@ -303,9 +305,13 @@ def _on_sql(asof: AsofJoin) -> Text:
     conditions += [join("(", condition, ")") for condition in asof.conditions.left]
     kind = "LEFT JOIN" if asof.is_left else "JOIN"
     return join(
-        asof.left, f" {kind} (\n", _nearest(asof), f"\n) AS {asof.own} ON ", join(*conditions, separator=" AND "),
+        asof.left,
+        f" {kind} (\n",
+        _nearest(asof),
+        f"\n) AS {asof.own} ON ",
+        join(*conditions, separator=" AND "),
         f"\n{right_relation(asof)}",
-    )  # fmt: skip
+    )
 
 
 def _using_sql(asof: AsofJoin) -> Text:
@@ -316,10 +322,14 @@ def _using_sql(asof: AsofJoin) -> Text:
     names = Names(asof)
     kind = "LEFT JOIN" if asof.is_left else "JOIN"
     return join(
-        asof.left, " CROSS JOIN LATERAL (SELECT (", asof.left_time, f") AS {names.time}) AS {asof.own}_left",
-        f" {kind} (SELECT {names.row}.*, {names.time} FROM (\n", _nearest(asof),
+        asof.left,
+        " CROSS JOIN LATERAL (SELECT (",
+        asof.left_time,
+        f") AS {names.time}) AS {asof.own}_left",
+        f" {kind} (SELECT {names.row}.*, {names.time} FROM (\n",
+        _nearest(asof),
         f"\n)) AS {asof.name or f'{asof.own}_right'} USING ({', '.join((*asof.using, names.time))})",
-    )  # fmt: skip
+    )
 
 
 def _using_time_sql(asof: AsofJoin) -> Text:
@@ -334,7 +344,7 @@ def _using_time_sql(asof: AsofJoin) -> Text:
         f" {kind} (SELECT {names.row}.* EXCEPT ({asof.using_time}), {names.time} AS {asof.using_time} FROM (\n",
         _nearest(asof),
         f"\n)) AS {asof.name or f'{asof.own}_right'} USING ({', '.join((*asof.using, asof.using_time))})",
-    )  # fmt: skip
+    )
 
 
 def _nearest(asof: AsofJoin) -> Text:
@@ -352,7 +362,7 @@ def _nearest(asof: AsofJoin) -> Text:
             asof, names, (names.side, names.time, *names.keys), _presorted(asof, names, _rows(asof, names)), seen
         ),
         f"\n) WHERE {' AND '.join(where)}",
-    )  # fmt: skip
+    )
 
 
 def _with_last(asof: AsofJoin, names: Names, columns: Sequence[str], rows: Text, *computed: str) -> Text:
@@ -375,8 +385,9 @@ def _with_last(asof: AsofJoin, names: Names, columns: Sequence[str], rows: Text,
     own = (names.seen,) if computed else ()
     return join(
         "  SELECT " + ",\n    ".join((", ".join((*columns, *own)), *chosen)) + "\n  FROM (\n",
-        _last(asof, names, columns, rows, *computed, suffixes=_SUFFIXES), "\n  )",
-    )  # fmt: skip
+        _last(asof, names, columns, rows, *computed, suffixes=_SUFFIXES),
+        "\n  )",
+    )
 
 
 def _last(
@@ -447,9 +458,14 @@ def _rows(asof: AsofJoin, names: Names) -> Text:
     keys = conditions.keys
     nulls = "".join(f", NULL AS {name}" for name in (*names.at_if_any, names.row, *names.ties))
     left = join(
-        "    SELECT ", _columns("1", asof.left_time, [key.left for key in keys], names), nulls, " FROM ", asof.left,
-        " WHERE ", matchable([asof.left_time, *(key.left for key in keys if not key.matches_null)], conditions.left),
-    )  # fmt: skip
+        "    SELECT ",
+        _columns("1", asof.left_time, [key.left for key in keys], names),
+        nulls,
+        " FROM ",
+        asof.left,
+        " WHERE ",
+        matchable([asof.left_time, *(key.left for key in keys if not key.matches_null)], conditions.left),
+    )
     return join(_right_rows(asof, names), left, separator="\n    UNION ALL\n")
 
 
@@ -459,10 +475,14 @@ def _right_rows(asof: AsofJoin, names: Names, more: str = "") -> Text:
     at = join(", (", asof.right_time, f") AS {names.at}") if names.at_if_any else Text()
     ties = "".join(f", struct({', '.join(asof.ties or ())}) AS {name}" for name in names.ties)
     return join(
-        "    SELECT ", _columns("0", asof.right_time, [key.right for key in keys], names), at,
-        f", struct(*) AS {names.row}{ties}{more} FROM ", asof.right,
-        " WHERE ", matchable([asof.right_time, *(key.right for key in keys if not key.matches_null)], conditions.right),
-    )  # fmt: skip
+        "    SELECT ",
+        _columns("0", asof.right_time, [key.right for key in keys], names),
+        at,
+        f", struct(*) AS {names.row}{ties}{more} FROM ",
+        asof.right,
+        " WHERE ",
+        matchable([asof.right_time, *(key.right for key in keys if not key.matches_null)], conditions.right),
+    )
 
 
 def _columns(side: str, time: Text, keys: list[Text], names: Names) -> Text:

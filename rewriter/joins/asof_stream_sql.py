@@ -44,14 +44,26 @@ def stream_rows(asof: AsofJoin, bucket: str, *, has_late_rows: bool) -> Text:
     right = _selected(
         names,
         (
-            str(OF_RIGHT), asof.right_time, *(k.right for k in conditions.keys), *["NULL"] * len(lefts),
-            *right_values, *whole,
+            str(OF_RIGHT),
+            asof.right_time,
+            *(k.right for k in conditions.keys),
+            *["NULL"] * len(lefts),
+            *right_values,
+            *whole,
         ),
-    )  # fmt: skip
+    )
     rows = join(
-        right, " FROM ", asof.right, " WHERE ", matchable([key.right for key in not_null], conditions.right),
-        "\nUNION ALL\n", left, " FROM ", asof.left, join() if asof.is_left else join(" WHERE ", fits),
-    )  # fmt: skip
+        right,
+        " FROM ",
+        asof.right,
+        " WHERE ",
+        matchable([key.right for key in not_null], conditions.right),
+        "\nUNION ALL\n",
+        left,
+        " FROM ",
+        asof.left,
+        join() if asof.is_left else join(" WHERE ", fits),
+    )
     hashed = f"hash({', '.join(keys)})" if keys else "0"
     # Each column is named, because Spark 4.2 fails to analyse a star over a UNION whose types it has to widen.
     return join(f"SELECT {', '.join(names)}, {hashed} AS {bucket} FROM (\n", rows, "\n)")
@@ -102,13 +114,18 @@ def with_table(asof: AsofJoin) -> Text:
         f"{call}({names.time}) OVER ({keys}ORDER BY {names.time}) AS {name}" for call, name in _neighbours(asof).items()
     )
     return join(
-        asof.left, f" {'LEFT ' if asof.is_left else ''}JOIN (\n  SELECT {columns}, {neighbours}\n  FROM (\n",
+        asof.left,
+        f" {'LEFT ' if asof.is_left else ''}JOIN (\n  SELECT {columns}, {neighbours}\n  FROM (\n",
         f"    SELECT *, row_number() OVER ({of_time}) AS {number} FROM (\n      SELECT ",
         join(*values, f"struct(*) AS {names.row}", *ties, separator=", "),
-        " FROM ", asof.right, " WHERE ", matchable(not_null, conditions.right),
-        f"\n    )\n  ) WHERE {number} = 1\n) AS {asof.own} ON ", join(*_criteria(asof, names), separator=" AND "),
+        " FROM ",
+        asof.right,
+        " WHERE ",
+        matchable(not_null, conditions.right),
+        f"\n    )\n  ) WHERE {number} = 1\n) AS {asof.own} ON ",
+        join(*_criteria(asof, names), separator=" AND "),
         f"\n{right_relation(asof)}",
-    )  # fmt: skip
+    )
 
 
 def hidden_columns_with_table(asof: AsofJoin) -> dict[str, tuple[str, ...]]:

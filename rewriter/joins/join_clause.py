@@ -126,9 +126,11 @@ def check_right_time(tree: Tree, clause: JoinClause) -> None:
         if tree.key(i) == right and tokens[i + 1].text == "." and tree.key(i + 2) in (time, "*"):
             times = f"{right}.{time}"
             raise UnsupportedError(
-                "ASOF_USING", f"{times} has no value of its own after USING", place=_place(tree, i, i + 3),
+                "ASOF_USING",
+                f"{times} has no value of its own after USING",
+                place=_place(tree, i, i + 3),
                 hint=f"write MATCH_CONDITION (left.{time} >= {times}) USING (…), without {time}, or ON.",
-            )  # fmt: skip
+            )
 
 
 def _place(tree: Tree, lo: int, hi: int) -> Place:
@@ -142,10 +144,11 @@ def _join_type(tree: Tree, join: Join) -> str:
     if behind and kind == "INTERVAL":
         type_ = " ".join([*words_of(tree.tokens[join.first : join.keyword]), *behind])
         raise ParseError(
-            "JOIN_TYPE", f"{' '.join(behind)} is written before INTERVAL JOIN, not inside",
+            "JOIN_TYPE",
+            f"{' '.join(behind)} is written before INTERVAL JOIN, not inside",
             place=_place(tree, join.keyword, join.behind),
             hint=f"write {type_} INTERVAL JOIN; an alias called interval is written AS interval.",
-        )  # fmt: skip
+        )
     words = " ".join(
         words_of([*tree.tokens[join.first : join.keyword], *tree.tokens[join.keyword + 1 : join.behind - 1]])
     )
@@ -169,24 +172,31 @@ def _misplaced(tree: Tree, keyword: int) -> ParseError:
     place = _place(tree, keyword, behind)
     if first and tokens[first - 1].word == "|>":
         words = " ".join(words_of(tokens[first:behind]))
-        return ParseError("CLAUSE_AFTER_PIPE", f"{kind} JOIN cannot follow |>, it joins relations of FROM", place=place,
-                          hint=f"write {without_pipe(tree.text, tokens, first - 1)} {words} ….")  # fmt: skip
+        return ParseError(
+            "CLAUSE_AFTER_PIPE",
+            f"{kind} JOIN cannot follow |>, it joins relations of FROM",
+            place=place,
+            hint=f"write {without_pipe(tree.text, tokens, first - 1)} {words} ….",
+        )
     hint = f"write FROM a {kind} JOIN b …, with what is joined to b in parentheses."
     depth = tokens[keyword].depth
     start = next((i for i in range(first - 1, -1, -1) if tokens[i].depth < depth), -1)
     if any(token.word == "TABLE" and token.depth == depth for token in tokens[start + 1 : first]):
         hint = f"write TABLE (SELECT … FROM a {kind} JOIN b …)."
-    return ParseError("MISPLACED_CLAUSE", f"{kind} JOIN must be written between two relations of FROM", place=place,
-                      hint=hint)  # fmt: skip
+    return ParseError(
+        "MISPLACED_CLAUSE", f"{kind} JOIN must be written between two relations of FROM", place=place, hint=hint
+    )
 
 
 def _right(tree: Tree, join: Join) -> Fragment:
     kind, right = tree.tokens[join.keyword].word, join.behind
     if is_at(tree.tokens, right, "LATERAL"):
         raise UnsupportedError(
-            "LATERAL_JOIN", f"{kind} JOIN cannot be LATERAL", place=_place(tree, right, right + 1),
+            "LATERAL_JOIN",
+            f"{kind} JOIN cannot be LATERAL",
+            place=_place(tree, right, right + 1),
             hint="leave LATERAL out if the subquery reads no relation before it; otherwise write Spark's own JOIN.",
-        )  # fmt: skip
+        )
     if join.right is None:
         place = _place(tree, join.keyword, right)
         raise ParseError("MISPLACED_CLAUSE", f"the right relation of {kind} JOIN is missing", place=place)
@@ -200,27 +210,36 @@ def _match_condition(tree: Tree, join: Join) -> MatchCondition:
     bare = next((i for i in range(join.behind, len(words)) if words[i] in ("MATCH_CONDITION", "JOIN")), 0)
     if join.match_condition is None and is_at(tree.tokens, bare, "MATCH_CONDITION"):
         raise ParseError(
-            "MATCH_CONDITION", "the parentheses of MATCH_CONDITION are missing", place=_place(tree, bare, bare + 1),
+            "MATCH_CONDITION",
+            "the parentheses of MATCH_CONDITION are missing",
+            place=_place(tree, bare, bare + 1),
             hint="write MATCH_CONDITION (a.t >= b.t).",
-        )  # fmt: skip
+        )
     if hi - lo < 4 or tree.tokens[hi - 1].text != ")":
         raise ParseError(
-            "MATCH_CONDITION", "ASOF JOIN needs MATCH_CONDITION after its right relation",
+            "MATCH_CONDITION",
+            "ASOF JOIN needs MATCH_CONDITION after its right relation",
             place=_place(tree, join.keyword, join.behind),
             hint="write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.",
-        )  # fmt: skip
+        )
     inside = tree.fragment(lo + 2, hi - 1)
     condition = _comparison(inside) or _nearest(inside)
     if condition is None:
         raise ParseError(
-            "MATCH_CONDITION", "MATCH_CONDITION is one comparison by >=, >, <= or <, or NEAREST (a.t, b.t)",
-            place=inside.place, hint="write further conditions in ON.",
-        )  # fmt: skip
+            "MATCH_CONDITION",
+            "MATCH_CONDITION is one comparison by >=, >, <= or <, or NEAREST (a.t, b.t)",
+            place=inside.place,
+            hint="write further conditions in ON.",
+        )
     within = None
     if join.within is not None:
         if join.within[0] == join.within[1]:
-            raise ParseError("MATCH_CONDITION", "no distance follows WITHIN", place=_place(tree, hi, hi + 1),
-                             hint="write MATCH_CONDITION (…) WITHIN INTERVAL 5 MINUTES, before ON.")  # fmt: skip
+            raise ParseError(
+                "MATCH_CONDITION",
+                "no distance follows WITHIN",
+                place=_place(tree, hi, hi + 1),
+                hint="write MATCH_CONDITION (…) WITHIN INTERVAL 5 MINUTES, before ON.",
+            )
         within = tree.fragment(*join.within)
     return replace(condition, whole=tree.fragment(lo, hi), within=within)
 
@@ -268,8 +287,12 @@ def _check_criteria(tree: Tree, join: Join) -> None:
         raise ParseError("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", place=place)
     for token in tree.tokens[slice(*join.using)] if join.using else ():
         if not token.is_name and token.text != ",":
-            raise ParseError("JOIN_CONDITION", "USING takes names of columns", hint="write a quoted name in backticks.",
-                             place=Place(tree.text, token.start, token.stop))  # fmt: skip
+            raise ParseError(
+                "JOIN_CONDITION",
+                "USING takes names of columns",
+                hint="write a quoted name in backticks.",
+                place=Place(tree.text, token.start, token.stop),
+            )
     if join.on is not None and join.on[0] == join.on[1]:
         raise ParseError("JOIN_CONDITION", "no condition follows ON", place=_place(tree, i, i + 1))
     if kind == "ASOF" or join.on is not None:

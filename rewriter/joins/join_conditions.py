@@ -254,9 +254,11 @@ def half_range(clause: JoinClause, side_of: SideOf, is_number: Callable[[Fragmen
         if parts is not None:
             x, y, limit = (part.text for part in parts)
             return UnsupportedError(
-                "TIME_RANGE", "INTERVAL JOIN takes a range of time, not a distance", place=conjunct.place,
+                "TIME_RANGE",
+                "INTERVAL JOIN takes a range of time, not a distance",
+                place=conjunct.place,
                 hint=f"write {y} BETWEEN {x} - {limit} AND {x} + {limit}.",
-            )  # fmt: skip
+            )
     for conjunct, comparison in comparisons(clause.conjuncts, frozenset(_ORDERED)):
         sides = side_of(comparison.left), side_of(comparison.right)
         if sides == (LEFT, RIGHT):
@@ -268,9 +270,11 @@ def half_range(clause: JoinClause, side_of: SideOf, is_number: Callable[[Fragmen
         far = "100" if is_number(time) else "INTERVAL 1 HOUR"
         ends = f"{bound.text} AND {bound.text} + {far}" if is_lower else f"{bound.text} - {far} AND {bound.text}"
         return UnsupportedError(
-            "TIME_RANGE", f"this is half a range, it has no {'end' if is_lower else 'beginning'}",
-            place=conjunct.place, hint=f"write {time.text} BETWEEN {ends}, with the bound that you mean.",
-        )  # fmt: skip
+            "TIME_RANGE",
+            f"this is half a range, it has no {'end' if is_lower else 'beginning'}",
+            place=conjunct.place,
+            hint=f"write {time.text} BETWEEN {ends}, with the bound that you mean.",
+        )
     return None
 
 
@@ -313,19 +317,25 @@ def no_range(clause: JoinClause, side_of: SideOf) -> SqlExtError:
         comparison = compared(conjunct)
         if comparison is not None and NEITHER in (side_of(comparison.left), side_of(comparison.right)):
             return UnsupportedError(
-                "TIME_RANGE", "the range of INTERVAL JOIN needs the time of one relation alone on one side",
-                place=conjunct.place, hint="write r.time BETWEEN l.time - INTERVAL … AND l.time + INTERVAL ….",
-            )  # fmt: skip
+                "TIME_RANGE",
+                "the range of INTERVAL JOIN needs the time of one relation alone on one side",
+                place=conjunct.place,
+                hint="write r.time BETWEEN l.time - INTERVAL … AND l.time + INTERVAL ….",
+            )
     return BindError(
-        "TIME_RANGE", "ON holds no range of time between the two relations", place=(clause.on or clause.keyword).place,
+        "TIME_RANGE",
+        "ON holds no range of time between the two relations",
+        place=(clause.on or clause.keyword).place,
         hint="write r.time BETWEEN l.time - INTERVAL … AND l.time + INTERVAL …, or two comparisons of one time.",
-    )  # fmt: skip
+    )
 
 
 def wrong_types(range_: TimeRange, types: tuple[str, ...]) -> BindError:
     """The error for a range whose types are not timestamps, dates or numbers."""
     kinds = " and ".join(dict.fromkeys(types))
     return BindError(
-        "RANGE_TYPE", f"INTERVAL JOIN takes a range of timestamps, dates or numbers, not of {kinds}",
-        place=range_.time.place, hint="CAST the time and its bounds to one of these.",
-    )  # fmt: skip
+        "RANGE_TYPE",
+        f"INTERVAL JOIN takes a range of timestamps, dates or numbers, not of {kinds}",
+        place=range_.time.place,
+        hint="CAST the time and its bounds to one of these.",
+    )

@@ -58,9 +58,11 @@ def check_no_column_names(tree: Tree, clause: JoinClause) -> None:
         if alias.columns:
             name = tree.fragment(alias.name, alias.name + 1)
             raise UnsupportedError(
-                "COLUMN_NAMES", "the columns of a join on time cannot be named directly after it", place=name.place,
+                "COLUMN_NAMES",
+                "the columns of a join on time cannot be named directly after it",
+                place=name.place,
                 hint=f"put the join into a subquery: FROM (SELECT * FROM …) AS {name.text} (…).",
-            )  # fmt: skip
+            )
 
 
 def names_around(tree: Tree, clause: JoinClause) -> list[str]:
@@ -123,6 +125,8 @@ def _check_no_pivot(tree: Tree, start: int, stop: int) -> None:
         word = tree.tokens[i].word
         if word in ("PIVOT", "UNPIVOT") and tree.tokens[i + 1].word in ("(", "INCLUDE", "EXCLUDE"):
             raise UnsupportedError(
-                "PIVOT", f"{word} directly after a join on time is not built", place=tree.fragment(i, i + 1).place,
+                "PIVOT",
+                f"{word} directly after a join on time is not built",
+                place=tree.fragment(i, i + 1).place,
                 hint=f"put the join into a subquery: FROM (SELECT * FROM …) {word} (…).",
-            )  # fmt: skip
+            )

@@ -320,9 +320,13 @@ class _BoundReader:
         if distance < 0:
             return None
         end = join(
-            "IF((", key, ") IS NOT NULL, ",
-            "coalesce(try_add(CAST((", key, f") AS BIGINT), {distance}L), {_LARGEST_BIGINT}L), NULL)",
-        )  # fmt: skip
+            "IF((",
+            key,
+            ") IS NOT NULL, ",
+            "coalesce(try_add(CAST((",
+            key,
+            f") AS BIGINT), {distance}L), {_LARGEST_BIGINT}L), NULL)",
+        )
         return self._start_bound(reference, end, whole, is_inclusive=True, is_strict=True)
 
     def _start_bound(

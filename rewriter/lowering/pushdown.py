@@ -134,9 +134,11 @@ def filters(clause: MatchClause, tree: Tree, source: Source, names: Sequence[str
             start, stop = condition.column
             text = join(
                 source.slice(conjunct.start, start),
-                "(", source.slice(key.start, key.stop), ")",
+                "(",
+                source.slice(key.start, key.stop),
+                ")",
                 source.slice(stop, conjunct.stop),
-            )  # fmt: skip
+            )
             conditions.append(Filter(condition.key, text, condition.literals))
     return tuple(conditions)
 

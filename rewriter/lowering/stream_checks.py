@@ -90,9 +90,11 @@ def _pattern_place(plan: MatchPlan) -> Place:
 def _end_of_input(plan: MatchPlan) -> Iterator[SqlExtError]:
     if any(isinstance(x, MatchEnd) for x in plan.task.program.instructions):
         yield UnsupportedError(
-            "STREAM_HAS_NO_END", "$ means the last row of a partition, and a stream has no last row",
-            place=_pattern_place(plan), hint="remove $; WITHIN ends a match by time.",
-        )  # fmt: skip
+            "STREAM_HAS_NO_END",
+            "$ means the last row of a partition, and a stream has no last row",
+            place=_pattern_place(plan),
+            hint="remove $; WITHIN ends a match by time.",
+        )
 
 
 def _undecidable(plan: MatchPlan) -> Iterator[SqlExtError]:

@@ -120,8 +120,12 @@ def _unknown(name: Name, who: str, known: dict[str, Name]) -> BindError:
     hint = f"did you mean {known[close[0]].fragment.text}?" if close else _listed(texts)
     if name.is_quoted and name.key.upper() in known:
         hint = f"quoted names keep their case: write {known[name.key.upper()].text} without quotes."
-    return BindError("UNKNOWN_PATTERN_VARIABLE", f'{who} "{name.text}", which PATTERN does not use',
-                     place=name.fragment.place, hint=hint)  # fmt: skip
+    return BindError(
+        "UNKNOWN_PATTERN_VARIABLE",
+        f'{who} "{name.text}", which PATTERN does not use',
+        place=name.fragment.place,
+        hint=hint,
+    )
 
 
 def _listed(names: list[str]) -> str:
@@ -147,11 +151,18 @@ def _within_has_order(clause: MatchClause) -> Errors:
         return
     if not clause.order_by:
         message = "WITHIN is measured on the first ORDER BY key, and there is no ORDER BY"
-        yield BindError("WITHIN_WITHOUT_ORDER", message, place=clause.within.bound.place,
-                        hint="write ORDER BY time before MEASURES.")  # fmt: skip
+        yield BindError(
+            "WITHIN_WITHOUT_ORDER",
+            message,
+            place=clause.within.bound.place,
+            hint="write ORDER BY time before MEASURES.",
+        )
     elif clause.order_by[0].is_descending:
-        yield BindError("WITHIN_DESCENDING", "WITHIN needs an ascending first ORDER BY key",
-                        place=clause.order_by[0].expression.place)  # fmt: skip
+        yield BindError(
+            "WITHIN_DESCENDING",
+            "WITHIN needs an ascending first ORDER BY key",
+            place=clause.order_by[0].expression.place,
+        )
 
 
 def _order_reads_rows(clause: MatchClause) -> Errors:
@@ -160,16 +171,21 @@ def _order_reads_rows(clause: MatchClause) -> Errors:
         tokens = tokenize(key.expression.text)
         if all(token.word in ("NULL", "TRUE", "FALSE") or not token.is_name for token in tokens):
             hint = QUOTED_HINT if tokens[0].text[0] == '"' else "write the column that orders the rows: ORDER BY time."
-            yield BindError("CONSTANT_ORDER", f"{key.expression.text} is a constant, which orders no rows",
-                            place=key.expression.place, hint=hint)  # fmt: skip
+            yield BindError(
+                "CONSTANT_ORDER",
+                f"{key.expression.text} is a constant, which orders no rows",
+                place=key.expression.place,
+                hint=hint,
+            )
 
 
 def _time_outs_have_a_bound(clause: MatchClause) -> Errors:
     rows = clause.rows_per_match
     if rows.shows_timeouts and clause.within is None and rows.fragment is not None:
         message = "SHOW TIMEOUT MATCHES needs WITHIN: without a bound no partial match times out"
-        yield BindError("TIMEOUT_WITHOUT_WITHIN", message, place=rows.fragment.place,
-                        hint="write WITHIN INTERVAL … after PATTERN.")  # fmt: skip
+        yield BindError(
+            "TIMEOUT_WITHOUT_WITHIN", message, place=rows.fragment.place, hint="write WITHIN INTERVAL … after PATTERN."
+        )
 
 
 def _pattern_fits(clause: MatchClause) -> Errors:

@@ -395,8 +395,13 @@ class ClauseParser:
 
     def _name_behind(self, as_: int, hi: int) -> Name:
         if as_ + 2 != hi or not self.tokens[as_ + 1].may_name:
-            raise self.error("EXPECTED_NAME", "AS must be followed by one name", as_, max(hi, as_ + 1),
-                              "write a name with other characters in backticks: `a b`.")  # fmt: skip
+            raise self.error(
+                "EXPECTED_NAME",
+                "AS must be followed by one name",
+                as_,
+                max(hi, as_ + 1),
+                "write a name with other characters in backticks: `a b`.",
+            )
         return name_of(self.text, self.tokens[as_ + 1])
 
     def expression(self, lo: int, hi: int) -> Fragment:

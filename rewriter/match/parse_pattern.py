@@ -106,8 +106,14 @@ def _unexpected_character(source: str, start: int, at: int) -> ParseError:
     bound = _BEFORE_BOUND.search(source, start, at)
     if bound:
         stop, message = bound.start() + len("WITHIN"), "WITHIN follows the closing parenthesis of PATTERN"
-        return _error("UNEXPECTED_IN_PATTERN", message, source, bound.start(), stop,
-                      "write PATTERN (A B) WITHIN INTERVAL '1' HOUR.")  # fmt: skip
+        return _error(
+            "UNEXPECTED_IN_PATTERN",
+            message,
+            source,
+            bound.start(),
+            stop,
+            "write PATTERN (A B) WITHIN INTERVAL '1' HOUR.",
+        )
     hints = {
         "'": 'quote a variable as `a` or "a".',
         ":": "a pattern takes no parameters.",
@@ -144,8 +150,13 @@ class _Parser:
             stop = level.start + len(level.bracket)
             raise self._fail("UNCLOSED_BRACKET", f"{level.bracket} is not closed", level.start, stop)
         if not (level.elements or level.has_bar or level.operator):
-            raise self._fail("EMPTY_PATTERN", "PATTERN is empty", max(level.start - 1, 0), self._next.stop + 1,
-                             "the pattern that takes no rows is written PATTERN (()).")  # fmt: skip
+            raise self._fail(
+                "EMPTY_PATTERN",
+                "PATTERN is empty",
+                max(level.start - 1, 0),
+                self._next.stop + 1,
+                "the pattern that takes no rows is written PATTERN (()).",
+            )
         return self._alternatives(level, self._next)
 
     @property
@@ -198,10 +209,18 @@ class _Parser:
 
     def _misplaced(self, lexeme: _PatternLexeme) -> ParseError:
         if lexeme.text == "||":
-            return self._fail_at("DOUBLE_BAR", "|| has no meaning in PATTERN", lexeme,
-                                 "one | separates alternatives; an empty alternative is written ().")  # fmt: skip
-        return self._fail_at("NOTHING_TO_REPEAT", f"there is nothing before {lexeme.text} that it could repeat", lexeme,
-                             "a quantifier follows a variable or a closing bracket.")  # fmt: skip
+            return self._fail_at(
+                "DOUBLE_BAR",
+                "|| has no meaning in PATTERN",
+                lexeme,
+                "one | separates alternatives; an empty alternative is written ().",
+            )
+        return self._fail_at(
+            "NOTHING_TO_REPEAT",
+            f"there is nothing before {lexeme.text} that it could repeat",
+            lexeme,
+            "a quantifier follows a variable or a closing bracket.",
+        )
 
     # variables
 
@@ -218,10 +237,11 @@ class _Parser:
     def _check_number_of_variables(self, lexeme: _PatternLexeme) -> None:
         if len(self.names) > MAX_VARIABLES:
             raise UnsupportedError(
-                "TOO_MANY_VARIABLES", f"PATTERN has more than {MAX_VARIABLES} different variables",
+                "TOO_MANY_VARIABLES",
+                f"PATTERN has more than {MAX_VARIABLES} different variables",
                 place=Place(self.source, lexeme.start, lexeme.stop),
                 hint="variables with the same condition can be one variable.",
-            )  # fmt: skip
+            )
 
     def _absence(self, operator: _PatternLexeme) -> ast.Absence:
         if self._next.kind not in ("name", "quoted"):
@@ -257,8 +277,13 @@ class _Parser:
         if self._next.kind == "quantifier":
             inner = self.source[item.place[0] : last.stop]
             hint = f"put the first one into parentheses: ({inner if len(inner) < 40 else 'A*'}){self._next.text}."
-            raise self._fail("DOUBLE_QUANTIFIER", "an element can have only one quantifier with one suffix",
-                             quantifier.start, self._next.stop, hint)  # fmt: skip
+            raise self._fail(
+                "DOUBLE_QUANTIFIER",
+                "an element can have only one quantifier with one suffix",
+                quantifier.start,
+                self._next.stop,
+                hint,
+            )
         return ast.Quantified(
             item=item, at_least=at_least, at_most=at_most, mode=mode, place=(item.place[0], last.stop)
         )
@@ -269,14 +294,22 @@ class _Parser:
             return fixed[lexeme.text]
         match = _BOUNDS.fullmatch(lexeme.text[1:-1])
         if match is None:
-            raise self._fail_at("INVALID_QUANTIFIER", f"{lexeme.text} is not a quantifier", lexeme,
-                                "bounds are {2}, {2,}, {,3} or {2,3}; an exclusion is {- A -}.")  # fmt: skip
+            raise self._fail_at(
+                "INVALID_QUANTIFIER",
+                f"{lexeme.text} is not a quantifier",
+                lexeme,
+                "bounds are {2}, {2,}, {,3} or {2,3}; an exclusion is {- A -}.",
+            )
         if match[1]:
             return int(match[1]), int(match[1])
         at_least, at_most = int(match[2] or 0), int(match[3]) if match[3] else None
         if at_most is not None and at_most < at_least:
-            raise self._fail_at("INVALID_QUANTIFIER", f"{lexeme.text}: the lower bound is above the upper one", lexeme,
-                                f"write {{{at_most},{at_least}}}.")  # fmt: skip
+            raise self._fail_at(
+                "INVALID_QUANTIFIER",
+                f"{lexeme.text}: the lower bound is above the upper one",
+                lexeme,
+                f"write {{{at_most},{at_least}}}.",
+            )
         return at_least, at_most
 
     def _until(self, item: ast.Pattern) -> ast.Pattern:
@@ -284,8 +317,12 @@ class _Parser:
             return item
         keyword = self._take()
         if self._next.kind not in ("name", "quoted"):
-            raise self._fail_at("NO_VARIABLE_BEHIND_UNTIL", "UNTIL needs a variable after it", keyword,
-                                "to use a variable called UNTIL, write `UNTIL`.")  # fmt: skip
+            raise self._fail_at(
+                "NO_VARIABLE_BEHIND_UNTIL",
+                "UNTIL needs a variable after it",
+                keyword,
+                "to use a variable called UNTIL, write `UNTIL`.",
+            )
         lexeme = self._take()
         return ast.Until(item, self._variable(lexeme), place=(item.place[0], lexeme.stop))
 
@@ -294,8 +331,13 @@ class _Parser:
     def _check_no_operator(self, level: _Level, behind: _PatternLexeme) -> None:
         if level.operator:
             operator = level.operator.text
-            raise self._fail("OPERATOR_WITHOUT_ELEMENT", f"{operator} needs an element after it", level.operator.start,
-                             behind.stop, f"write A {operator} B.")  # fmt: skip
+            raise self._fail(
+                "OPERATOR_WITHOUT_ELEMENT",
+                f"{operator} needs an element after it",
+                level.operator.start,
+                behind.stop,
+                f"write A {operator} B.",
+            )
 
     def _branch(self, level: _Level, behind: _PatternLexeme) -> ast.Pattern:
         """The elements of the level as one pattern; `behind` is the lexeme that ends them."""
@@ -310,8 +352,13 @@ class _Parser:
         if level.bracket == "{-" and not level.has_bar:
             return self._fail("EMPTY_EXCLUSION", "{- -} excludes nothing", level.start, behind.stop)
         stop = max(behind.stop, behind.start + 1)
-        return self._fail("EMPTY_ALTERNATIVE", "an alternative or element is missing here", behind.start, stop,
-                          "an alternative that takes no rows is written ().")  # fmt: skip
+        return self._fail(
+            "EMPTY_ALTERNATIVE",
+            "an alternative or element is missing here",
+            behind.start,
+            stop,
+            "an alternative that takes no rows is written ().",
+        )
 
     def _alternatives(self, level: _Level, behind: _PatternLexeme) -> ast.Pattern:
         branches = (*level.branches, self._branch(level, behind))
@@ -328,8 +375,12 @@ class _Parser:
         elif level.bracket == "PERMUTE":
             level.arguments.append(self._alternatives(level, lexeme))
         else:
-            raise self._fail_at("COMMA_IN_PATTERN", "a comma is allowed only between the elements of PERMUTE", lexeme,
-                                "separate elements that follow one another by spaces.")  # fmt: skip
+            raise self._fail_at(
+                "COMMA_IN_PATTERN",
+                "a comma is allowed only between the elements of PERMUTE",
+                lexeme,
+                "separate elements that follow one another by spaces.",
+            )
 
     def _open(self, bracket: str, first: _PatternLexeme, last: _PatternLexeme) -> None:
         self.levels.append(_Level(bracket=bracket, start=first.start))

@@ -60,10 +60,11 @@ def _site(tree: Tree, keyword: int) -> list[Site]:
     start, word = tokens[relation.start], tokens[keyword]
     if start.word == "LATERAL":
         raise UnsupportedError(
-            "CORRELATED_INPUT", f"the input of {word.word} cannot be LATERAL",
+            "CORRELATED_INPUT",
+            f"the input of {word.word} cannot be LATERAL",
             place=Place(text, start.start, start.stop),
             hint="leave LATERAL out if the subquery reads no relation before it; otherwise make the join the input.",
-        )  # fmt: skip
+        )
     return [
         Site(
             keyword=Fragment(text, word.start, word.stop),
@@ -91,8 +92,12 @@ def _misplaced(tree: Tree, keyword: int) -> ParseError:
     word = tree.tokens[keyword].word
     place = tree.fragment(keyword, keyword + 1).place
     if keyword and tree.tokens[keyword - 1].word == "|>":
-        return ParseError("CLAUSE_AFTER_PIPE", f"{word} cannot follow |>, it belongs to a relation", place=place,
-                          hint=f"write {without_pipe(tree.text, tree.tokens, keyword - 1)} {word} (…).")  # fmt: skip
+        return ParseError(
+            "CLAUSE_AFTER_PIPE",
+            f"{word} cannot follow |>, it belongs to a relation",
+            place=place,
+            hint=f"write {without_pipe(tree.text, tree.tokens, keyword - 1)} {word} (…).",
+        )
     query = _query_before(tree, keyword)
     hint = f"write FROM relation {word} (…) AS alias; its result can be joined to others."
     if query is not None:
@@ -146,13 +151,21 @@ def _close(text: str, tokens: Tokens, opening: int) -> int:
                 expected.append(_CLOSED_BY[character])
             elif character in _CLOSED_BY.values() and (missing := expected.pop()) != character:
                 message = f"{character} is written where {missing} is expected"
-                raise ParseError("UNEXPECTED_BRACKET", message, place=Place(text, tokens[i].start, tokens[i].stop),
-                                 hint=_comment_hint(text[tokens[opening].start : tokens[i].start]))  # fmt: skip
+                raise ParseError(
+                    "UNEXPECTED_BRACKET",
+                    message,
+                    place=Place(text, tokens[i].start, tokens[i].stop),
+                    hint=_comment_hint(text[tokens[opening].start : tokens[i].start]),
+                )
         if not expected:
             return i
     start = tokens[_unclosed(tokens, opening)].start
-    raise ParseError("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", place=Place(text, start, start + 1),
-                     hint=_comment_hint(text[start:]))  # fmt: skip
+    raise ParseError(
+        "UNCLOSED_PARENTHESIS",
+        "this parenthesis is not closed",
+        place=Place(text, start, start + 1),
+        hint=_comment_hint(text[start:]),
+    )
 
 
 def _unclosed(tokens: Tokens, opening: int) -> int:

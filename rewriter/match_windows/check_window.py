@@ -67,8 +67,12 @@ def _no_values_of_results(clause: MatchClause) -> Errors:
         for part, behind in pairwise(parts):
             if part.word in _OF_A_RESULT and behind.raw == "(":
                 message = f"{part.word}() is not allowed in a window: {_OF_A_RESULT[part.word]}"
-                yield BindError("VALUE_IN_WINDOW", message, place=Place(fragment.source, part.start, part.stop),
-                                hint="use MATCH_RECOGNIZE.")  # fmt: skip
+                yield BindError(
+                    "VALUE_IN_WINDOW",
+                    message,
+                    place=Place(fragment.source, part.start, part.stop),
+                    hint="use MATCH_RECOGNIZE.",
+                )
 
 
 RULES: tuple[Callable[[MatchClause], Errors], ...] = (

@@ -37,8 +37,12 @@ class Calls:
         if len(parts) == 1:
             return self._measure(call, parts[0])
         if parts[1].raw != "(":
-            raise BindError("UNKNOWN_MEASURE", "a measure of a window has no qualifier", place=call.place,
-                            hint=f"write {parts[-1].raw} OVER ….")  # fmt: skip
+            raise BindError(
+                "UNKNOWN_MEASURE",
+                "a measure of a window has no qualifier",
+                place=call.place,
+                hint=f"write {parts[-1].raw} OVER ….",
+            )
         name = parts[0].word
         if name in _OF_THE_PARTITION:
             message = f"{parts[0].raw} does not look at the rows of a match, so it is not allowed over a row pattern"
@@ -51,8 +55,12 @@ class Calls:
         reference, after = reader.aggregate()
         if reference is None or after != len(parts):
             message = f"{parts[0].raw} is no aggregate, so it is not allowed over a row pattern"
-            raise BindError("WINDOW_FUNCTION", message, place=call.place,
-                            hint="an aggregate, first_value, last_value and nth_value can.")  # fmt: skip
+            raise BindError(
+                "WINDOW_FUNCTION",
+                message,
+                place=call.place,
+                hint="an aggregate, first_value, last_value and nth_value can.",
+            )
         text = self.measures.slot_text(reference)
         known = AGGREGATES.get(reference.function)  # None for an aggregate of the user
         return join("coalesce(", text, ", 0L)") if known is not None and known.is_count else text
@@ -128,13 +136,19 @@ class CallReader(Analyser):
             return self.slice(*bounds[0]), 1, is_true
         if len(bounds) != most or syntax.stop != len(self.parts) or syntax.filter or syntax.order_by:
             example = "nth_value(v, 2)" if name in _NTH else f"{name.lower()}(v)"
-            raise self._error("WRONG_ARGUMENTS", f"{self.parts[0].raw} has the wrong arguments", 0, syntax.call_stop,
-                              f"write {example}, with or without IGNORE NULLS after it.")  # fmt: skip
+            raise self._error(
+                "WRONG_ARGUMENTS",
+                f"{self.parts[0].raw} has the wrong arguments",
+                0,
+                syntax.call_stop,
+                f"write {example}, with or without IGNORE NULLS after it.",
+            )
         if name in _NTH:
             text = str(self.slice(*bounds[1]))
             if not text.isdigit() or int(text) < 1:
-                raise self._error("WRONG_OFFSET", "the second argument of nth_value must be a number from 1",
-                                  *bounds[1])  # fmt: skip
+                raise self._error(
+                    "WRONG_OFFSET", "the second argument of nth_value must be a number from 1", *bounds[1]
+                )
             number = int(text)
         return self.slice(*bounds[0]), number, syntax.nulls == "IGNORE"
 

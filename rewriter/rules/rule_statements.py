@@ -177,9 +177,11 @@ class _RuleReader:
             raise self.cursor.expected("the name of a rule")
         if len(name.parts) > 1:
             raise ParseError(
-                "RULE_STATEMENT", "the name of a rule has one part: it belongs to its table",
-                place=Place(self.cursor.text, name.start, name.stop), hint="write name ON schema.rules_table.",
-            )  # fmt: skip
+                "RULE_STATEMENT",
+                "the name of a rule has one part: it belongs to its table",
+                place=Place(self.cursor.text, name.start, name.stop),
+                hint="write name ON schema.rules_table.",
+            )
         return name
 
     def _altered(self, statement: RuleStatement) -> RuleStatement:
@@ -231,10 +233,15 @@ class _RuleReader:
         cursor.index = len(cursor.tokens) if close is None else close + 1
         opening, last = cursor.tokens[start + 1], cursor.tokens[cursor.index - 1]
         return RuleDefinition(
-            or_replace=or_replace, if_not_exists=if_not_exists, events=events, effective_from=effective_from,
-            comment=comment, keyword=cursor.fragment(start, start + 1), clause=cursor.fragment(start, cursor.index),
+            or_replace=or_replace,
+            if_not_exists=if_not_exists,
+            events=events,
+            effective_from=effective_from,
+            comment=comment,
+            keyword=cursor.fragment(start, start + 1),
+            clause=cursor.fragment(start, cursor.index),
             body=Fragment(cursor.text, opening.stop, last.stop if close is None else last.start),
-        )  # fmt: skip
+        )
 
     def _until_option(self) -> Fragment:
         """The expression that ends before COMMENT or AS."""

@@ -103,8 +103,12 @@ def _check_alone(clause: str) -> None:
         ("ORDER BY", [key.expression for key in parsed.order_by]),
     ):
         if fragments:
-            raise BindError("RULE_KEYS", f"a rule has no {what}", place=fragments[0].place,
-                            hint=f"MATCH_RULES gives {what} for all rules: remove it here.")  # fmt: skip
+            raise BindError(
+                "RULE_KEYS",
+                f"a rule has no {what}",
+                place=fragments[0].place,
+                hint=f"MATCH_RULES gives {what} for all rules: remove it here.",
+            )
     rows = parsed.rows_per_match
     if rows.is_all_rows and rows.fragment is not None:
         hint = "remove ALL ROWS PER MATCH; MEASURES array_agg(column) AS name collects rows."

@@ -129,9 +129,11 @@ class _RulesReader:
             fragment = self.tree.fragment(start, end)
             if end - start > 1 or not self.tokens[start].is_name:
                 raise UnsupportedError(
-                    "RULES_KEY", f"{WORD} partitions and orders by columns, ascending, not by {fragment.text}",
-                    place=fragment.place, hint="compute it in a subquery that is the input.",
-                )  # fmt: skip
+                    "RULES_KEY",
+                    f"{WORD} partitions and orders by columns, ascending, not by {fragment.text}",
+                    place=fragment.place,
+                    hint="compute it in a subquery that is the input.",
+                )
             yield KeyColumn(name=unquoted(self.tokens[start].text), fragment=fragment)
 
     def _table(self, lo: int, hi: int) -> RelationName:

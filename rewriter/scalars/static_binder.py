@@ -149,8 +149,11 @@ class _Builder:
             if e.error_class != NOT_IN_TABLE:
                 raise
             types = ", ".join(argument.type for argument in arguments) or "nothing"
-            raise UnsupportedError("RULE_EXPRESSION", f"a rule cannot compute {name} of {types}",
-                                   hint="CAST its arguments to types that it takes.") from None  # fmt: skip
+            raise UnsupportedError(
+                "RULE_EXPRESSION",
+                f"a rule cannot compute {name} of {types}",
+                hint="CAST its arguments to types that it takes.",
+            ) from None
 
     def _python_call(self, python: PythonFunction, arguments: tuple[Scalar, ...]) -> Scalar:
         if not python.is_deterministic:

@@ -145,9 +145,10 @@ def literal(value: Any) -> str:
     if type(value).__module__ == "numpy":
         return literal(value.tolist())
     raise BindError(
-        "ARGUMENT_TYPE", f"a {type(value).__module__}.{type(value).__qualname__} cannot be an argument",
+        "ARGUMENT_TYPE",
+        f"a {type(value).__module__}.{type(value).__qualname__} cannot be an argument",
         hint="None, bool, int, float, str, bytes, Decimal, date, datetime, timedelta, list and dict can.",
-    )  # fmt: skip
+    )
 
 
 def _int(value: int) -> str:

@@ -174,7 +174,7 @@ def check_bound_before(text: str, readers: list[Fragment]) -> None:
                 f"{change}, and the clause is bound before the script runs",
                 place=Place(text, name.start, name.stop),
                 hint="without DECLARE, IF and loops around them each statement of a script is bound when it runs.",
-            )  # fmt: skip
+            )
 
 
 def _changes(tokens: Tokens) -> Iterator[tuple[str, str]]:

@@ -22,9 +22,22 @@ _OPERATORS = frozenset([
 _ENDS_QUERY = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "|>", ";"})
 # A FROM, and with it the condition of its last join, ends at these words.
 _ENDS_FROM = _ENDS_QUERY | {
-    "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET", "QUALIFY", "WINDOW",
-    "SELECT", "INSERT", "MAP", "REDUCE",
-}  # fmt: skip
+    "WHERE",
+    "GROUP",
+    "HAVING",
+    "ORDER",
+    "SORT",
+    "CLUSTER",
+    "DISTRIBUTE",
+    "LIMIT",
+    "OFFSET",
+    "QUALIFY",
+    "WINDOW",
+    "SELECT",
+    "INSERT",
+    "MAP",
+    "REDUCE",
+}
 _HAS_BY = frozenset({"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"})
 _BEFORE_STAR = frozenset({"SELECT", "DISTINCT", "ALL", "SET", "INSERT"})
 

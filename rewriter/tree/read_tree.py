@@ -112,12 +112,19 @@ class _Join:
 
     def frozen(self, tokens: Tokens) -> Join:
         return Join(
-            start=self.start, first=self.first, keyword=self.keyword, behind=self.right.start,
+            start=self.start,
+            first=self.first,
+            keyword=self.keyword,
+            behind=self.right.start,
             query=self.query.frozen(),
             right=self.right.frozen(tokens) if self.right.start < self.right.stop else None,
-            match_condition=self.match_condition, within=self.within, on=self.on, using=self.using,
-            criteria=self.criteria, stop=self.stop,
-        )  # fmt: skip
+            match_condition=self.match_condition,
+            within=self.within,
+            on=self.on,
+            using=self.using,
+            criteria=self.criteria,
+            stop=self.stop,
+        )
 
 
 @dataclass(kw_only=True)

@@ -52,10 +52,11 @@ def _check_not_own_name(tree: Tree, cte: Cte, piece: Fragment) -> None:
     readers = _readers(tree, _key(cte), piece) if cte.is_recursive else []
     if readers:
         raise UnsupportedError(
-            "RECURSIVE_INPUT", f'the recursive CTE "{cte.name.text}" cannot be the input of a clause inside it',
+            "RECURSIVE_INPUT",
+            f'the recursive CTE "{cte.name.text}" cannot be the input of a clause inside it',
             place=Place(tree.text, readers[0].start, readers[0].stop),
             hint="use the clause on the finished CTE, in the query after WITH.",
-        )  # fmt: skip
+        )
 
 
 def _check_not_shadowed(tree: Tree, visible: list[Cte]) -> None:
@@ -72,8 +73,9 @@ def _check_not_shadowed(tree: Tree, visible: list[Cte]) -> None:
                 raise UnsupportedError(
                     "SHADOWED_CTE",
                     f'two CTEs "{outer.name.text}" are visible here, and "{reader.name.text}" reads the outer one',
-                    place=visible[inner].name.fragment.place, hint="give one of them another name.",
-                )  # fmt: skip
+                    place=visible[inner].name.fragment.place,
+                    hint="give one of them another name.",
+                )
 
 
 def check_repeatable(tree: Tree, ctes: tuple[Cte, ...], read: Sequence[Fragment]) -> None:
@@ -96,8 +98,9 @@ def check_repeatable(tree: Tree, ctes: tuple[Cte, ...], read: Sequence[Fragment]
             raise UnsupportedError(
                 "RANDOM_CTE",
                 f'the CTE "{cte.name.text}" is random, and is read by a clause and elsewhere too',
-                place=cte.name.fragment.place, hint="write it into a table, or a temporary view with a seed, first.",
-            )  # fmt: skip
+                place=cte.name.fragment.place,
+                hint="write it into a table, or a temporary view with a seed, first.",
+            )
 
 
 def is_random(tokens: Tokens, piece: Fragment) -> bool:

@@ -51,11 +51,12 @@ def _merged(left: _Moments, right: _Moments) -> _Moments:
     new_m2 = m2 + right2 + delta * step * n1 * n2
     new_m3 = m3 + right3 + step * step * delta * n1 * n2 * (n1 - n2) + 3.0 * step * (n1 * right2 - n2 * m2)
     new_m4 = (
-        m4 + right4
+        m4
+        + right4
         + step * step * step * delta * n1 * n2 * (n1 * n1 - n1 * n2 + n2 * n2)
         + 6.0 * step * step * (n1 * n1 * right2 + n2 * n2 * m2)
         + 4.0 * step * (n1 * right3 - n2 * m3)
-    )  # fmt: skip
+    )
     return (n, mean1 + step * n2, new_m2, new_m3, new_m4)
 
 

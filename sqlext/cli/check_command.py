@@ -22,10 +22,11 @@ def add_command(commands: Any) -> None:
     check.set_defaults(tool=run)
     check.add_argument("files", nargs="+", metavar="FILE", help="a file, a folder with *.sql, or - for standard input")
     check.add_argument(
-        "--schema", metavar="FILE",
+        "--schema",
+        metavar="FILE",
         help="check names and types too, against the CREATE TABLE statements of FILE, or against `catalog`: the tables "
         "of the warehouse",
-    )  # fmt: skip
+    )
     check.add_argument("--warehouse", metavar="DIR", help="for --schema catalog (default: spark-warehouse)")
     check.add_argument("--format", choices=_REPORTS, default="text", dest="form", help="default: %(default)s")
 

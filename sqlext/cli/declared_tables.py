@@ -114,6 +114,10 @@ def _column(text: str, tokens: Tokens, lo: int, hi: int) -> Column | None:
         stop += 1
     if stop == lo + 1:
         place = Fragment.of_tokens(text, tokens, lo, hi).place
-        raise BindError("SCHEMA_FILE", f"the column {tokens[lo].text} has no type", place=place,
-                        hint="write the columns of CREATE TABLE as name type.")  # fmt: skip
+        raise BindError(
+            "SCHEMA_FILE",
+            f"the column {tokens[lo].text} has no type",
+            place=place,
+            hint="write the columns of CREATE TABLE as name type.",
+        )
     return Column(unquoted(tokens[lo].text), Fragment.of_tokens(text, tokens, lo + 1, stop))

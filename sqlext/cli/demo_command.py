@@ -129,9 +129,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="sqlext demo", description="a guided tour on half a year of glucose readings")
     parser.add_argument(
-        "--warehouse", metavar="DIR",
+        "--warehouse",
+        metavar="DIR",
         help=f"folder that gets the Delta tables {READINGS} and {CRASHES} (default: a temporary one)",
-    )  # fmt: skip
+    )
     parser.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
     return parser
 
@@ -215,6 +216,8 @@ def _print_next_steps(console: Console, warehouse: str | None) -> None:
             "    sqlext demo --warehouse glucose",
             "    sqlext run --warehouse glucose crashes.sql",
         ]
-    lines += ["More statements, each runs by itself: the folder sql_examples of the repository,",
-              "    sqlext run sql_examples/01_v_shape.sql"]  # fmt: skip
+    lines += [
+        "More statements, each runs by itself: the folder sql_examples of the repository,",
+        "    sqlext run sql_examples/01_v_shape.sql",
+    ]
     console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)

@@ -124,17 +124,22 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     run = _command(commands, "run", "run the statements of a file and show their results")
     run.add_argument(
-        "--limit", type=_row_count, metavar="N",
+        "--limit",
+        type=_row_count,
+        metavar="N",
         help=f"show the first N rows of a result (default: {formats.TERMINAL_LIMIT} on a terminal, else all)",
-    )  # fmt: skip
+    )
     run.add_argument(
-        "--available-now", action="store_true",
+        "--available-now",
+        action="store_true",
         help="streaming tables: process the rows that are there and end (default: go on until interrupted)",
-    )  # fmt: skip
+    )
     run.add_argument(
-        "--format", choices=formats.FORMATS, dest="form",
+        "--format",
+        choices=formats.FORMATS,
+        dest="form",
         help="how rows are written (default: by the ending of the file; a table on a terminal, else tabs)",
-    )  # fmt: skip
+    )
     run.add_argument(
         "--null", metavar="TEXT", help='the text for NULL (default: nothing in CSV, where an empty text is "")'
     )
@@ -183,9 +188,13 @@ def _command(commands: Any, name: str, purpose: str, action: str | None = None) 
     )
     source.add_argument("-e", dest="sql", default=None, metavar="SQL", help="the statements themselves")
     command.add_argument(
-        "--param", action="append", default=[], type=parse_parameter, metavar="NAME=VALUE",
+        "--param",
+        action="append",
+        default=[],
+        type=parse_parameter,
+        metavar="NAME=VALUE",
         help="a value for :NAME; integers, decimals, true, false, dates, timestamps; 'quotes' force text",
-    )  # fmt: skip
+    )
     return command
 
 

@@ -71,9 +71,11 @@ def _about_rules(text: str, *verbs: str) -> RuleStatement:
         first = tokenize(text)[0]
         wanted = "CREATE PATTERN RULE" if verbs else "CREATE, ALTER or DROP PATTERN RULE"
         raise UnsupportedError(
-            "RULE_FILE", f"this is not {wanted}", place=Place(text, first.start, first.stop),
+            "RULE_FILE",
+            f"this is not {wanted}",
+            place=Place(text, first.start, first.stop),
             hint="sqlext run FILE runs other statements.",
-        )  # fmt: skip
+        )
     return statement
 
 

@@ -187,8 +187,11 @@ def _separate(is_first: bool, options: argparse.Namespace) -> None:
     """Print an empty line before a result that is not the first one. Raises UnsupportedError if a file already has a
     result."""
     if not is_first and options.output is not None:
-        raise UnsupportedError("OUTPUT_FILE", f"{options.output} has the result of an earlier statement",
-                               hint="-o writes one result; leave the other queries out.")  # fmt: skip
+        raise UnsupportedError(
+            "OUTPUT_FILE",
+            f"{options.output} has the result of an earlier statement",
+            hint="-o writes one result; leave the other queries out.",
+        )
     if not is_first:
         print()
 

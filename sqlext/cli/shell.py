@@ -95,19 +95,31 @@ class Shell:
     """One session at a prompt."""
 
     def __init__(
-        self, spark: SparkSession, limit: int, *, history: History | None = None, keyboard: Input | None = None,
+        self,
+        spark: SparkSession,
+        limit: int,
+        *,
+        history: History | None = None,
+        keyboard: Input | None = None,
         screen: Output | None = None,
-    ):  # fmt: skip
+    ):
         self.spark, self.limit = spark, limit
         self.is_timed = self.is_paged = True
         self.expanded = choices(commands.EXPANDED)[-1]
         self.last, self.draft = "", ""  # the last statements, and the text with which the next prompt begins
         self.names = Names(self._tables, lambda table: spark.table(table).columns)
         self.prompt: PromptSession[str] = PromptSession(
-            history=history, completer=SqlCompleter(self.names), lexer=PygmentsLexer(SqlextLexer), multiline=True,
-            key_bindings=_keys(), prompt_continuation=MORE, complete_while_typing=False,
-            complete_in_thread=True, input=keyboard, output=screen,
-        )  # fmt: skip
+            history=history,
+            completer=SqlCompleter(self.names),
+            lexer=PygmentsLexer(SqlextLexer),
+            multiline=True,
+            key_bindings=_keys(),
+            prompt_continuation=MORE,
+            complete_while_typing=False,
+            complete_in_thread=True,
+            input=keyboard,
+            output=screen,
+        )
 
     def loop(self) -> None:
         """Read and run until Ctrl-D or `.quit`. Ctrl-C at the prompt drops what is typed."""

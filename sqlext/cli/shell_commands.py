@@ -88,8 +88,9 @@ def choices(command: Command) -> tuple[str, ...]:
 
 def _error(line: str, word: str, message: str, hint: str) -> ParseError:
     start = line.rindex(word)
-    return ParseError("SHELL_COMMAND", message, place=Place(line, start, start + len(word)),
-                      hint=f"{hint}.help lists the commands.")  # fmt: skip
+    return ParseError(
+        "SHELL_COMMAND", message, place=Place(line, start, start + len(word)), hint=f"{hint}.help lists the commands."
+    )
 
 
 def help_lines() -> list[str]:

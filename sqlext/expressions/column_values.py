@@ -352,9 +352,7 @@ def _chosen(vectors: list[Vector]) -> Vector:
     condition, *both = vectors
     is_true = condition.values.astype(np.bool_) & condition.valid
     first, second = both
-    vector = Vector(
-        np.where(is_true, first.values, second.values), np.where(is_true, first.valid, second.valid)
-    )  # fmt: skip
+    vector = Vector(np.where(is_true, first.values, second.values), np.where(is_true, first.valid, second.valid))
     masks = [is_true & first.failed] if first.failed is not None else []
     masks += [~is_true & second.failed] if second.failed is not None else []
     masks += [condition.failed] if condition.failed is not None else []

@@ -129,8 +129,11 @@ def cast(value: Scalar, target: str, settings: ExecutionSettings) -> Scalar:
     if value.type == target:
         return value
     if not is_cast_by_spark(value.type, target):
-        raise BindError("DATATYPE_MISMATCH", f"{value.type} is written where {target} is needed",
-                        hint=f"write CAST(… AS {target.upper()}).")  # fmt: skip
+        raise BindError(
+            "DATATYPE_MISMATCH",
+            f"{value.type} is written where {target} is needed",
+            hint=f"write CAST(… AS {target.upper()}).",
+        )
     return call("CAST", (value,), settings, target)
 
 

@@ -45,8 +45,11 @@ def write_notebook(notebook: Notebook, file: Path) -> None:
     (NOTEBOOK_FORM) for other endings, and OSError.
     """
     if file.suffix.lower() not in ENDINGS:
-        raise UnsupportedError("NOTEBOOK_FORM", f"{file} has no ending of a notebook",
-                               hint="write a file that ends in .sql, .py or .ipynb.")  # fmt: skip
+        raise UnsupportedError(
+            "NOTEBOOK_FORM",
+            f"{file} has no ending of a notebook",
+            hint="write a file that ends in .sql, .py or .ipynb.",
+        )
     language = ENDINGS[file.suffix.lower()]
     if language is None:
         file.write_text(nbformat.writes(to_jupyter(notebook)) + "\n", encoding="utf-8")

@@ -31,8 +31,11 @@ class NotebookUtilities:
 
     def run(self, path: str, *arguments: Any, **options: Any) -> NoReturn:
         """Raise UnsupportedError: running a notebook in a kernel of its own is not built."""
-        raise UnsupportedError("NOTEBOOK_UTILITY", "dbutils.notebook.run is not built",
-                               hint=f"write %run {path}, which runs the notebook here.")  # fmt: skip
+        raise UnsupportedError(
+            "NOTEBOOK_UTILITY",
+            "dbutils.notebook.run is not built",
+            hint=f"write %run {path}, which runs the notebook here.",
+        )
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,11 @@ def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | Non
         raise UnsupportedError("DRAWING", f"the matches cannot be drawn: {error.message}", hint=error.hint) from None
     check_ends(frame)
     if query.time not in frame.columns:
-        raise UnsupportedError("DRAWING", f"{query.time} is no column of the rows, and cannot be drawn",
-                               hint="write ORDER BY with a column, computed in a subquery if need be.")  # fmt: skip
+        raise UnsupportedError(
+            "DRAWING",
+            f"{query.time} is no column of the rows, and cannot be drawn",
+            hint="write ORDER BY with a column, computed in a subquery if need be.",
+        )
     rows = frame.limit(MOST_ROWS).toPandas()
     value = _value_column(rows, query)
     panels = list(_panels(rows, query))

@@ -37,8 +37,12 @@ def drawing_query(statement: str) -> DrawingQuery | None:
         return None
     clause = parsed.of(ClauseSite)[-1].clause
     if not clause.order_by:
-        raise UnsupportedError("DRAWING", "without ORDER BY there is no time to draw over", place=clause.keyword.place,
-                               hint="write ORDER BY with a column of times.")  # fmt: skip
+        raise UnsupportedError(
+            "DRAWING",
+            "without ORDER BY there is no time to draw over",
+            place=clause.keyword.place,
+            hint="write ORDER BY with a column of times.",
+        )
     ctes = with_clause(parsed.ctes(clause.whole), Source(statement, ()))
     body = Source(statement, _edits(statement, clause)).slice(clause.whole.start, clause.whole.stop)
     return DrawingQuery(

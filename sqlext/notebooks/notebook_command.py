@@ -30,9 +30,13 @@ def add_command(commands: Any) -> None:
     run.set_defaults(tool=_run)
     run.add_argument("file", metavar="FILE", type=Path)
     run.add_argument(
-        "--param", action="append", default=[], type=named_text, metavar="NAME=VALUE",
+        "--param",
+        action="append",
+        default=[],
+        type=named_text,
+        metavar="NAME=VALUE",
         help="a value for the widget or the marker :NAME",
-    )  # fmt: skip
+    )
     run.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the executed notebook: .html or .ipynb")
     run.add_argument("--warehouse", metavar="DIR", type=Path, help="folder of the tables (default: spark-warehouse)")
     run.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")

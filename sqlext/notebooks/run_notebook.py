@@ -41,8 +41,11 @@ class NotebookRun:
 def check_output(output: Path) -> None:
     """Raise UnsupportedError (NOTEBOOK_FORM) for a file that is neither HTML nor ipynb."""
     if output.suffix.lower() not in (HTML, JUPYTER):
-        raise UnsupportedError("NOTEBOOK_FORM", f"{output} has no ending of an executed notebook",
-                               hint="write a file that ends in .html or .ipynb.")  # fmt: skip
+        raise UnsupportedError(
+            "NOTEBOOK_FORM",
+            f"{output} has no ending of an executed notebook",
+            hint="write a file that ends in .html or .ipynb.",
+        )
 
 
 def run_notebook(run: NotebookRun, show: Callable[[str], None]) -> tuple[NotebookNode, str | None]:

@@ -44,8 +44,11 @@ class CellRunner:
         """
         drawings = list(self._each(cell, self._draw))
         if not drawings:
-            raise UnsupportedError("DRAWING", "there is no MATCH_RECOGNIZE to draw",
-                                   hint="--draw draws the matches of a MATCH_RECOGNIZE over time.")  # fmt: skip
+            raise UnsupportedError(
+                "DRAWING",
+                "there is no MATCH_RECOGNIZE to draw",
+                hint="--draw draws the matches of a MATCH_RECOGNIZE over time.",
+            )
         return drawings
 
     def _each(self, cell: str, step: Callable[[str], Iterator[T]]) -> Iterator[T]:

@@ -70,8 +70,11 @@ class Widgets:
         for value in values:
             if value not in allowed:
                 del self._values[name]
-                raise BindError("WIDGET_VALUE", f'"{value}" is no choice of the widget "{name}"',
-                                hint=f"the choices are {', '.join(allowed)}.")  # fmt: skip
+                raise BindError(
+                    "WIDGET_VALUE",
+                    f'"{value}" is no choice of the widget "{name}"',
+                    hint=f"the choices are {', '.join(allowed)}.",
+                )
 
     def get(self, name: str) -> str:
         """The value of a widget, or the value that was passed under this name. Raises BindError (UNKNOWN_WIDGET)."""
@@ -129,8 +132,12 @@ def parse_widget_statement(text: str) -> WidgetStatement | None:
     if words[:2] != ["CREATE", "WIDGET"]:
         return None
     if len(tokens) < 4 or words[2] not in KINDS:
-        raise _error(text, tokens[min(2, len(tokens) - 1)], "CREATE WIDGET needs a kind and a name",
-                     f"write CREATE WIDGET {'|'.join(KINDS)} name DEFAULT 'value'.")  # fmt: skip
+        raise _error(
+            text,
+            tokens[min(2, len(tokens) - 1)],
+            "CREATE WIDGET needs a kind and a name",
+            f"write CREATE WIDGET {'|'.join(KINDS)} name DEFAULT 'value'.",
+        )
     return _parts(text, tokens)
 
 
@@ -142,8 +149,12 @@ def _parts(text: str, tokens: Sequence[Token]) -> WidgetStatement:
     if len(tokens) > at + 1 and tokens[at].word == "CHOICES":
         choices, at = Fragment.of_tokens(text, tokens, at + 1, len(tokens)), len(tokens)
     if at < len(tokens):
-        raise _error(text, tokens[at], "a widget has a DEFAULT, then CHOICES",
-                     "write CREATE WIDGET DROPDOWN name DEFAULT 'value' CHOICES SELECT …")  # fmt: skip
+        raise _error(
+            text,
+            tokens[at],
+            "a widget has a DEFAULT, then CHOICES",
+            "write CREATE WIDGET DROPDOWN name DEFAULT 'value' CHOICES SELECT …",
+        )
     return WidgetStatement(name=_plain(tokens[3]), kind=tokens[2].word, default=default, choices=choices)
 
 

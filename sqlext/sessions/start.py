@@ -128,10 +128,11 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str], ours: di
         return _connect(address, user_conf)
     if is_remote_only():
         raise SetupError(
-            "SPARK_DID_NOT_START", "pyspark-client has no Spark of its own",
+            "SPARK_DID_NOT_START",
+            "pyspark-client has no Spark of its own",
             hint='give session() the address of a server, **{"spark.remote": "sc://host:15002"}, or set SPARK_REMOTE; '
             "or install pyspark.",
-        )  # fmt: skip
+        )
     if master is None and _SUBMITTED not in os.environ:
         master = "local[*]"
     use_this_python(master or "")

@@ -67,9 +67,11 @@ def arrow_table_function(handler: type, result: T.StructType, place: Place | Non
     """A table function over Arrow batches; `place`: the clause that it runs. Raises UnsupportedError (before 4.1)."""
     if not hasattr(functions, "arrow_udtf"):
         raise UnsupportedError(
-            "SPARK_VERSION", "sqlext.engine = udtf needs Spark 4.1 or newer", place=place,
+            "SPARK_VERSION",
+            "sqlext.engine = udtf needs Spark 4.1 or newer",
+            place=place,
             hint="SET sqlext.engine = arrow, which is the default.",
-        )  # fmt: skip
+        )
     return functions.arrow_udtf(handler, returnType=result)
 
 
@@ -83,9 +85,11 @@ def arrow_function(
     """
     if not hasattr(functions, "arrow_udf"):
         raise UnsupportedError(
-            "SPARK_VERSION", "MATCH_ROWTIME() and window_rowtime in the result of a stream need Spark 4.1 or newer",
-            place=place, hint="leave it out, and select the time of a row, such as LAST(ts) or window_end.",
-        )  # fmt: skip
+            "SPARK_VERSION",
+            "MATCH_ROWTIME() and window_rowtime in the result of a stream need Spark 4.1 or newer",
+            place=place,
+            hint="leave it out, and select the time of a row, such as LAST(ts) or window_end.",
+        )
 
     # the type hints decide how Spark calls the function
     def over_iterators(arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:
@@ -104,11 +108,12 @@ def check_stream_grammar(spark: SparkSession, place: Place) -> None:
     """Raise UnsupportedError for STREAM or WATERMARK at `place`, if Spark is too old for them."""
     if version_of(spark.version) < _STREAM_GRAMMAR:
         raise UnsupportedError(
-            "SPARK_VERSION", f"STREAM and WATERMARK in SQL need Spark 4.1 or newer, and this is {spark.version}",
+            "SPARK_VERSION",
+            f"STREAM and WATERMARK in SQL need Spark 4.1 or newer, and this is {spark.version}",
             place=place,
             hint='write FROM s, and before it spark.readStream.table("t").withWatermark("ts", "10 seconds")'
             '.createTempView("s").',
-        )  # fmt: skip
+        )
 
 
 def has_asof_join(spark: SparkSession) -> bool:

@@ -20,33 +20,42 @@ def check_stream(emit: EmitClause, rows: DataFrame) -> None:
     if not watermarks:
         column = "ts" if call.time is None else call.time.text.rpartition(".")[2]
         raise UnsupportedError(
-            "WATERMARK", "a stream fires its windows when its watermark passes rows, and this one has none",
+            "WATERMARK",
+            "a stream fires its windows when its watermark passes rows, and this one has none",
             place=call.data.place,
             hint=f"write TABLE STREAM t WATERMARK {column} DELAY OF INTERVAL 10 SECONDS.",
-        )  # fmt: skip
+        )
     if call.time is not None and unquoted(call.time.text.rpartition(".")[2].strip()).lower() not in map(
         str.lower, watermarks
     ):
         raise BindError(
-            "WINDOW_TIME", f"the windows of a stream are those of its watermark column, and {call.time.text} is not",
-            place=call.time.place, hint=f"write DESCRIPTOR({watermarks[0]}).",
-        )  # fmt: skip
+            "WINDOW_TIME",
+            f"the windows of a stream are those of its watermark column, and {call.time.text} is not",
+            place=call.time.place,
+            hint=f"write DESCRIPTOR({watermarks[0]}).",
+        )
     if emit.order is not None:
         raise UnsupportedError(
-            "STREAM_HAS_NO_END", f"{emit.order.text} needs the end of the firings, and a stream has none",
-            place=emit.order.place, hint="write it where you read the streaming table.",
-        )  # fmt: skip
+            "STREAM_HAS_NO_END",
+            f"{emit.order.text} needs the end of the firings, and a stream has none",
+            place=emit.order.place,
+            hint="write it where you read the streaming table.",
+        )
     if call.kind == GLOBAL and all(trigger.kind == AFTER_WATERMARK for trigger in emit.triggers):
         raise BindError(
-            "EMIT_TRIGGER", "the global window of a stream is never complete, and without a trigger it never fires",
-            place=emit.keyword.place, hint="write EMIT EVERY n ROWS, or EMIT EARLY EVERY interval.",
-        )  # fmt: skip
+            "EMIT_TRIGGER",
+            "the global window of a stream is never complete, and without a trigger it never fires",
+            place=emit.keyword.place,
+            hint="write EMIT EVERY n ROWS, or EMIT EARLY EVERY interval.",
+        )
 
 
 def check_grouped_time(call: WindowTvf, kind: str) -> None:
     """Raise UnsupportedError (WATERMARK) for windows of a stream over a time of type `kind` that has no watermark."""
     if call.time is not None and kind != "timestamp":
         raise UnsupportedError(
-            "WATERMARK", f"on a stream the time of windows is a TIMESTAMP with a watermark, not {kind}",
-            place=call.time.place, hint=cast_hint(call.time.text),
-        )  # fmt: skip
+            "WATERMARK",
+            f"on a stream the time of windows is a TIMESTAMP with a watermark, not {kind}",
+            place=call.time.place,
+            hint=cast_hint(call.time.text),
+        )

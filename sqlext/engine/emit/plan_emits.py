@@ -60,9 +60,13 @@ class PlannedEmit:
 
     def _frame(self, queries: Queries, spark: SparkSession, *, writes_tables: bool) -> DataFrame:
         return run_emit(
-            self.plan, queries, self.prefix, spark, writes_tables=writes_tables,
+            self.plan,
+            queries,
+            self.prefix,
+            spark,
+            writes_tables=writes_tables,
             skips_failures=self.skips_failures,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,9 +101,11 @@ class WindowCallPlanner:
                 return Planned(edits=edits, sections=[section])
             if call.kind == SESSION:
                 raise UnsupportedError(
-                    "SESSION_STREAM", "the sessions of a stream are known only as groups", place=call.whole.place,
+                    "SESSION_STREAM",
+                    "the sessions of a stream are known only as groups",
+                    place=call.whole.place,
                     hint="GROUP BY the keys of PARTITION BY, window_start and window_end.",
-                )  # fmt: skip
+                )
         relation = windowed(call, source, durations, time)
         edit = Edit(call.whole.start, call.whole.stop, relation)
         section = explained_call(call, "Spark's own functions, in the statement for Spark")
@@ -120,9 +126,11 @@ class EmitPlanner:
     def plan(self, emit: EmitClause, source: Source, prefix: Text) -> Planned:
         if self.is_portable:
             raise UnsupportedError(
-                "PORTABLE_EMIT", "EMIT cannot be written in plain SQL", place=emit.keyword.place,
+                "PORTABLE_EMIT",
+                "EMIT cannot be written in plain SQL",
+                place=emit.keyword.place,
                 hint="run the statement with spark.sql in an extended session.",
-            )  # fmt: skip
+            )
         rows, resolver = _bound(emit.call, source, prefix, self.queries, emit.alias)
         if rows.isStreaming:
             check_stream(emit, rows)
@@ -155,9 +163,11 @@ def _bound(
     taken = [name for name in rows.columns if name.lower() in WINDOW_KEYS]
     if taken:
         raise BindError(
-            "WINDOW_COLUMN", f"the data of {call.kind} has a column {taken[0]}", place=call.data.place,
+            "WINDOW_COLUMN",
+            f"the data of {call.kind} has a column {taken[0]}",
+            place=call.data.place,
             hint=f"write TABLE (SELECT * EXCEPT ({taken[0]}) FROM …).",
-        )  # fmt: skip
+        )
     return rows, SparkTypeResolver(queries, prefix, call.data_as(alias, source))
 
 
@@ -167,13 +177,16 @@ def _check_durations(call: WindowTvf, durations: Mapping[str, int]) -> None:
         return
     if call.kind == CUMULATE and durations["SIZE"] % step:
         raise BindError(
-            "WINDOW_DURATION", "the size of CUMULATE must be a multiple of its step",
+            "WINDOW_DURATION",
+            "the size of CUMULATE must be a multiple of its step",
             place=call.durations["SIZE"].place,
             hint="write the step before the size: CUMULATE(…, INTERVAL '1' HOUR, INTERVAL '1' DAY).",
-        )  # fmt: skip
+        )
     windows = durations["SIZE"] // step
     if windows > _MOST_WINDOWS:
         raise UnsupportedError(
-            "WINDOW_DURATION", f"a row would be in {windows:,} windows, more than {_MOST_WINDOWS:,}",
-            place=call.whole.place, hint="make the step longer, or the size smaller.",
-        )  # fmt: skip
+            "WINDOW_DURATION",
+            f"a row would be in {windows:,} windows, more than {_MOST_WINDOWS:,}",
+            place=call.whole.place,
+            hint="make the step longer, or the size smaller.",
+        )

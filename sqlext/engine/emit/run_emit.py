@@ -265,9 +265,11 @@ def _check_keys(keys: Sequence[T.StructField], plan: EmitPlan) -> None:
     for field, (_, text) in zip(keys, plan.columns):
         if isinstance(field.dataType, (T.ArrayType, T.MapType, T.StructType, T.VariantType)):
             raise UnsupportedError(
-                "KEY_TYPE", f"a query that EMITs cannot be grouped by {field.dataType.simpleString()}",
-                place=_place(text, plan), hint="write its parts as keys, or to_json(…).",
-            )  # fmt: skip
+                "KEY_TYPE",
+                f"a query that EMITs cannot be grouped by {field.dataType.simpleString()}",
+                place=_place(text, plan),
+                hint="write its parts as keys, or to_json(…).",
+            )
 
 
 def _place(text: Text, plan: EmitPlan) -> Place:

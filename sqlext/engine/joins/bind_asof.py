@@ -113,9 +113,11 @@ class _Binder:
         carried = self._named_left(keys) if _columns(right) else None
         if carried is None and not is_streaming and is_random(self.tree.tokens, self.clause.left):
             raise UnsupportedError(
-                "RANDOM_INPUT", "ASOF JOIN reads its left relation twice, and this one is random",
-                place=self.clause.left.place, hint="write it into a table first, or name it in WITH.",
-            )  # fmt: skip
+                "RANDOM_INPUT",
+                "ASOF JOIN reads its left relation twice, and this one is random",
+                place=self.clause.left.place,
+                hint="write it into a table first, or name it in WITH.",
+            )
         return carried
 
     def _named_left(self, keys: list[Text]) -> Carried | None:
@@ -146,10 +148,11 @@ class _Binder:
         if not all(k in (_DISTANCES if kind in _DISTANCES else _NUMBERS) for k in kinds):
             what = "NEAREST" if times.operator == NEAREST else "WITHIN"
             raise BindError(
-                "ASOF_TYPES", f"{what} needs timestamps, dates or numbers, not {' and '.join(dict.fromkeys(kinds))}",
+                "ASOF_TYPES",
+                f"{what} needs timestamps, dates or numbers, not {' and '.join(dict.fromkeys(kinds))}",
                 place=self.clause.match_condition.whole.place if self.clause.match_condition else None,
                 hint="CAST both times to one of these.",
-            )  # fmt: skip
+            )
         limit = None
         if times.within is not None:
             value, micros = self._limit(times.within, kind)
@@ -164,16 +167,28 @@ class _Binder:
             (of,) = resolver.types([text])
             if of.partition("(")[0] in _NUMBERS:
                 if not _is_positive(text, resolver):
-                    raise BindError("WITHIN_TYPE", "this distance must not be negative or NULL", place=within.place,
-                                    hint="write a constant number, such as WITHIN 5.")  # fmt: skip
+                    raise BindError(
+                        "WITHIN_TYPE",
+                        "this distance must not be negative or NULL",
+                        place=within.place,
+                        hint="write a constant number, such as WITHIN 5.",
+                    )
                 return text, 0
             if kind == "number":
-                raise BindError("WITHIN_TYPE", f"the times are numbers, and their distance is {of}", place=within.place,
-                                hint="write a number, such as WITHIN 5.")  # fmt: skip
+                raise BindError(
+                    "WITHIN_TYPE",
+                    f"the times are numbers, and their distance is {of}",
+                    place=within.place,
+                    hint="write a number, such as WITHIN 5.",
+                )
         micros = duration(within, self.sides.source, resolver, is_positive=False, error_class="WITHIN_TYPE")
         if micros < 0:
-            raise BindError("WITHIN_TYPE", "this distance must not be negative", place=within.place,
-                            hint="write WITHIN INTERVAL 5 MINUTES.")  # fmt: skip
+            raise BindError(
+                "WITHIN_TYPE",
+                "this distance must not be negative",
+                place=within.place,
+                hint="write WITHIN INTERVAL 5 MINUTES.",
+            )
         if kind == "timestamp_ntz":
             return join(f"INTERVAL '{micros // 1_000_000}.{micros % 1_000_000:06}' SECOND"), micros
         return join(str(micros // _DAY_US if kind == "date" else micros)), micros
@@ -221,15 +236,19 @@ class _Binder:
             kinds = [left.dataType.simpleString(), right.dataType.simpleString()]
             if (kinds[0] == "string") != (kinds[1] == "string"):
                 raise BindError(
-                    "ASOF_TYPES", f"ASOF JOIN cannot compare {kinds[0]} with {kinds[1]}",
-                    place=place, hint="CAST one of them to the other's type.",
-                )  # fmt: skip
+                    "ASOF_TYPES",
+                    f"ASOF JOIN cannot compare {kinds[0]} with {kinds[1]}",
+                    place=place,
+                    hint="CAST one of them to the other's type.",
+                )
             lengths = {f.metadata.get(CHAR_TYPE) for f in (left, right)}
             if len(lengths) > 1 and None not in lengths:
                 raise UnsupportedError(
-                    "ASOF_TYPES", "ASOF JOIN cannot compare CHAR columns of different lengths",
-                    place=place, hint="CAST both to STRING, with rtrim.",
-                )  # fmt: skip
+                    "ASOF_TYPES",
+                    "ASOF JOIN cannot compare CHAR columns of different lengths",
+                    place=place,
+                    hint="CAST both to STRING, with rtrim.",
+                )
         return [(left.dataType, right.dataType) for left, right in zip(lefts, rights)]
 
     def _place(self, pair: Key) -> Place:

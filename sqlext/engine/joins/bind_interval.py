@@ -71,11 +71,12 @@ class _Binder:
         for token, after in pairwise(tokenize(on.text)):
             if (token.word, after.text) == ("PROCTIME", "("):
                 raise UnsupportedError(
-                    "PROCTIME", "INTERVAL JOIN reads the time of arrival from a column with a watermark",
+                    "PROCTIME",
+                    "INTERVAL JOIN reads the time of arrival from a column with a watermark",
                     place=Place(on.source, on.start + token.start, on.start + token.stop),
                     hint="write FROM (SELECT *, current_timestamp() AS p FROM STREAM relation)"
                     " WATERMARK p DELAY OF INTERVAL 0 SECONDS AS alias.",
-                )  # fmt: skip
+                )
 
     # which range
 

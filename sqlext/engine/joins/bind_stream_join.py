@@ -63,10 +63,11 @@ def _with_table(sides: JoinSides, range_: TimeRange | None, stream: str, bind: B
     clause = sides.clause
     if clause.join_type != "INNER" and _KEPT.get(clause.join_type) != stream:
         raise UnsupportedError(
-            "STREAM_JOIN", f"a {clause.join_type} JOIN of a stream and a table cannot show the table's unmatched rows",
+            "STREAM_JOIN",
+            f"a {clause.join_type} JOIN of a stream and a table cannot show the table's unmatched rows",
             place=clause.words.place,
             hint="a later row of the stream may still match them: exchange the two sides of the join.",
-        )  # fmt: skip
+        )
     if range_ is None:
         return plain_join(clause, ("stream", "Spark's own join of a stream and a table."))
     why = "Spark's own join of a stream and a table; the ranges vary by row, and those of a stream cannot be measured."
@@ -131,10 +132,11 @@ def _check_equal_times(sides: JoinSides) -> None:
     if first is not None:
         raise first
     raise UnsupportedError(
-        "STREAM_RANGE", "on streams INTERVAL JOIN needs a range between the two event times, or their equality",
+        "STREAM_RANGE",
+        "on streams INTERVAL JOIN needs a range between the two event times, or their equality",
         place=(sides.clause.on or sides.clause.keyword).place,
         hint="write r.ts BETWEEN l.ts - INTERVAL … AND l.ts + INTERVAL …, with a WATERMARK on both.",
-    )  # fmt: skip
+    )
 
 
 def _check_range(sides: JoinSides, range_: TimeRange) -> None:
@@ -148,9 +150,11 @@ def _check_range(sides: JoinSides, range_: TimeRange) -> None:
         terms = offset(bound, sides.source)
         if len(terms.others) != 1 or terms.others[0].sign < 0 or not _are_day_times(sides, terms.constants):
             raise UnsupportedError(
-                "STREAM_RANGE", "on streams the bounds of INTERVAL JOIN are the other time ± a constant interval",
-                place=bound.place, hint="write it as l.ts - INTERVAL '5' MINUTES; months have no constant length.",
-            )  # fmt: skip
+                "STREAM_RANGE",
+                "on streams the bounds of INTERVAL JOIN are the other time ± a constant interval",
+                place=bound.place,
+                hint="write it as l.ts - INTERVAL '5' MINUTES; months have no constant length.",
+            )
         if not _has_watermark(sides, other, terms.others[0].expression):
             raise _no_watermark(terms.others[0].expression)
 
@@ -169,10 +173,11 @@ def _has_watermark(sides: JoinSides, side: str, expression: Fragment) -> bool:
 def _no_watermark(expression: Fragment) -> UnsupportedError:
     column = expression.text.rpartition(".")[2]
     return UnsupportedError(
-        "WATERMARK", f"{expression.text} has no watermark, so rows would never leave the join's state",
+        "WATERMARK",
+        f"{expression.text} has no watermark, so rows would never leave the join's state",
         place=expression.place,
         hint=f"write FROM STREAM relation WATERMARK {column} DELAY OF INTERVAL 10 SECONDS AS alias.",
-    )  # fmt: skip
+    )
 
 
 def _without_key(sides: JoinSides, range_: TimeRange, bind: Buckets) -> RewrittenJoin:
@@ -208,9 +213,11 @@ def _anti(sides: JoinSides, range_: TimeRange | None) -> RewrittenJoin:
             return join("(", sides.text(expression), ")")
         if side != RIGHT:
             raise UnsupportedError(
-                "STREAM_JOIN", "an operand in LEFT ANTI JOIN of streams cannot mix columns of both streams",
-                place=expression.place, hint="compare an expression of one stream with an expression of the other.",
-            )  # fmt: skip
+                "STREAM_JOIN",
+                "an operand in LEFT ANTI JOIN of streams cannot mix columns of both streams",
+                place=expression.place,
+                hint="compare an expression of one stream with an expression of the other.",
+            )
         terms = offset(expression, sides.source)
         if len(terms.others) != 1 or terms.others[0].sign < 0:
             return named(expression)

@@ -23,8 +23,10 @@ def explained_asof(asof: AsofJoin, *, is_stream: bool, is_in_spark: bool) -> Sec
         order += ", and once more in the opposite order"
     how = f"window: both sides in one order, {order}, which carries the last right row along; {left}"
     if is_stream:
-        how = "Spark's own join of a stream and a table, which is read anew for each micro-batch: each of its rows is" \
-              " the nearest one for a range of left times"  # fmt: skip
+        how = (
+            "Spark's own join of a stream and a table, which is read anew for each micro-batch: each of its rows is"
+            " the nearest one for a range of left times"
+        )
     return _section([*_described(asof, "none: one task orders all rows"), how, *[_NOT_THAT_OF_SPARK] * is_in_spark])
 
 

@@ -52,9 +52,11 @@ class JoinSides:
         sides = [side for side in (LEFT, RIGHT) if self.field_on(side, expression) is not None]
         if len(sides) == 2 and any(token.text == "." for token in tokenize(expression.text)):
             raise BindError(
-                "AMBIGUOUS_REFERENCE", f"{expression.text} could be of either relation", place=expression.place,
+                "AMBIGUOUS_REFERENCE",
+                f"{expression.text} could be of either relation",
+                place=expression.place,
                 hint="give the relations other names than their columns have.",
-            )  # fmt: skip
+            )
         return BOTH if len(sides) == 2 else sides[0] if sides else NEITHER
 
     def _field_on(self, side: str, expression: Fragment) -> StructField | None:

@@ -92,8 +92,12 @@ class JoinPlanner:
         check_streams(sides, bound.asof, bound.times)
         check_key_types(clause, bound.keys)
         if self.is_portable:
-            raise UnsupportedError("STREAM_JOIN", "ASOF JOIN of streams cannot be written in plain SQL",
-                                   place=clause.words.place, hint="run the statement with spark.sql.")  # fmt: skip
+            raise UnsupportedError(
+                "STREAM_JOIN",
+                "ASOF JOIN of streams cannot be written in plain SQL",
+                place=clause.words.place,
+                hint="run the statement with spark.sql.",
+            )
         assert bound.asof.carried is not None  # check_streams ensures it
         asof = replace(bound.asof, carried=replace(bound.asof.carried, keys={}))
         stream = StreamAsof(

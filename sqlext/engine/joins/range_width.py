@@ -158,14 +158,30 @@ def _measuring(range_: BoundRange, points: Text, ranges: Text) -> Text:
     extent = join(
         "SELECT coalesce(min(p), 0D) AS start, coalesce(max(p), 0D) AS end,"
         f" coalesce({CELLS}D / nullif(max(p) - min(p), 0D), 1D) AS rate FROM (",
-        "SELECT ", time, " AS p FROM ", points, ") WHERE p > -1e300D AND p < 1e300D",
-    )  # fmt: skip
+        "SELECT ",
+        time,
+        " AS p FROM ",
+        points,
+        ") WHERE p > -1e300D AND p < 1e300D",
+    )
     cells = join(
         f"SELECT /*+ BROADCAST({_EXTENT}) */ {_EXTENT}.start, {_EXTENT}.end, ",
-        cell(range_.upper), " - ", cell(range_.lower), " + 1 AS c FROM (", extent,
-        f") AS {_EXTENT}, ", ranges, " WHERE (", range_.lower, ") <= (", range_.upper, ")",
-    )  # fmt: skip
+        cell(range_.upper),
+        " - ",
+        cell(range_.lower),
+        " + 1 AS c FROM (",
+        extent,
+        f") AS {_EXTENT}, ",
+        ranges,
+        " WHERE (",
+        range_.lower,
+        ") <= (",
+        range_.upper,
+        ")",
+    )
     return join(
         "SELECT level, min(start) AS start, min(end) AS end, count(*) AS ranges, sum(c) AS cells, max(c) AS most",
-        " FROM (SELECT *, CAST(ceil(log2(c)) AS INT) AS level FROM (", cells, ")) GROUP BY level",
-    )  # fmt: skip
+        " FROM (SELECT *, CAST(ceil(log2(c)) AS INT) AS level FROM (",
+        cells,
+        ")) GROUP BY level",
+    )

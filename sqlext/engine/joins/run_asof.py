@@ -130,18 +130,22 @@ def check_streams(sides: JoinSides, asof: AsofJoin, times: tuple[Fragment, Fragm
         if field is None or WATERMARK not in field.metadata:
             column = time.text.rpartition(".")[2]
             raise UnsupportedError(
-                "WATERMARK", f"{time.text} has no watermark, so the nearest row would never be known", place=time.place,
+                "WATERMARK",
+                f"{time.text} has no watermark, so the nearest row would never be known",
+                place=time.place,
                 hint=f"write STREAM relation WATERMARK {column} DELAY OF INTERVAL 10 SECONDS AS alias.",
-            )  # fmt: skip
+            )
     if len({field.dataType.simpleString() for field in fields if field is not None}) > 1:
         message = "the times of an ASOF JOIN of streams have one type"
         raise _unsupported(message, condition.whole, "CAST one of them in a subquery before its WATERMARK.")
     has_limit = asof.distance is not None and asof.distance.limit is not None
     if asof.operator not in (">=", ">") and not has_limit:
         raise UnsupportedError(
-            "STREAM_RANGE", "on a stream a nearer row may always come, so no row would ever be decided",
-            place=condition.whole.place, hint=f"write {condition.whole.text} WITHIN INTERVAL 5 MINUTES.",
-        )  # fmt: skip
+            "STREAM_RANGE",
+            "on a stream a nearer row may always come, so no row would ever be decided",
+            place=condition.whole.place,
+            hint=f"write {condition.whole.text} WITHIN INTERVAL 5 MINUTES.",
+        )
     if asof.conditions.bounds:
         hint = "write MATCH_CONDITION (…) WITHIN INTERVAL 1 HOUR."
         raise _unsupported("on streams WITHIN bounds the distance, not ON", clause.on or clause.words, hint)
@@ -169,9 +173,11 @@ def check_key_types(clause: JoinClause, types: Sequence[tuple[T.DataType, T.Data
     for of in (side.simpleString() for pair in types for side in pair):
         if not has_plain_equality(of):
             raise UnsupportedError(
-                "KEY_TYPE", f"an ASOF JOIN of streams cannot compare keys of type {of}",
-                place=(clause.on or clause.keyword).place, hint="CAST both keys, such as to STRING.",
-            )  # fmt: skip
+                "KEY_TYPE",
+                f"an ASOF JOIN of streams cannot compare keys of type {of}",
+                place=(clause.on or clause.keyword).place,
+                hint="CAST both keys, such as to STRING.",
+            )
 
 
 def _unsupported(message: str, where: Fragment, hint: str) -> UnsupportedError:

@@ -39,15 +39,19 @@ def analyze_clause(planned: PhysicalPlan, queries: Queries, limit: int | None) -
     place = planned.plan.clause.keyword.place
     if planned.is_streaming:
         raise UnsupportedError(
-            "NOT_ANALYZED", "EXPLAIN MATCH ANALYZE runs a query to its end, and a stream has none", place=place,
+            "NOT_ANALYZED",
+            "EXPLAIN MATCH ANALYZE runs a query to its end, and a stream has none",
+            place=place,
             hint="read the table as it is now: leave STREAM out.",
-        )  # fmt: skip
+        )
     plan = _limited(replace(planned.plan, filters=planned.filters_as_written), limit)
     began = time.monotonic()
     counts, in_turn = _counts(plan, planned, queries)
     counted = time.monotonic()
-    steps = steps_of(plan.clause.pattern if isinstance(plan.task, CepTask) else skeleton(plan.clause.pattern),
-                     not isinstance(plan.task, CepTask))  # fmt: skip
+    steps = steps_of(
+        plan.clause.pattern if isinstance(plan.task, CepTask) else skeleton(plan.clause.pattern),
+        not isinstance(plan.task, CepTask),
+    )
     funnel = _funnel(plan, planned.prefix, queries, steps)
     return ClauseReport(
         line=place.line,
@@ -141,10 +145,17 @@ def _counting_query(plan: MatchPlan, planned: PhysicalPlan, *, in_turn: bool) ->
         ]
     window = join(f"\nWINDOW {WINDOW} AS (", plan.window, ")")
     reads_neighbours = any(WINDOW in str(column) for column in columns)
-    rows = join("SELECT ", join(*columns, separator=",\n       "), "\nFROM ", plan.input,
-                window if reads_neighbours else "")  # fmt: skip
-    return join(planned.prefix, "SELECT ", join(*_aggregates(plan.conjuncts), separator=",\n       "),
-                "\nFROM (", rows, ") AS __rows_read")  # fmt: skip
+    rows = join(
+        "SELECT ", join(*columns, separator=",\n       "), "\nFROM ", plan.input, window if reads_neighbours else ""
+    )
+    return join(
+        planned.prefix,
+        "SELECT ",
+        join(*_aggregates(plan.conjuncts), separator=",\n       "),
+        "\nFROM (",
+        rows,
+        ") AS __rows_read",
+    )
 
 
 def _row_text(plan: MatchPlan) -> Text:
@@ -152,8 +163,9 @@ def _row_text(plan: MatchPlan) -> Text:
     keys = [*plan.partition_by, *(text for text, _ in plan.order_by[: len(plan.clause.order_by)])]
     if not keys:
         return join("''")
-    named = [join(_string(f"{' '.join(str(k).split())} = "), " || coalesce(CAST((", k, ") AS STRING), 'NULL')")
-             for k in keys]  # fmt: skip
+    named = [
+        join(_string(f"{' '.join(str(k).split())} = "), " || coalesce(CAST((", k, ") AS STRING), 'NULL')") for k in keys
+    ]
     return join("concat_ws(', ', ", join(*named, separator=", "), ")")
 
 
@@ -236,8 +248,10 @@ def _with_values(conjunct: Conjunct, example: Row) -> str:
     >>> _with_values(price, Row("ts = 3", "101.5", None, None))
     'price < PREV(price) is NULL, where price is 101.5 and PREV(price) is NULL'
     """
-    values = [f"{written} is {'NULL' if value is None else value}"
-              for (written, _), value in zip(conjunct.operands, example[1:-1])]  # fmt: skip
+    values = [
+        f"{written} is {'NULL' if value is None else value}"
+        for (written, _), value in zip(conjunct.operands, example[1:-1])
+    ]
     verdict = "NULL" if example[-1] is None else "FALSE"
     where = f", where {' and '.join(values)}" if values else ""
     return f"{conjunct.written} is {verdict}{where}"

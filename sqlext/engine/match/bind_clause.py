@@ -102,9 +102,11 @@ class ClauseBinder:
         rows = self._input(join(prefix, f"SELECT {columns} FROM ", relation), is_subquery=bool(site.depth))
         if rows.isStreaming and self.is_portable:
             raise UnsupportedError(
-                "STREAM", "sqlext_match matches the rows that are there now, not a stream",
-                place=clause.relation.place, hint="run the statement with spark.sql in an extended session.",
-            )  # fmt: skip
+                "STREAM",
+                "sqlext_match matches the rows that are there now, not a stream",
+                place=clause.relation.place,
+                hint="run the statement with spark.sql in an extended session.",
+            )
         if rows.isStreaming and is_processing_time(clause):
             time = clause.order_by[0].expression
             source = source.edited([Edit(time.start, time.stop, PROCTIME_VALUE)])
@@ -151,8 +153,10 @@ class ClauseBinder:
             if rows.isStreaming:
                 errors.append(
                     UnsupportedError(
-                        "STREAMING_SUBQUERY", "a subquery in MATCH_RECOGNIZE cannot read a stream", place=query.place,
+                        "STREAMING_SUBQUERY",
+                        "a subquery in MATCH_RECOGNIZE cannot read a stream",
+                        place=query.place,
                         hint="read the table as it is now: leave STREAM out.",
                     )
-                )  # fmt: skip
+                )
         raise_all(errors)

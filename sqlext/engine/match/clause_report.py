@@ -221,8 +221,11 @@ class ClauseReport:
         yield self.sentence
         zero, lines = self.first_zero, self.lines
         shown = [(line.text, f"{line.number:,}", _MARK if i == zero else "") for i, line in enumerate(lines)]
-        endings = [(f"  {_ENDINGS[ending]}", f"{self.funnel.endings[ending]:,}", "")
-                   for ending in _ENDINGS if self.funnel.endings[ending]]  # fmt: skip
+        endings = [
+            (f"  {_ENDINGS[ending]}", f"{self.funnel.endings[ending]:,}", "")
+            for ending in _ENDINGS
+            if self.funnel.endings[ending]
+        ]
         skipped = [("rows jumped over by AFTER MATCH SKIP", f"{self.funnel.skipped:,}", "")]
         empty = [("  of them empty", f"{self.funnel.empty:,}", "")] if self.funnel.empty else []
         table = [*shown[:-1], *endings, *(skipped if self.funnel.skipped else []), shown[-1], *empty]

@@ -15,12 +15,23 @@ from sqlext.spark import versions
 _ATOMIC: dict[str, T.DataType] = {
     spark_type.simpleString(): spark_type
     for spark_type in (
-        T.NullType(), T.BooleanType(), T.ByteType(), T.ShortType(), T.IntegerType(), T.LongType(), T.FloatType(),
-        T.DoubleType(), T.StringType(), T.BinaryType(), T.DateType(), T.TimestampType(), T.TimestampNTZType(),
+        T.NullType(),
+        T.BooleanType(),
+        T.ByteType(),
+        T.ShortType(),
+        T.IntegerType(),
+        T.LongType(),
+        T.FloatType(),
+        T.DoubleType(),
+        T.StringType(),
+        T.BinaryType(),
+        T.DateType(),
+        T.TimestampType(),
+        T.TimestampNTZType(),
         *(T.DayTimeIntervalType(first, last) for first in range(4) for last in range(first, 4)),
         *(T.YearMonthIntervalType(first, last) for first in range(2) for last in range(first, 2)),
     )
-}  # fmt: skip
+}
 
 
 def data_type(name: str) -> T.DataType:
@@ -56,7 +67,9 @@ def arrow_schema(fields: Sequence[T.StructField], place_of: Callable[[int], Plac
             columns.append(versions.arrow_schema(T.StructType([field])).field(0))
         except PySparkTypeError:
             raise UnsupportedError(
-                "TYPE_OF_EXPRESSION", f"Spark does not pass values of type {field.dataType.simpleString()} to Python",
-                place=place_of(i), hint="write CAST(… AS STRING), or a number that represents the value.",
-            ) from None  # fmt: skip
+                "TYPE_OF_EXPRESSION",
+                f"Spark does not pass values of type {field.dataType.simpleString()} to Python",
+                place=place_of(i),
+                hint="write CAST(… AS STRING), or a number that represents the value.",
+            ) from None
     return pa.schema(columns)

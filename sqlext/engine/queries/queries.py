@@ -126,8 +126,10 @@ def is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:
     """
     if not any(f"{row[0]}".lower().split(".")[-1] == name for row in sql("SHOW USER FUNCTIONS").collect()):
         return False
-    return any(is_accepted(sql, f"SELECT {name}({arguments}) FROM VALUES (1, 2) AS t(k, c) GROUP BY k")
-               for arguments in ("c", "c, c"))  # fmt: skip
+    return any(
+        is_accepted(sql, f"SELECT {name}({arguments}) FROM VALUES (1, 2) AS t(k, c) GROUP BY k")
+        for arguments in ("c", "c, c")
+    )
 
 
 def is_accepted(sql: Callable[..., DataFrame], query: str) -> bool:

@@ -120,8 +120,11 @@ def time_column(table: RulesTable) -> str:
     """The first timestamp column of the events. Raises BindError if there is none."""
     fields = [field.name for field in _schema(table).fields if isinstance(field.dataType, T.TimestampType)]
     if not fields:
-        raise BindError("EVENTS_WITHOUT_TIME", f"{table.events} has no column of the type TIMESTAMP",
-                        hint="MATCH_RULES orders the events by their time.")  # fmt: skip
+        raise BindError(
+            "EVENTS_WITHOUT_TIME",
+            f"{table.events} has no column of the type TIMESTAMP",
+            hint="MATCH_RULES orders the events by their time.",
+        )
     return fields[0]
 
 
@@ -131,8 +134,11 @@ def check_columns(table: RulesTable, names: Iterable[Parts]) -> None:
     known = {column.lower() for column in columns}
     for name in names:
         if name[0].lower() not in known:
-            raise BindError("UNKNOWN_COLUMN", f"{table.events} has no column {quote(name)}",
-                            hint=f"its columns are {', '.join(columns)}.")  # fmt: skip
+            raise BindError(
+                "UNKNOWN_COLUMN",
+                f"{table.events} has no column {quote(name)}",
+                hint=f"its columns are {', '.join(columns)}.",
+            )
 
 
 def _schema(table: RulesTable) -> T.StructType:

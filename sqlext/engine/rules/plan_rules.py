@@ -91,17 +91,23 @@ class RulesPlanner:
     def plan(self, clause: RulesClause, source: Source, prefix: Text) -> Planned:
         if self.is_portable:
             raise UnsupportedError(
-                "PORTABLE_RULES", "sqlext_match does not know MATCH_RULES", place=clause.keyword.place,
+                "PORTABLE_RULES",
+                "sqlext_match does not know MATCH_RULES",
+                place=clause.keyword.place,
                 hint="run the statement with spark.sql in an extended session.",
-            )  # fmt: skip
+            )
         relation = source.slice(clause.relation.start, clause.relation.stop)
         rows = self.queries.run(join(prefix, "SELECT * FROM ", relation))
         raise_all(list(_key_errors(clause, rows)))
         place = Place(clause.keyword.source, clause.rules.start, clause.rules.stop)
         if self._rules_table(clause, place) is None:
             hint = "the first rule creates it: CREATE PATTERN RULE name ON table FOR TABLE events AS …"
-            raise BindError("NO_RULES_TABLE", f"there is no table {'.'.join(clause.rules.parts)} of pattern rules",
-                            place=place, hint=hint)  # fmt: skip
+            raise BindError(
+                "NO_RULES_TABLE",
+                f"there is no table {'.'.join(clause.rules.parts)} of pattern rules",
+                place=place,
+                hint=hint,
+            )
         fields = [field for field in rows.schema.fields if can_be_read(field.dataType.simpleString())]
         names = {field.name.lower(): field.name for field in fields}
         keys = tuple(names[key.name.lower()] for key in clause.partition_by)
@@ -166,21 +172,34 @@ def _key_errors(clause: RulesClause, rows: DataFrame) -> Iterator[SqlExtError]:
     for key in clause.partition_by:
         kind = types[key.name.lower()].dataType.simpleString()
         if not has_plain_equality(kind):
-            yield UnsupportedError("KEY_TYPE", f"MATCH_RULES cannot be partitioned by {kind}",
-                                   place=key.fragment.place, hint="CAST it AS STRING in a subquery.")  # fmt: skip
+            yield UnsupportedError(
+                "KEY_TYPE",
+                f"MATCH_RULES cannot be partitioned by {kind}",
+                place=key.fragment.place,
+                hint="CAST it AS STRING in a subquery.",
+            )
     time = clause.order_by[0]
     kind = types[time.name.lower()].dataType.simpleString()
     if kind not in ("timestamp", "timestamp_ntz"):
-        yield BindError("RULES_TIME", f"the first ORDER BY key of MATCH_RULES is the time of the events, not {kind}",
-                        place=time.fragment.place, hint="order by a timestamp.")  # fmt: skip
+        yield BindError(
+            "RULES_TIME",
+            f"the first ORDER BY key of MATCH_RULES is the time of the events, not {kind}",
+            place=time.fragment.place,
+            hint="order by a timestamp.",
+        )
     elif rows.isStreaming and WATERMARK not in (types[time.name.lower()].metadata or {}):
         yield BindError(
-            "STREAM_ORDER", "the first ORDER BY key of a stream must be its watermark column",
+            "STREAM_ORDER",
+            "the first ORDER BY key of a stream must be its watermark column",
             place=time.fragment.place,
             hint="write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS MATCH_RULES (… ORDER BY ts …).",
-        )  # fmt: skip
+        )
 
 
 def _unknown(key: KeyColumn, rows: DataFrame) -> BindError:
-    return BindError("UNKNOWN_COLUMN", f"the input has no column {key.fragment.text}",
-                     place=key.fragment.place, hint=f"its columns are {', '.join(rows.columns)}.")  # fmt: skip
+    return BindError(
+        "UNKNOWN_COLUMN",
+        f"the input has no column {key.fragment.text}",
+        place=key.fragment.place,
+        hint=f"its columns are {', '.join(rows.columns)}.",
+    )

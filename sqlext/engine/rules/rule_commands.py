@@ -48,9 +48,11 @@ def run_rule_statement(call: SqlCall) -> DataFrame:
     assert statement is not None
     if call.frames:
         raise UnsupportedError(
-            "RULE_PARAMETERS", "a statement about pattern rules cannot read DataFrames", place=statement.place,
+            "RULE_PARAMETERS",
+            "a statement about pattern rules cannot read DataFrames",
+            place=statement.place,
             hint="name tables and views.",
-        )  # fmt: skip
+        )
     try:
         return _run(call, statement)
     except (BindError, DataError) as error:
@@ -63,9 +65,10 @@ def _run(call: SqlCall, statement: RuleStatement) -> DataFrame:
         _create(call, statement, table)
     elif table is None:
         raise BindError(
-            "NO_RULES_TABLE", f"there is no table {'.'.join(statement.table.parts)} of pattern rules",
+            "NO_RULES_TABLE",
+            f"there is no table {'.'.join(statement.table.parts)} of pattern rules",
             hint="the first rule creates it: CREATE PATTERN RULE name ON table FOR TABLE events AS …",
-        )  # fmt: skip
+        )
     elif statement.verb == SHOW:
         return show(call, table, statement.pattern)
     elif statement.verb == DESCRIBE:
@@ -110,9 +113,11 @@ def _create(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -
         if definition.if_not_exists:
             return None
         raise BindError(
-            "RULE_EXISTS", f"there is already a rule {statement.rule}", place=statement.place,
+            "RULE_EXISTS",
+            f"there is already a rule {statement.rule}",
+            place=statement.place,
             hint="CREATE OR REPLACE PATTERN RULE gives it another version.",
-        )  # fmt: skip
+        )
 
     pattern_rules.change(call.sql, target.name, statement.rule, next_version)
 
@@ -122,9 +127,10 @@ def _target(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -
     events = statement.definition.events if statement.definition else None
     if events is None and table is None:
         raise BindError(
-            "NO_RULES_TABLE", f"there is no table {'.'.join(statement.table.parts)} of pattern rules yet",
+            "NO_RULES_TABLE",
+            f"there is no table {'.'.join(statement.table.parts)} of pattern rules yet",
             hint="name the table of the events as well: ON rules FOR TABLE events.",
-        )  # fmt: skip
+        )
     if events is None or table is not None:
         assert table is not None
         if events is not None and table.events.lower() != _qualified(call, events.parts).lower():
@@ -138,10 +144,11 @@ def _other_events(statement: RuleStatement, table: RulesTable) -> BindError:
     assert statement.definition is not None
     name = statement.definition.events or statement.table
     return BindError(
-        "OTHER_EVENTS", f"the rules of {'.'.join(table.name)} are about {table.events}",
+        "OTHER_EVENTS",
+        f"the rules of {'.'.join(table.name)} are about {table.events}",
         place=Fragment(statement.text, name.start, name.stop).place,
         hint="leave FOR TABLE out, or put the rule into another table.",
-    )  # fmt: skip
+    )
 
 
 def _qualified(call: SqlCall, name: Parts) -> str:
@@ -180,8 +187,12 @@ def _options(
     except PySparkException as error:
         raise user_error(error, text, call.text) from None
     if effective_from is not None and values[0] is None:
-        raise BindError("EFFECTIVE_FROM", "EFFECTIVE FROM is NULL", place=effective_from.place,
-                        hint="leave it out: the rule then acts at once.")  # fmt: skip
+        raise BindError(
+            "EFFECTIVE_FROM",
+            "EFFECTIVE FROM is NULL",
+            place=effective_from.place,
+            hint="leave it out: the rule then acts at once.",
+        )
     return values[0], values[1]
 
 
@@ -217,9 +228,13 @@ def _switched(call: SqlCall, statement: RuleStatement) -> NextVersion:
         times = [row.effective_from for row in rows if row.enabled and not row.is_dropped]
         effective_from = times[-1] if is_enabled and times else None
         return RuleVersion(
-            name=last.name, version=None, clause=last.clause, enabled=is_enabled, effective_from=effective_from,
+            name=last.name,
+            version=None,
+            clause=last.clause,
+            enabled=is_enabled,
+            effective_from=effective_from,
             comment=last.comment,
-        )  # fmt: skip
+        )
 
     return next_version
 
@@ -273,9 +288,11 @@ def _rolled_back(call: SqlCall, statement: RuleStatement) -> NextVersion:
         if old is None or old.is_dropped:
             numbers = dict.fromkeys(str(row.version) for row in rows if not row.is_dropped)
             raise BindError(
-                "UNKNOWN_VERSION", f"{statement.rule} has no version {statement.version} with a text",
-                place=statement.version_place, hint=f"its versions are {', '.join(numbers)}.",
-            )  # fmt: skip
+                "UNKNOWN_VERSION",
+                f"{statement.rule} has no version {statement.version} with a text",
+                place=statement.version_place,
+                hint=f"its versions are {', '.join(numbers)}.",
+            )
         return replace(old, enabled=True, effective_from=None)
 
     return next_version

@@ -33,9 +33,15 @@ def show(call: SqlCall, table: RulesTable, pattern: str = "*") -> DataFrame:
         if not r.is_dropped and fits(r.name or "", pattern)
     ]
     return call.spark.createDataFrame(rows, f"{_SHOWN}, state STRING").selectExpr(
-        "name", "version", "enabled", "timestamp_micros(from_us) AS effective_from", "author", "comment",
-        "timestamp_micros(time_us) AS time", "state",
-    )  # fmt: skip
+        "name",
+        "version",
+        "enabled",
+        "timestamp_micros(from_us) AS effective_from",
+        "author",
+        "comment",
+        "timestamp_micros(time_us) AS time",
+        "state",
+    )
 
 
 def state(version: RuleVersion, log: Sequence[LogEntry], errors: Sequence[RuleError]) -> str:

@@ -48,16 +48,20 @@ def describe_key(call: SqlCall, command: StreamCommand) -> DataFrame:
     record = None if checkpoint is None else stored_query(checkpoint)
     if checkpoint is None or record is None or not record.statement:
         raise UnsupportedError(
-            "KEY_STATE", f"the statement that created {title} is not recorded", place=command.place,
+            "KEY_STATE",
+            f"the statement that created {title} is not recorded",
+            place=command.place,
             hint="statements with parameters, and checkpoints outside of the table's folder, are not kept.",
-        )  # fmt: skip
+        )
     plan = plan_statement(replace(call, text=record.statement, args=None, frames={}))
     clauses = list(kept_clauses(plan))
     if not clauses:
         raise UnsupportedError(
-            "KEY_STATE", f"{title} has no MATCH_RECOGNIZE and no EMIT on a stream", place=command.place,
+            "KEY_STATE",
+            f"{title} has no MATCH_RECOGNIZE and no EMIT on a stream",
+            place=command.place,
             hint="the state of joins, of pattern rules and of Spark's own operators is not described.",
-        )  # fmt: skip
+        )
     states = _states_of(clauses, stored_operators(call.spark, checkpoint.location))
     described = _Description(call, command, time_text(call.spark))
     rows = [row for clause, operator in zip(clauses, states) for row in described.rows(clause, operator)]

@@ -92,8 +92,12 @@ def _explain_rule(call: SqlCall, why: WhyStatement, statement: ParsedStatement, 
     version = next((v for name, v in known.items() if name.lower() == str(why.rule).lower()), None)
     if version is None or version.clause is None:
         names = ", ".join(sorted(name for name, v in known.items() if not v.is_dropped)) or "none"
-        raise BindError("UNKNOWN_RULE", f"there is no rule {why.rule} on {'.'.join(clause.rules.parts)}", place=place,
-                        hint=f"the rules are {names}.")  # fmt: skip
+        raise BindError(
+            "UNKNOWN_RULE",
+            f"there is no rule {why.rule} on {'.'.join(clause.rules.parts)}",
+            place=place,
+            hint=f"the rules are {names}.",
+        )
     relation = str(source.slice(clause.relation.start, clause.relation.stop))
     keys, order = ([column.name for column in part] for part in (clause.partition_by, clause.order_by))
     query = f"{statement.prefix(clause, source)}{rule_over(relation, version.clause, keys, order)}"

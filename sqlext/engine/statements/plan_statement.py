@@ -174,17 +174,23 @@ class Planning:
 
 def _matches(p: Planning) -> MatchPlanner:
     binder = ClauseBinder(
-        spark=p.call.spark, statement=p.statement, queries=p.queries, strategy=p.settings.strategy,
+        spark=p.call.spark,
+        statement=p.statement,
+        queries=p.queries,
+        strategy=p.settings.strategy,
         is_portable=p.is_portable,
-    )  # fmt: skip
+    )
     return MatchPlanner(binder=binder, plan_clause=p.plan_clause, hidden_in_inputs=p.hidden_in_inputs)
 
 
 def _windows(p: Planning) -> WindowPlanner:
     return WindowPlanner(
-        spark=p.call.spark, statement=p.statement, queries=p.queries, strategy=p.settings.strategy,
+        spark=p.call.spark,
+        statement=p.statement,
+        queries=p.queries,
+        strategy=p.settings.strategy,
         plan_window=p.plan_clause,
-    )  # fmt: skip
+    )
 
 
 def _joins(p: Planning) -> JoinPlanner:
@@ -193,9 +199,13 @@ def _joins(p: Planning) -> JoinPlanner:
 
 def _emits(p: Planning) -> EmitPlanner:
     return EmitPlanner(
-        spark=p.call.spark, statement=p.statement, queries=p.queries, target=parse_target(p.call.text),
-        is_portable=p.is_portable, skips_failures=p.settings.skips_failures,
-    )  # fmt: skip
+        spark=p.call.spark,
+        statement=p.statement,
+        queries=p.queries,
+        target=parse_target(p.call.text),
+        is_portable=p.is_portable,
+        skips_failures=p.settings.skips_failures,
+    )
 
 
 PLANNERS: Mapping[type[Part], Callable[[Planning], Planner[Any]]] = {
@@ -226,9 +236,11 @@ def plan_portable(call: SqlCall) -> StatementPlan:
     def plan_clause(clause: BoundClause, queries: Queries) -> tuple[None, str]:
         if clause.plan.task.frame is not None:
             raise UnsupportedError(
-                "PORTABLE_WINDOW", "sqlext_match does not know windows with row patterns",
-                place=clause.plan.clause.keyword.place, hint="run the statement with spark.sql in an extended session.",
-            )  # fmt: skip
+                "PORTABLE_WINDOW",
+                "sqlext_match does not know windows with row patterns",
+                place=clause.plan.clause.keyword.place,
+                hint="run the statement with spark.sql in an extended session.",
+            )
         return None, f"({portable_query(clause.plan, clause.prefix)})"
 
     return _plan(call, SessionSettings.of(call.spark), plan_clause, is_portable=True)
@@ -258,9 +270,13 @@ def _plan(
             sections.append(view.section(relation))
         source = source.edited([_view_edit(mention, relation, statement)])
     planning = Planning(
-        call=call, settings=settings, statement=statement, queries=queries, plan_clause=plan_clause,
+        call=call,
+        settings=settings,
+        statement=statement,
+        queries=queries,
+        plan_clause=plan_clause,
         is_portable=is_portable,
-    )  # fmt: skip
+    )
     planners = {kind: make(planning) for kind, make in PLANNERS.items()}
     needs_workers = False
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it

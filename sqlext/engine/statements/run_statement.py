@@ -59,9 +59,11 @@ def run(call: SqlCall) -> DataFrame:
     if target.is_insert:
         return plan.execute()
     raise UnsupportedError(
-        "NOT_A_STREAM", "the query of a streaming table reads no stream", place=target.place,
+        "NOT_A_STREAM",
+        "the query of a streaming table reads no stream",
+        place=target.place,
         hint="write FROM STREAM t, or CREATE TABLE … AS for the rows that are there now.",
-    )  # fmt: skip
+    )
 
 
 def _analysed(call: SqlCall, frame: DataFrame) -> DataFrame:

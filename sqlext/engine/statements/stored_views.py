@@ -145,8 +145,12 @@ def _rename(call: SqlCall, about: ViewStatement, view: View) -> None:
     place = Place(call.text, about.name.start, about.name.stop)
     new = new if len(new) > 1 or len(old) == 1 else (*old[:-1], *new)
     if new[:-1] != old[:-1]:
-        raise UnsupportedError("VIEW_OPTION", "a stored view cannot move to another schema", place=place,
-                               hint="CREATE it there, and DROP VIEW it here.")  # fmt: skip
+        raise UnsupportedError(
+            "VIEW_OPTION",
+            "a stored view cannot move to another schema",
+            place=place,
+            hint="CREATE it there, and DROP VIEW it here.",
+        )
     if views.is_known(call.spark, new) or views.lookup(call.spark, call.sql, new) is not None:
         message = f"there is already a table or view {'.'.join(new)}"
         raise BindError("VIEW_ALREADY_EXISTS", message, place=place)

@@ -60,17 +60,20 @@ class IdlePlanner:
             return Planned(edits=[edit], sections=[_section(idle, "a table has no watermark")])
         if self.is_portable:
             raise UnsupportedError(
-                "STREAM", "plain SQL has no heartbeat for an idle source", place=idle.clause.place,
+                "STREAM",
+                "plain SQL has no heartbeat for an idle source",
+                place=idle.clause.place,
                 hint="run the statement with spark.sql in an extended session.",
-            )  # fmt: skip
+            )
         column = self._time(idle, rows, join(prefix, "SELECT ", time, " FROM ", relation))
         name = self.queries.name(with_beats(rows, column, after, self.spark))
         delay = source.slice(idle.delay.start, idle.delay.stop)
         text = join(
-            f"(SELECT * EXCEPT ({BEAT}) FROM {name} WATERMARK {quoted(column)} DELAY OF ", delay,
+            f"(SELECT * EXCEPT ({BEAT}) FROM {name} WATERMARK {quoted(column)} DELAY OF ",
+            delay,
             f" WHERE IF({BEAT}, {quoted(column)} IS NULL, TRUE) AND spark_partition_id() >= 0)",
             f" AS {quoted(idle.own_name)}" if idle.own_name else "",
-        )  # fmt: skip
+        )
         how = f"in a micro-batch without rows the watermark of {column} follows the clock, {idle.idle.text} after it"
         edit = Edit(idle.whole.start, idle.whole.stop, text)
         return Planned(edits=[edit], sections=[_section(idle, how)], needs_workers=True)
@@ -83,19 +86,25 @@ class IdlePlanner:
         kind = self.queries.run(query).schema.fields[0].dataType
         if len(columns) != 1 or len(words) % 2 == 0 or any(w.text != "." for w in words[1::2]):
             raise BindError(
-                "WATERMARK_TIME", f"{idle.time.text} is not one column of the source", place=idle.time.place,
+                "WATERMARK_TIME",
+                f"{idle.time.text} is not one column of the source",
+                place=idle.time.place,
                 hint=f"give it a name: WATERMARK {idle.time.text} AS event_time DELAY OF …",
-            )  # fmt: skip
+            )
         if not isinstance(kind, T.TimestampType):
             raise BindError(
-                "WATERMARK_TIME", f"the time of a watermark is a TIMESTAMP, not {kind.simpleString()}",
-                place=idle.time.place, hint=cast_hint(idle.time.text),
-            )  # fmt: skip
+                "WATERMARK_TIME",
+                f"the time of a watermark is a TIMESTAMP, not {kind.simpleString()}",
+                place=idle.time.place,
+                hint=cast_hint(idle.time.text),
+            )
         if any(WATERMARK in (f.metadata or {}) for f in rows.schema.fields):
             raise UnsupportedError(
-                "WATERMARK", "the source has a watermark already", place=idle.clause.place,
+                "WATERMARK",
+                "the source has a watermark already",
+                place=idle.clause.place,
                 hint="write WATERMARK … IDLE AFTER … where the stream is read first.",
-            )  # fmt: skip
+            )
         return columns[0].name
 
 

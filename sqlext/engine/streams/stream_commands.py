@@ -85,9 +85,11 @@ def known_table(spark: SparkSession, command: StreamCommand) -> tuple[str, Check
     checkpoint = _checkpoint(spark, command.name)
     if checkpoint is None and title not in streams.started() and not streams.running(spark, title):
         raise BindError(
-            "NOT_A_STREAMING_TABLE", f"there is no streaming table {title}", place=command.place,
+            "NOT_A_STREAMING_TABLE",
+            f"there is no streaming table {title}",
+            place=command.place,
             hint="SHOW STREAMING TABLES lists them.",
-        )  # fmt: skip
+        )
     return title, checkpoint
 
 
@@ -233,9 +235,11 @@ def _refresh(spark: SparkSession, title: str, checkpoint: Checkpoint | None, com
     record = stored_query(checkpoint) if checkpoint is not None else None
     if record is None or not record.statement:
         raise BindError(
-            "NOT_A_STREAMING_TABLE", f"the statement that created {title} is not recorded", place=command.place,
+            "NOT_A_STREAMING_TABLE",
+            f"the statement that created {title} is not recorded",
+            place=command.place,
             hint="run its CREATE STREAMING TABLE again; statements with parameters are not kept.",
-        )  # fmt: skip
+        )
     before = spark.conf.get(TRIGGER, None)
     spark.conf.set(TRIGGER, AVAILABLE_NOW)
     try:

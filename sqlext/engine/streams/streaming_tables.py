@@ -77,9 +77,11 @@ def start(
     """
     if target.rows is not None:
         raise UnsupportedError(
-            "STREAM_INSERT", "an INSERT from a stream appends rows to all columns of its table", place=target.rows,
+            "STREAM_INSERT",
+            "an INSERT from a stream appends rows to all columns of its table",
+            place=target.rows,
             hint="write INSERT INTO table SELECT …, with a value for every column in the table's order.",
-        )  # fmt: skip
+        )
     name, title = quote(target.name), streams.table_title(spark, target.name)
     nothing = spark.createDataFrame([], T.StructType([]))
     check(spark, target, clauses)
@@ -133,9 +135,11 @@ def check(spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamCla
     check_target(spark, target)
     if trigger(spark, target) == AVAILABLE_NOW and any(clause.ends_by_clock for clause in clauses):
         raise UnsupportedError(
-            "STREAM_WITHOUT_END", "with ORDER BY PROCTIME() WITHIN ends by the clock, so the stream does not end",
-            place=target.place, hint="use another trigger than available-now.",
-        )  # fmt: skip
+            "STREAM_WITHOUT_END",
+            "with ORDER BY PROCTIME() WITHIN ends by the clock, so the stream does not end",
+            place=target.place,
+            hint="use another trigger than available-now.",
+        )
 
 
 def _with_schema(spark: SparkSession, target: StreamTarget) -> Parts:
@@ -190,8 +194,9 @@ def trigger(spark: SparkSession, target: StreamTarget | None = None) -> str:
     found = trigger_of(setting) if setting.strip() else ""
     if found is None:
         place = None if target is None else target.place
-        raise BindError("STREAM_TRIGGER", f"{TRIGGER} is {setting}, which is no trigger", place=place,
-                        hint=TRIGGER_HINT)  # fmt: skip
+        raise BindError(
+            "STREAM_TRIGGER", f"{TRIGGER} is {setting}, which is no trigger", place=place, hint=TRIGGER_HINT
+        )
     return found
 
 
@@ -226,11 +231,12 @@ def _start_upsert(spark: SparkSession, writer: DataStreamWriter, target: StreamT
             raise
         reason = str(error).partition("\n")[0]
         raise SetupError(
-            "WORKER_WITHOUT_SQLEXT", f"the server did not start a Python for UPSERT KEY: {reason}",
+            "WORKER_WITHOUT_SQLEXT",
+            f"the server did not start a Python for UPSERT KEY: {reason}",
             place=target.upsert_key[0].place,
             hint="install spark-sqlext, with all that it requires, into the Python that the server's PYSPARK_PYTHON "
             "names.",
-        ) from None  # fmt: skip
+        ) from None
 
 
 @contextmanager

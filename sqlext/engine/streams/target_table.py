@@ -35,16 +35,20 @@ def check_target(spark: SparkSession, target: StreamTarget) -> None:
         return  # delta.`/a/path`
     if not _NAME.fullmatch(target.name[-1]) and len(target.name) < 3:
         raise BindError(
-            "TABLE_NAME", f"{target.name[-1]} cannot be the name of a table", place=target.place,
+            "TABLE_NAME",
+            f"{target.name[-1]} cannot be the name of a table",
+            place=target.place,
             hint="names of tables have letters from a to z, digits and underscores.",
-        )  # fmt: skip
+        )
     if spark.catalog.tableExists(name):
         kind = spark.catalog.getTable(name)
         if kind.isTemporary or kind.tableType == "VIEW":
             raise BindError(
-                "TABLE_IS_VIEW", f"{shown} is a view, and a stream is written into a table", place=target.place,
+                "TABLE_IS_VIEW",
+                f"{shown} is a view, and a stream is written into a table",
+                place=target.place,
                 hint=f"take another name, or drop it first: DROP VIEW {shown}.",
-            )  # fmt: skip
+            )
     elif not target.is_insert:
         with _errors_at(target, Text()):
             _folder(spark, target)
@@ -58,9 +62,11 @@ def renamed(frame: DataFrame, target: StreamTarget) -> DataFrame:
     own = [name for name in frame.columns if name not in HIDDEN]
     if len(columns) != len(own):
         raise BindError(
-            "COLUMN_COUNT", f"the list has {len(columns)} columns, the query returns {len(own)}",
-            place=columns[min(len(columns), len(own) + 1) - 1].place, hint=f"the query returns {', '.join(own)}.",
-        )  # fmt: skip
+            "COLUMN_COUNT",
+            f"the list has {len(columns)} columns, the query returns {len(own)}",
+            place=columns[min(len(columns), len(own) + 1) - 1].place,
+            hint=f"the query returns {', '.join(own)}.",
+        )
     names = iter(column.name for column in columns)
     return frame.toDF(*(name if name in HIDDEN else next(names) for name in frame.columns))
 
@@ -84,9 +90,11 @@ def prepare(spark: SparkSession, frame: DataFrame, target: StreamTarget, checkpo
     stored = Checkpoint(spark, target.checkpoint or checkpoint_in(spark, target, checkpoint or ""))
     if stored_query(stored) is None and not spark.table(name).isEmpty():
         raise BindError(
-            "TABLE_EXISTS", f"{name} has rows that no streaming table has written", place=target.place,
+            "TABLE_EXISTS",
+            f"{name} has rows that no streaming table has written",
+            place=target.place,
             hint="INSERT INTO writes a stream into it; CREATE OR REPLACE STREAMING TABLE drops it first.",
-        )  # fmt: skip
+        )
     return False
 
 
@@ -98,16 +106,21 @@ def as_table(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> Dat
     fields = spark.table(quote(target.name)).schema.fields
     if len(fields) != len(frame.columns):
         raise BindError(
-            "COLUMN_COUNT", f"{quote(target.name)} has {len(fields)} columns, the query returns {len(frame.columns)}",
-            place=target.place, hint=f"the table's columns are {', '.join(f.name for f in fields)}.",
-        )  # fmt: skip
+            "COLUMN_COUNT",
+            f"{quote(target.name)} has {len(fields)} columns, the query returns {len(frame.columns)}",
+            place=target.place,
+            hint=f"the table's columns are {', '.join(f.name for f in fields)}.",
+        )
     if not target.is_insert and not target.definition.columns:
         return frame
     pairs = zip(frame.schema.fields, fields)
     return frame.select(
-        *((c if old.dataType == new.dataType else c.cast(new.dataType)).alias(new.name)
-          for old, new in pairs for c in [F.col(quoted(old.name))])
-    )  # fmt: skip
+        *(
+            (c if old.dataType == new.dataType else c.cast(new.dataType)).alias(new.name)
+            for old, new in pairs
+            for c in [F.col(quoted(old.name))]
+        )
+    )
 
 
 def checkpoint_in(spark: SparkSession, target: StreamTarget, own_name: str) -> str:
@@ -140,9 +153,11 @@ def table_statement(name: Parts, schema: T.StructType, target: StreamTarget, wit
         columns.append(item)
     clauses = [c for c in definition.clauses if with_location or not c.text.upper().startswith("LOCATION")]
     return join(
-        f"CREATE TABLE {quote(name)} (", join(*columns, separator=", "), ") USING delta",
+        f"CREATE TABLE {quote(name)} (",
+        join(*columns, separator=", "),
+        ") USING delta",
         *(join(" ", source.slice(clause.start, clause.stop)) for clause in clauses),
-    )  # fmt: skip
+    )
 
 
 def type_text(kind: T.DataType) -> str:
@@ -205,10 +220,11 @@ def _check_leftovers(folder: Path | None, target: StreamTarget) -> None:
     if files:
         what = "a checkpoint" if files == [CHECKPOINTS] else "a Delta table" if "_delta_log" in files else "files"
         raise BindError(
-            "LEFTOVERS", f"there is no such table, but {folder} holds {what}: {', '.join(files[:5])}",
+            "LEFTOVERS",
+            f"there is no such table, but {folder} holds {what}: {', '.join(files[:5])}",
             place=target.place,
             hint="CREATE OR REPLACE STREAMING TABLE removes a table and its checkpoint there; or remove the folder.",
-        )  # fmt: skip
+        )
 
 
 def _remove_leftovers(folder: Path | None, is_named: bool) -> None:

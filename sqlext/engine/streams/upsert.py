@@ -81,17 +81,24 @@ def plan_upsert(frame: DataFrame, target: StreamTarget, clauses: Sequence[Stream
         timing = TIMING if has_merged_rows else None
         return Upsert(
             key=key, columns=columns, times=(ROWTIME,), number=FIRING, values=values, timing=timing, is_stored=False
-        )  # fmt: skip
+        )
     timing = names.get(_TIMING) if has_merged_rows else None
     if has_merged_rows and timing is None:
         raise BindError(
-            "UPSERT_MERGED", "no column of the result tells which sessions have joined others and must be deleted",
-            place=target.upsert_key[0].place, hint="select window_timing, and let rows of timing MERGED through.",
-        )  # fmt: skip
+            "UPSERT_MERGED",
+            "no column of the result tells which sessions have joined others and must be deleted",
+            place=target.upsert_key[0].place,
+            hint="select window_timing, and let rows of timing MERGED through.",
+        )
     return Upsert(
-        key=key, columns=columns, times=_times(fields, target), number=names.get(_NUMBER), values=values, timing=timing,
+        key=key,
+        columns=columns,
+        times=_times(fields, target),
+        number=names.get(_NUMBER),
+        values=values,
+        timing=timing,
         merged_is_least=timing is not None and names.get(_START) not in key,
-    )  # fmt: skip
+    )
 
 
 def check_table(upsert: Upsert, columns: Sequence[str], target: StreamTarget) -> None:
@@ -100,23 +107,29 @@ def check_table(upsert: Upsert, columns: Sequence[str], target: StreamTarget) ->
     missing = next((name for name in (*upsert.key, *upsert.columns) if name.lower() not in known), None)
     if missing is not None:
         raise BindError(
-            "UPSERT_KEY", f"the table {target.name[-1]} has no column {missing}", place=target.upsert_key[0].place,
+            "UPSERT_KEY",
+            f"the table {target.name[-1]} has no column {missing}",
+            place=target.upsert_key[0].place,
             hint="CREATE OR REPLACE STREAMING TABLE drops it first.",
-        )  # fmt: skip
+        )
 
 
 def _key_column(column: KeyColumn, fields: Sequence[T.StructField]) -> str:
     kind = next(((f.name, f.dataType) for f in fields if f.name.lower() == column.name.lower()), None)
     if kind is None:
         raise BindError(
-            "UPSERT_KEY", f"the query returns no column {column.name}", place=column.place,
+            "UPSERT_KEY",
+            f"the query returns no column {column.name}",
+            place=column.place,
             hint=f"its columns are {', '.join(f.name for f in fields)}.",
-        )  # fmt: skip
+        )
     if not _is_comparable(kind[1]):
         raise BindError(
-            "UPSERT_KEY", f"{column.name} of type {kind[1].simpleString()} cannot be a key", place=column.place,
+            "UPSERT_KEY",
+            f"{column.name} of type {kind[1].simpleString()} cannot be a key",
+            place=column.place,
             hint="values of a key are compared: take a column of another type.",
-        )  # fmt: skip
+        )
     return kind[0]
 
 
@@ -135,10 +148,11 @@ def _times(fields: Sequence[T.StructField], target: StreamTarget) -> tuple[str, 
     times = times or [names[name] for name in _WINDOW_ENDS if name in names][:1]
     if not times:
         raise BindError(
-            "UPSERT_ORDER", "no column of the result tells which of several rows of a key is the last",
+            "UPSERT_ORDER",
+            "no column of the result tells which of several rows of a key is the last",
             place=target.upsert_key[0].place,
             hint="select the event time: MATCH_ROWTIME() AS x, window_rowtime, or the column of the WATERMARK.",
-        )  # fmt: skip
+        )
     return tuple(times)
 
 

@@ -121,9 +121,14 @@ def _query(sides: JoinSides, side: str, other: str, condition: str, conjuncts: S
     )
     pairs = join("(SELECT ", join(*columns, separator=", "), " FROM ", pairs, ")")
     return join(
-        sides.prefix, "SELECT * FROM (", ranked, " FROM ", pairs, ") ",
+        sides.prefix,
+        "SELECT * FROM (",
+        ranked,
+        " FROM ",
+        pairs,
+        ") ",
         f"WHERE __rank <= {MAX_CANDIDATES} ORDER BY __chosen, __rank LIMIT {(MAX_ROWS + 1) * MAX_CANDIDATES}",
-    )  # fmt: skip
+    )
 
 
 def _columns(sides: JoinSides, side: str) -> str:
@@ -132,8 +137,12 @@ def _columns(sides: JoinSides, side: str) -> str:
     place = sides.tree.relation_at(relation)
     name = sides.tree.name_of(place) if place else None
     if name is None:
-        raise UnsupportedError("WHY", "WHY explains a join of two relations, each with a name", place=relation.place,
-                               hint="name the relation in WITH, or give it an alias.")  # fmt: skip
+        raise UnsupportedError(
+            "WHY",
+            "WHY explains a join of two relations, each with a name",
+            place=relation.place,
+            hint="name the relation in WITH, or give it an alias.",
+        )
     return f"{name.text}.*"
 
 

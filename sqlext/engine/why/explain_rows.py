@@ -156,9 +156,12 @@ class _Asked:
         edges = f"min({number}) {over} AS {_LOW}, max({number}) {over} AS {_HIGH}"
         near = f"{_TOTAL} <= {WHOLE_PARTITION} OR {_NUMBER} BETWEEN {_LOW} - {BEFORE} AND {_HIGH} + {AFTER}"
         query = join(
-            self.physical.prefix, f"SELECT * FROM (SELECT *, {edges} FROM (", inner, ")) ",
+            self.physical.prefix,
+            f"SELECT * FROM (SELECT *, {edges} FROM (",
+            inner,
+            ")) ",
             f"WHERE {_LOW} IS NOT NULL AND ({near}) ORDER BY {', '.join([*own_keys, _NUMBER])} LIMIT {MAX_READ}",
-        )  # fmt: skip
+        )
         return self.queries.run(query).toArrow().combine_chunks()
 
 

@@ -351,7 +351,8 @@ def stored(states: States, fields: tuple[pa.DataType, ...]) -> list[pa.Array]:
 def restored(columns: list[pa.Array]) -> States:
     """The inverse of `stored`. Raises DataError STATE_CONTENT for columns that `stored` has not written."""
     return tuple(
-        _objects([read_state(value.as_py()) for value in column]) if pa.types.is_binary(column.type)
+        _objects([read_state(value.as_py()) for value in column])
+        if pa.types.is_binary(column.type)
         else as_numpy(column).copy()
         for column in columns
-    )  # fmt: skip
+    )

@@ -45,9 +45,14 @@ def step_rows(rows: Arrivals, plan: EmitOperatorPlan) -> StepRows:
     is_kept = are_valid(one_chunk(rows.table.column(END)))
     taken = np.flatnonzero(~is_kept & ~rows.is_waiting)
     return StepRows(
-        table=rows.table, time=rows.time, code=rows.code, key_code=rows.key_code, is_kept=is_kept,
-        taken=taken[in_order(taken, rows.code, rows.time, rows.table, plan)], is_waiting=~is_kept & rows.is_waiting,
-    )  # fmt: skip
+        table=rows.table,
+        time=rows.time,
+        code=rows.code,
+        key_code=rows.key_code,
+        is_kept=is_kept,
+        taken=taken[in_order(taken, rows.code, rows.time, rows.table, plan)],
+        is_waiting=~is_kept & rows.is_waiting,
+    )
 
 
 def in_order(

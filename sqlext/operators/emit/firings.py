@@ -23,9 +23,14 @@ from sqlext.pattern.task.event_time import BEGINNING, NEVER
 
 
 def partial_values(
-    points: Points, entry_row: np.ndarray, first: np.ndarray, panes: Panes, aggregations: Sequence[Aggregation],
-    *, is_discarding: bool,
-) -> tuple[list[States], tuple[States, ...]]:  # fmt: skip
+    points: Points,
+    entry_row: np.ndarray,
+    first: np.ndarray,
+    panes: Panes,
+    aggregations: Sequence[Aggregation],
+    *,
+    is_discarding: bool,
+) -> tuple[list[States], tuple[States, ...]]:
     """The states of each aggregation at each point, and of each pane after the step.
 
     `entry_row: int64[e]`: the rows of the entries; the rows of pane p are entries `first[p]` to `first[p + 1]`. The

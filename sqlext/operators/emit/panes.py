@@ -95,17 +95,28 @@ def stored_panes(table: pa.Table, code: np.ndarray, plan: EmitOperatorPlan) -> P
 
 
 def new_panes(
-    code: np.ndarray, keys: pa.Table, start: np.ndarray, end: np.ndarray, aggregations: Sequence[Aggregation],
+    code: np.ndarray,
+    keys: pa.Table,
+    start: np.ndarray,
+    end: np.ndarray,
+    aggregations: Sequence[Aggregation],
     columns: Columns,
-) -> Panes:  # fmt: skip
+) -> Panes:
     """Panes that have had no row yet. Their columns of triggers have the same names as in other panes."""
     n = len(code)
     full = partial(np.full, n)
     return Panes(
-        code=code, keys=keys, start=start, end=end, count=full(0), fired=full(0), news=full(NOTHING),
-        was_on_time=np.zeros(n, np.bool_), own=empty_columns(columns, n),
+        code=code,
+        keys=keys,
+        start=start,
+        end=end,
+        count=full(0),
+        fired=full(0),
+        news=full(NOTHING),
+        was_on_time=np.zeros(n, np.bool_),
+        own=empty_columns(columns, n),
         partials=tuple(a.empty(n) for a in aggregations),
-    )  # fmt: skip
+    )
 
 
 def joined(parts: Sequence[Panes]) -> Panes:

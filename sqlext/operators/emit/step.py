@@ -133,11 +133,13 @@ def _points(
     needs_news = panes.was_on_time | plan.emit.is_discarding
     complete = np.flatnonzero(~was_complete & (last <= watermark) & ~(needs_news & (news == NOTHING)))
     corrected = np.flatnonzero(was_complete & (size > 0))
-    points = firing_points.in_order([
-        early,
-        firing_points.complete(complete, size[complete], last[complete]),
-        firing_points.complete(corrected, size[corrected], np.full(len(corrected), moment)),
-    ])  # fmt: skip
+    points = firing_points.in_order(
+        [
+            early,
+            firing_points.complete(complete, size[complete], last[complete]),
+            firing_points.complete(corrected, size[corrected], np.full(len(corrected), moment)),
+        ]
+    )
     was_on_time = panes.was_on_time.copy()
     was_on_time[points.pane[points.is_complete]] = True
     panes = replace(

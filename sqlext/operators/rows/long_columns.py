@@ -119,8 +119,10 @@ def bytes_of(column: pa.Array, first: np.ndarray, stop: np.ndarray) -> np.ndarra
     offsets = column.buffers()[1]
     if not len(column) or offsets is None:
         return np.zeros(len(first), np.int64)
-    ends = np.frombuffer(offsets, np.int64 if kind in (pa.large_string(), pa.large_binary()) or
-                         pa.types.is_large_list(kind) else np.int32)  # fmt: skip
+    ends = np.frombuffer(
+        offsets,
+        np.int64 if kind in (pa.large_string(), pa.large_binary()) or pa.types.is_large_list(kind) else np.int32,
+    )
     first, stop = (ends[at + column.offset].astype(np.int64) for at in (first, stop))
     if pa.types.is_map(kind):
         return bytes_of(column.keys, first, stop) + bytes_of(column.items, first, stop)

@@ -107,8 +107,13 @@ def new_versions(
 
 def _acts(versions: pa.Table) -> list[tuple]:
     """What decides the matches of each version: its clause, whether it is enabled, and from when on it acts."""
-    return list(zip(versions.column("clause").to_pylist(), versions.column("enabled").to_pylist(),
-                    _times(versions.column("effective_from"))))  # fmt: skip
+    return list(
+        zip(
+            versions.column("clause").to_pylist(),
+            versions.column("enabled").to_pylist(),
+            _times(versions.column("effective_from")),
+        )
+    )
 
 
 def in_time(name: str | None, version: int | None, time: int | None, clause: str | None) -> tuple:

@@ -170,8 +170,11 @@ def _check_fits(call: Call, total: np.ndarray, has_wrapped: np.ndarray, valid: n
     limit = 1 << (call.bits - 1)
     is_outside = valid & ((total < -limit) | (total > limit - 1)) if call.bits < 64 else has_wrapped
     if is_outside.any():
-        raise DataError("ARITHMETIC_OVERFLOW", f"{call.function} in DEFINE does not fit {call.bits} bits",
-                        hint="CAST the operands to a wider type.")  # fmt: skip
+        raise DataError(
+            "ARITHMETIC_OVERFLOW",
+            f"{call.function} in DEFINE does not fit {call.bits} bits",
+            hint="CAST the operands to a wider type.",
+        )
 
 
 def _float(call: Call, operand: Column) -> Column:

@@ -116,9 +116,19 @@ class Until:
 
 
 Pattern = Union[
-    Variable, Empty, PartitionStart, PartitionEnd, Concatenation, Alternation, Permutation, Exclusion, Quantified,
-    Relaxed, Absence, Until,
-]  # fmt: skip
+    Variable,
+    Empty,
+    PartitionStart,
+    PartitionEnd,
+    Concatenation,
+    Alternation,
+    Permutation,
+    Exclusion,
+    Quantified,
+    Relaxed,
+    Absence,
+    Until,
+]
 
 
 def children(node: Pattern) -> tuple[Pattern, ...]:

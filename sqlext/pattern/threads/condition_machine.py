@@ -104,9 +104,29 @@ def _base_row(opcode, number, offset, stacks, tops, start, row):
 
 @internal
 def evaluate_lines(
-    code, line, stop, result, registers, floats, is_null, values, valid, classifiers,
-    leaf_label, path, stacks, tops, sums, sums_f, counts, lo, hi, start, row, number,
-):  # fmt: skip
+    code,
+    line,
+    stop,
+    result,
+    registers,
+    floats,
+    is_null,
+    values,
+    valid,
+    classifiers,
+    leaf_label,
+    path,
+    stacks,
+    tops,
+    sums,
+    sums_f,
+    counts,
+    lo,
+    hi,
+    start,
+    row,
+    number,
+):
     """Evaluate lines `line` to `stop` for a path that ends with `row`: FALSE (also for NULL), TRUE or a fault."""
     fault = FALSE
     while line < stop:

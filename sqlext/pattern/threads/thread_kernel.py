@@ -155,9 +155,23 @@ def _add_float(operation, value, total, count):
 
 @internal
 def _accumulate(
-    accumulators, feeds, tested, values, values_f, is_float, valid, classifiers, earlier, label, path,
-    sums, sums_f, counts, start, row,
-):  # fmt: skip
+    accumulators,
+    feeds,
+    tested,
+    values,
+    values_f,
+    is_float,
+    valid,
+    classifiers,
+    earlier,
+    label,
+    path,
+    sums,
+    sums_f,
+    counts,
+    start,
+    row,
+):
     """Compute the accumulators after the current row (depth row - start + 1) from the accumulators before it."""
     depth = row - start
     for a in range(accumulators.shape[0]):
@@ -198,9 +212,7 @@ def _label_at(at, label, path, start, stop):
 
 
 @internal
-def _write_key(
-    out, first, last, key, position, label, path, stacks, tops, sums, counts, start, stop, limit, number
-):  # fmt: skip
+def _write_key(out, first, last, key, position, label, path, stacks, tops, sums, counts, start, stop, limit, number):
     """Write the key of the state after rows `start` to `stop` (exclusive); return its length, or 0 if it has none."""
     out[0] = position
     out[1] = stop
@@ -314,16 +326,49 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, first, last, limit,
                     tops[push[k]] += 1
                 if has_accumulators:
                     _accumulate(
-                        t.accumulators, t.feeds, tested, r.values, r.values_f, r.is_float, r.valid, r.classifiers,
-                        r.earlier, label, path, w.sums, w.sums_f, w.counts, start, row,
-                    )  # fmt: skip
+                        t.accumulators,
+                        t.feeds,
+                        tested,
+                        r.values,
+                        r.values_f,
+                        r.is_float,
+                        r.valid,
+                        r.classifiers,
+                        r.earlier,
+                        label,
+                        path,
+                        w.sums,
+                        w.sums_f,
+                        w.counts,
+                        start,
+                        row,
+                    )
                 took = True
                 if code_start[tested] < code_start[tested + 1]:
                     result = evaluate_lines(
-                        t.code, code_start[tested], code_start[tested + 1], t.result[0], w.registers, w.floats,
-                        w.is_null, r.values, r.valid, r.classifiers, label, path, stacks, tops, w.sums, w.sums_f,
-                        w.counts, first, last, start, row, number,
-                    )  # fmt: skip
+                        t.code,
+                        code_start[tested],
+                        code_start[tested + 1],
+                        t.result[0],
+                        w.registers,
+                        w.floats,
+                        w.is_null,
+                        r.values,
+                        r.valid,
+                        r.classifiers,
+                        label,
+                        path,
+                        stacks,
+                        tops,
+                        w.sums,
+                        w.sums_f,
+                        w.counts,
+                        first,
+                        last,
+                        start,
+                        row,
+                        number,
+                    )
                     if result >= OVERFLOW:
                         progress[FAULT_CODE], progress[FAULT_LABEL] = result, tested
                         outcome = FAULT
@@ -331,9 +376,22 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, first, last, limit,
                     took = result == TRUE
                 if took and memo.counters[MEMO_COUNT] > 0:
                     length = _write_key(
-                        w.key, key_start[position], key_start[position + 1], t.key, position, label, path, stacks, tops,
-                        w.sums, w.counts, start, row + 1, limit, number,
-                    )  # fmt: skip
+                        w.key,
+                        key_start[position],
+                        key_start[position + 1],
+                        t.key,
+                        position,
+                        label,
+                        path,
+                        stacks,
+                        tops,
+                        w.sums,
+                        w.counts,
+                        start,
+                        row + 1,
+                        limit,
+                        number,
+                    )
                     took = length == 0 or not contains(memo, w.key, length)
                 if took:
                     break
@@ -355,9 +413,22 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, first, last, limit,
             break
         if steps - spent[row - start] >= remember_after:
             length = _write_key(
-                w.key, key_start[node], key_start[node + 1], t.key, node, label, path, stacks, tops,
-                w.sums, w.counts, start, row, limit, number,
-            )  # fmt: skip
+                w.key,
+                key_start[node],
+                key_start[node + 1],
+                t.key,
+                node,
+                label,
+                path,
+                stacks,
+                tops,
+                w.sums,
+                w.counts,
+                start,
+                row,
+                limit,
+                number,
+            )
             if length > 0 and not add(memo, w.key, length):
                 return MEMO_FULL
         row -= 1
