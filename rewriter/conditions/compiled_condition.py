@@ -11,7 +11,16 @@ from dataclasses import dataclass, replace
 
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, kind_of
-from sqlext.pattern.task.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
+from sqlext.pattern.task.task import (
+    CLASSIFIER,
+    MATCH_NUMBER,
+    Aggregate,
+    Condition,
+    Literal,
+    MachineCall,
+    Navigation,
+    Operand,
+)
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
 from sqlext.rewriter.scalars.expression import Node, combines_searches
 from sqlext.rewriter.scalars.references import Reference
@@ -127,9 +136,9 @@ class CompiledCondition:
                 return Operand(source, kind)
         one = Operand(self.parts.navigation(reference, self._column(join("1"), "int")), "int")
         constant = Operand(Navigation(argument=self._column(missing, wanted)), kind)
-        return Call(
+        return MachineCall(
             function="if",
-            arguments=(Call(function="is_null", arguments=(one,), kind="bool"), constant, Operand(source, kind)),
+            arguments=(MachineCall(function="is_null", arguments=(one,), kind="bool"), constant, Operand(source, kind)),
             kind=kind,
         )
 
@@ -168,13 +177,13 @@ class CompiledCondition:
     def _call(self, node: Node) -> Condition:
         kind, children = node.kind, node.children
         if kind in ("AND", "OR"):
-            return Call(
+            return MachineCall(
                 function=kind.lower(), arguments=tuple(self._lower(c, "boolean") for c in children), kind="bool"
             )
         if kind == "NOT":
-            return Call(function="not", arguments=(self._lower(children[0], "boolean"),), kind="bool")
+            return MachineCall(function="not", arguments=(self._lower(children[0], "boolean"),), kind="bool")
         if kind == "IS NULL":
-            return Call(
+            return MachineCall(
                 function="is_null", arguments=(self._lower(children[0], self.parts.type(children[0])),), kind="bool"
             )
         if kind in _COMPARISONS:
@@ -182,7 +191,7 @@ class CompiledCondition:
             return self._compare(kind, left, right)
         if kind == "BETWEEN":
             value, low, high = (self._lower(c, self.parts.common_type(node)) for c in children)
-            return Call(
+            return MachineCall(
                 function="and",
                 arguments=(self._compare("<=", low, value), self._compare("<=", value, high)),
                 kind="bool",
@@ -197,7 +206,7 @@ class CompiledCondition:
 
     def _compare(self, operator: str, left: Condition, right: Condition) -> Condition:
         arguments = (right, left) if operator in (">", ">=") else (left, right)
-        return Call(function=_COMPARISONS[operator], arguments=arguments, kind="bool")
+        return MachineCall(function=_COMPARISONS[operator], arguments=arguments, kind="bool")
 
     def _arithmetic(self, node: Node) -> Condition:
         result, arguments = self.parts.type(node), [self.parts.type(c) for c in node.children]
@@ -209,7 +218,7 @@ class CompiledCondition:
         if digits and is_exact and function in ("add", "subtract") and max(scales) == digits[1]:
             return self._same(function, node, result)
         if digits and is_exact and function == "multiply" and sum(scales) == digits[1]:
-            return Call(
+            return MachineCall(
                 function=function,
                 arguments=tuple(self._lower(c, t) for c, t in zip(node.children, arguments)),
                 kind="int",
@@ -219,7 +228,7 @@ class CompiledCondition:
         if function == "subtract" and set(arguments) <= {"timestamp", "timestamp_ntz"}:  # Spark subtracts local times
             return self._same(function, node, "timestamp_ntz")
         if function == "subtract" and arguments == ["date", "date"]:
-            return Call(
+            return MachineCall(
                 function="multiply", arguments=(self._same(function, node, "date"), Literal(_DAY_US, "int")), kind="int"
             )
         raise self._unsupported(
@@ -228,10 +237,10 @@ class CompiledCondition:
             "CAST both sides AS DOUBLE, or compute in the navigation what one row decides: LAST(A.ts + bound).",
         )
 
-    def _same(self, function: str, node: Node, spark_type: str) -> Call:
+    def _same(self, function: str, node: Node, spark_type: str) -> MachineCall:
         """The call of a function whose arguments all have one type."""
         arguments = tuple(self._lower(c, spark_type) for c in node.children)
-        return Call(
+        return MachineCall(
             function=function,
             arguments=arguments,
             kind=self._kind(spark_type, node),
@@ -261,7 +270,7 @@ class CompiledCondition:
             return _chain(name, [self._lower(c, result) for c in node.children], kind)
         if node.name in ("if", "iff") and len(node.children) == 3:
             condition, then, otherwise = node.children
-            return Call(
+            return MachineCall(
                 function="if",
                 arguments=(
                     self._lower(condition, "boolean"),
@@ -273,7 +282,7 @@ class CompiledCondition:
         if node.name == "nullif" and len(node.children) == 2:
             self.parts.resolve([self.parts.common_text(node)])
             left, right = (self._lower(c, self.parts.common_type(node)) for c in node.children)
-            return Call(
+            return MachineCall(
                 function="if",
                 arguments=(self._compare("=", left, right), Literal(None, kind), self._lower(node.children[0], result)),
                 kind=kind,
@@ -287,7 +296,7 @@ class CompiledCondition:
         value: Condition = self._lower(parts.pop(), result) if len(parts) % 2 else Literal(None, kind)
         while parts:
             then, condition = self._lower(parts.pop(), result), parts.pop()
-            value = Call(function="if", arguments=(self._lower(condition, "boolean"), then, value), kind=kind)
+            value = MachineCall(function="if", arguments=(self._lower(condition, "boolean"), then, value), kind=kind)
         return value
 
     def _kind(self, spark_type: str, node: Node) -> str:
@@ -305,7 +314,7 @@ class CompiledCondition:
         )
 
     def _convert(self, value: Condition, spark_type: str, wanted: str, node: Node) -> Condition:
-        """A value of a Call, converted to another type. Only the widenings that Spark inserts are possible."""
+        """A value of a MachineCall, converted to another type. Only the widenings that Spark inserts are possible."""
         if spark_type == wanted or _kind_of(spark_type) == _kind_of(wanted) == "float":
             return value
         if spark_type in INTEGER_BITS and wanted in INTEGER_BITS and INTEGER_BITS[wanted] >= INTEGER_BITS[spark_type]:
@@ -313,18 +322,23 @@ class CompiledCondition:
         digits = decimal_of(spark_type) or (spark_type in INTEGER_BITS and (0, 0))
         wanted_digits = decimal_of(wanted)
         if digits and wanted == "double" and digits[0] <= _EXACT_DIGITS:
-            as_float = Call(function="float", arguments=(value,), kind="float")
+            as_float = MachineCall(function="float", arguments=(value,), kind="float")
             return (
-                Call(function="divide", arguments=(as_float, Literal(10.0 ** digits[1], "float")), kind="float")
+                MachineCall(function="divide", arguments=(as_float, Literal(10.0 ** digits[1], "float")), kind="float")
                 if digits[1]
                 else as_float
             )
         more = wanted_digits[1] - digits[1] if digits and wanted_digits else -1
         if wanted_digits and 0 <= more <= MAX_DIGITS:
-            scale = (value, Literal(10**more, "int"))
-            ansi = self.parts.settings.is_ansi
-            scaled = Call(function="multiply", arguments=scale, kind="int", is_ansi=ansi, digits=wanted_digits[0])
-            return scaled if more else value
+            if not more:
+                return value
+            return MachineCall(
+                function="multiply",
+                arguments=(value, Literal(10**more, "int")),
+                kind="int",
+                is_ansi=self.parts.settings.is_ansi,
+                digits=wanted_digits[0],
+            )
         raise self._unsupported(
             node,
             f"the conversion of {spark_type} to {wanted} over several rows",
@@ -351,4 +365,4 @@ def _kind_of(spark_type: str) -> str | None:
 
 def _chain(function: str, arguments: list[Condition], kind: str) -> Condition:
     """The call f(a, b, c) as f(f(a, b), c), or as another tree of such calls, because the functions are associative."""
-    return balanced(arguments, lambda a, b: Call(function=function, arguments=(a, b), kind=kind))
+    return balanced(arguments, lambda a, b: MachineCall(function=function, arguments=(a, b), kind=kind))

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlext.aggregates.bind import bind_aggregate
 from sqlext.expressions.scalar_tree import Read, Scalar
-from sqlext.pattern.task.task import Navigation, SparkAggregate
+from sqlext.pattern.task.task import InterpretedAggregate, Navigation
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
 from sqlext.rewriter.scalars.aggregate_syntax import parts_of_reference
 from sqlext.rewriter.scalars.expression import Node, parse
@@ -42,7 +42,7 @@ class InterpretedArguments:
         """The value of an aggregate. Raises UnsupportedError for an aggregate that workers do not compute."""
         types = _ArgumentTypes(self, reference)
         bound, arguments = bind_aggregate(reference.function, parts_of_reference(reference), types, result)
-        source = SparkAggregate(
+        source = InterpretedAggregate(
             call=bound,
             arguments=tuple(self._argument(reference, a, t) for a, t in zip(arguments, bound.column_types)),
             settings=self.parts.settings,

@@ -18,7 +18,7 @@ from sqlext.operators.emit.parts import (
     ON_DELTA,
 )
 from sqlext.rewriter.emit.select_items import SelectItem, comma_list, is_key_of_all, select_items
-from sqlext.rewriter.emit.window_call import WindowTvf
+from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import NUMBER, Tokens
@@ -158,10 +158,10 @@ def parse_emits(tree: Tree, calls: Sequence[WindowTvf]) -> tuple[EmitClause, ...
     """The EMIT clauses of a statement, inner ones first. Raises ParseError.
 
     >>> from sqlext.rewriter.tree.read_tree import read_tree
-    >>> from sqlext.rewriter.emit.window_call import parse_window_calls
+    >>> from sqlext.rewriter.emit.window_tvf import parse_window_tvfs
     >>> text = '''SELECT k, count(*) AS n FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR)
     ...           GROUP BY k, window_start EMIT EVERY 10 ROWS, ON DELTA(v) > 2 DISCARDING EVICT KEEP LAST 3 ROWS'''
-    >>> (clause,) = parse_emits(read_tree(text), parse_window_calls(read_tree(text)))
+    >>> (clause,) = parse_emits(read_tree(text), parse_window_tvfs(read_tree(text)))
     >>> [(t.kind, t.amount.text) for t in (*clause.triggers, clause.evictor)], clause.is_discarding
     ([('EVERY … ROWS', '10'), ('ON DELTA', '2'), ('KEEP LAST … ROWS', '3')], True)
     """

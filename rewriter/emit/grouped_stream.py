@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION
 from sqlext.rewriter.emit.select_items import comma_list, is_key_of_all, select_items
-from sqlext.rewriter.emit.window_call import WindowTvf
 from sqlext.rewriter.emit.window_relations import WINDOW, spark_window
+from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Edit, Source, join
 from sqlext.rewriter.tree.keywords import ends_operand, is_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION
-from sqlext.rewriter.emit.window_call import WindowTvf
+from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.text.splice import Source, Text, TextLike, join
 
 WINDOW = "__window"  # Spark's own column: a struct of start and end, which carries the watermark

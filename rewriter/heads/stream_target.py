@@ -32,7 +32,7 @@ _FORM = (
 
 
 @dataclass(frozen=True)
-class KeyColumn:
+class UpsertKeyColumn:
     """A column of UPSERT KEY."""
 
     name: str
@@ -83,7 +83,7 @@ class StreamTarget:
     rows: Place | None = None
     checkpoint: str | None = None
     trigger: str | None = None
-    upsert_key: tuple[KeyColumn, ...] = ()
+    upsert_key: tuple[UpsertKeyColumn, ...] = ()
     definition: TableDefinition = field(default_factory=TableDefinition)
 
 
@@ -110,7 +110,7 @@ def parse_target(text: str) -> StreamTarget | None:
         return _insert(cursor)
     or_replace = cursor.take("CREATE", "OR", "REPLACE")
     is_create = or_replace or cursor.take("CREATE", "OR", "REFRESH") or cursor.take("CREATE")
-    return _Reader(cursor).target(or_replace) if is_create and cursor.take("STREAMING", "TABLE") else None
+    return _TargetReader(cursor).target(or_replace) if is_create and cursor.take("STREAMING", "TABLE") else None
 
 
 def _insert(cursor: Cursor) -> StreamTarget | None:
@@ -150,13 +150,13 @@ def _place(text: str, tokens: Tokens) -> Place | None:
 
 
 @dataclass
-class _Reader:
+class _TargetReader:
     """Reads CREATE STREAMING TABLE from the name of the table on."""
 
     cursor: Cursor
     clauses: dict[tuple[str, ...], Fragment] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
-    upsert_key: tuple[KeyColumn, ...] = ()
+    upsert_key: tuple[UpsertKeyColumn, ...] = ()
     location: str | None = None
 
     def target(self, or_replace: bool) -> StreamTarget:
@@ -311,14 +311,14 @@ def _between_commas(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int
     yield lo, hi
 
 
-def _upsert_key(cursor: Cursor, start: int) -> tuple[KeyColumn, ...]:
+def _upsert_key(cursor: Cursor, start: int) -> tuple[UpsertKeyColumn, ...]:
     """The columns of `UPSERT KEY (column, …)`, whose first word is token `start`."""
     text = cursor.text
-    columns: list[KeyColumn] = []
+    columns: list[UpsertKeyColumn] = []
     if cursor.take("KEY") and cursor.take("("):
         while (name := cursor.take_part()) is not None:
             token = cursor.tokens[cursor.index - 1]
-            columns.append(KeyColumn(name, Place(text, token.start, token.stop)))
+            columns.append(UpsertKeyColumn(name, Place(text, token.start, token.stop)))
             if cursor.take(")"):
                 return _distinct(columns)
             if not cursor.take(","):
@@ -332,7 +332,7 @@ def _upsert_key(cursor: Cursor, start: int) -> tuple[KeyColumn, ...]:
     )
 
 
-def _distinct(columns: list[KeyColumn]) -> tuple[KeyColumn, ...]:
+def _distinct(columns: list[UpsertKeyColumn]) -> tuple[UpsertKeyColumn, ...]:
     """Return the columns. Raises ParseError if two of them have the same name."""
     names = [column.name.lower() for column in columns]
     for i, column in enumerate(columns):

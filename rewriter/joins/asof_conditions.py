@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
-from sqlext.rewriter.joins.asof_sql import Bound, Conditions, Key, flipped, is_backward
+from sqlext.rewriter.joins.asof_sql import Conditions, Key, TimeBound, flipped, is_backward
 from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause, MatchCondition
 from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, Comparison, SideOf, compared
 from sqlext.rewriter.text.and_list import same_words
@@ -78,7 +78,7 @@ def _with(before: Conditions, conjunct: Fragment, times: MatchCondition, side_of
             key = Key(text(comparison.left), text(comparison.right), comparison.operator == "<=>")
             return replace(before, keys=(*before.keys, key))
         if is_of_both and _is_bound(comparison, times):
-            bound = Bound(flipped(comparison.operator), text(comparison.left))
+            bound = TimeBound(flipped(comparison.operator), text(comparison.left))
             return replace(before, bounds=(*before.bounds, bound))
     operator = ">=" if is_backward(times.operator) else "<="
     example = f"{times.right.text} {operator} {times.left.text} {'-' if operator == '>=' else '+'} INTERVAL 1 HOUR"

@@ -45,7 +45,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Bound:
+class TimeBound:
     """The condition `right time operator left`, which limits how far away the nearest row may be."""
 
     operator: str
@@ -63,7 +63,7 @@ class Conditions:
     keys: tuple[Key, ...] = ()
     left: tuple[Text, ...] = ()
     right: tuple[Text, ...] = ()
-    bounds: tuple[Bound, ...] = ()
+    bounds: tuple[TimeBound, ...] = ()
 
 
 @dataclass(frozen=True)

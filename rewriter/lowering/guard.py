@@ -19,7 +19,7 @@ from dataclasses import replace
 from sqlext.operators.match.plan import AGGREGATE_SLOTS
 from sqlext.operators.rows.columns import FAILURE, LATE_ROW, NOT_COMPUTED, ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.pattern.conditions.condition_reads import all_columns_read, operands
-from sqlext.pattern.task.task import Aggregate, SparkAggregate
+from sqlext.pattern.task.task import Aggregate, InterpretedAggregate
 from sqlext.rewriter.lowering.match_plan import InputColumn, MatchPlan, ShownColumn
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Piece, Text, join
@@ -73,7 +73,7 @@ def aggregated_columns(plan: MatchPlan) -> set[str]:
     for source in sources:
         if isinstance(source, Aggregate) and source.argument is not None and source.argument >= 0:
             names.add(plan.operands[source.argument].name)
-        elif isinstance(source, SparkAggregate):
+        elif isinstance(source, InterpretedAggregate):
             names |= {plan.operands[column].name for column in all_columns_read(source) if column >= 0}
     return names
 

@@ -32,7 +32,7 @@ from sqlext.rewriter.text.splice import Text, TextLike, join
 _NULL_IF_OPERAND_IS = ("+", "-", "*", "/", "%", "negate", "CAST")
 _LARGEST_BIGINT = 2**63 - 1
 
-Conjunct = tuple[int, int]  # (label, its first item)
+ConjunctPlace = tuple[int, int]  # (label, its first item)
 
 
 def texts_of_within(context: Context) -> list[Text]:
@@ -92,10 +92,10 @@ def _cannot_be_added(context: Context, within: Within, key: Text) -> BindError:
 
 def start_bounds(
     context: Context, program: Program, labels: tuple[str, ...], defined: Defined
-) -> tuple[list[Bound], set[Conjunct]]:
+) -> tuple[list[Bound], set[ConjunctPlace]]:
     """The bounds that DEFINE contains, and the conjuncts that they make true."""
     bounds: list[Bound] = []
-    dropped: set[Conjunct] = set()
+    dropped: set[ConjunctPlace] = set()
     is_allowed = context.relation.takes_start_bounds and not context.relation.is_static
     # If times are needed, conditions on later rows may still become true or false: only WITHIN ends a match.
     key = None if context.needs_times or context.needs_cep or not is_allowed else _key_column(context)
@@ -215,7 +215,7 @@ class _MatchBound:
 
     bound: _StartBound
     admits_start: bool
-    dropped: frozenset[Conjunct]
+    dropped: frozenset[ConjunctPlace]
 
 
 def _match_bounds(

@@ -29,7 +29,7 @@ from sqlext.rewriter.lowering.input_query import (
     shown,
 )
 from sqlext.rewriter.lowering.lower_bounds import add_row_time, start_bounds, texts_of_within, within
-from sqlext.rewriter.lowering.lower_define import Conditions, Defined
+from sqlext.rewriter.lowering.lower_define import Defined, DefineLowering
 from sqlext.rewriter.lowering.lower_measures import Measures
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.match.match_clause import MatchClause
@@ -54,7 +54,7 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
         needs_times=relation.is_streaming or _needs_row_time(clause),
         needs_cep=needs_cep(clause),
     )
-    conditions, measures = Conditions(context), Measures(context)
+    conditions, measures = DefineLowering(context), Measures(context)
     defined = conditions.definitions()
     ask_ahead(context, conditions, defined, measures)
     conditions.needs_window = keys_need_window(context)
@@ -164,7 +164,7 @@ def output_of(clause: MatchClause) -> Output:
     )
 
 
-def ask_ahead(context: Context, conditions: Conditions, defined: Defined, measures: Measures) -> None:
+def ask_ahead(context: Context, conditions: DefineLowering, defined: Defined, measures: Measures) -> None:
     """Let the resolver find the types of keys, of WITHIN, of DEFINE and of the arguments of aggregates in one query.
 
     One query takes some 20 ms, however many types it resolves. The resolver stores them, so the steps of lowering

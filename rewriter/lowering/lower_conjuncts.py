@@ -12,12 +12,12 @@ from sqlext.expressions.scalar_tree import Scalar
 from sqlext.operators.match.plan import Bound, OperandColumn
 from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa
-from sqlext.pattern.task.task import Call, Condition, MatchTask, Task
+from sqlext.pattern.task.task import Condition, MachineCall, MatchTask, Task
 from sqlext.rewriter.conditions.interpreted_condition import InterpretedCondition
 from sqlext.rewriter.lowering.input_query import Context, InputRelation, order_by, partition_by
 from sqlext.rewriter.lowering.lower_bounds import within
 from sqlext.rewriter.lowering.lower_clause import label_sets_of, needs_cep, output_of, program_of, skip_of
-from sqlext.rewriter.lowering.lower_define import Conditions
+from sqlext.rewriter.lowering.lower_define import DefineLowering
 from sqlext.rewriter.lowering.match_plan import InputColumn
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.scalars.expression import conjuncts, parse
@@ -72,7 +72,7 @@ def lower_conjuncts(clause: MatchClause, source: Source, relation: InputRelation
         needs_times=False,
         needs_cep=needs_cep(clause),
     )
-    conditions = Conditions(context)
+    conditions = DefineLowering(context)
     defined = conditions.definitions()
     parts = [
         _conjuncts(conditions, source, defined[key][1], i) if key in defined else () for i, key in enumerate(labels)
@@ -102,7 +102,7 @@ def lower_conjuncts(clause: MatchClause, source: Source, relation: InputRelation
     )
 
 
-def _conjuncts(conditions: Conditions, source: Source, items: list[Item], label: int) -> tuple[Conjunct, ...]:
+def _conjuncts(conditions: DefineLowering, source: Source, items: list[Item], label: int) -> tuple[Conjunct, ...]:
     parts = conditions.parts(items, label)
     interpreted = InterpretedCondition(parts)
 
@@ -127,4 +127,4 @@ def all_of(conjuncts: tuple[Conjunct, ...]) -> Condition | None:
     if not conjuncts:
         return None
     conditions: list[Condition] = [conjunct.condition for conjunct in conjuncts]
-    return balanced(conditions, lambda a, b: Call(function="and", arguments=(a, b), kind="bool"))
+    return balanced(conditions, lambda a, b: MachineCall(function="and", arguments=(a, b), kind="bool"))

@@ -10,7 +10,7 @@ from sqlext.errors import BindError, ParseError, SqlExtError, UnsupportedError, 
 from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
 from sqlext.operators.match.plan import OperandColumn
 from sqlext.pattern.conditions.columnar import is_columnar
-from sqlext.pattern.task.task import Call, Condition
+from sqlext.pattern.task.task import Condition, MachineCall
 from sqlext.rewriter.conditions.condition import build_condition, texts_of_condition
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
 from sqlext.rewriter.lowering.input_query import Context
@@ -26,7 +26,7 @@ from sqlext.rewriter.text.splice import Text, join, standing_for
 Defined = dict[str, tuple[Definition, list[Item]]]  # by variable, for the variables that have a condition
 
 
-class Conditions:
+class DefineLowering:
     """Lowers DEFINE and collects masks and operands. `definitions` is called first, and `lower` after it."""
 
     def __init__(self, context: Context):
@@ -131,7 +131,7 @@ class Conditions:
         """The conjuncts of these ranges as one condition; Spark computes the parts that the current row decides."""
         parts = self.parts(items, label)
         conditions = [build_condition(parts, lo, hi, self._undo()) for lo, hi in ranges]
-        return balanced(conditions, lambda a, b: Call(function="and", arguments=(a, b), kind="bool"))
+        return balanced(conditions, lambda a, b: MachineCall(function="and", arguments=(a, b), kind="bool"))
 
     def parts(self, items: list[Item], label: int) -> ConditionParts:
         return ConditionParts(

@@ -29,11 +29,11 @@ def raises_no_error(text: str, types: Mapping[str, str]) -> bool:
     [False, False, False, False, False]
     """
     items = [Lexeme(raw=t.text, start=t.start, stop=t.stop) for t in tokenize(text)]
-    return _Reader(items, types).is_safe(parse(items, 0, len(items)))
+    return _ConditionReader(items, types).is_safe(parse(items, 0, len(items)))
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _ConditionReader:
     items: Sequence[Lexeme]
     types: Mapping[str, str]
 

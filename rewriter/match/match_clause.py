@@ -69,7 +69,7 @@ class RowsPerMatch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frame:
+class FrameClause:
     """`ROWS BETWEEN CURRENT ROW AND …` of a window with a row pattern, and INITIAL or SEEK (`seeks`).
 
     `rows` is the expression before FOLLOWING. It is None for CURRENT ROW, and for UNBOUNDED FOLLOWING (`is_unbounded`).
@@ -108,4 +108,4 @@ class MatchClause:
     within: Within | None = None
     subsets: tuple[SubsetItem, ...] = ()
     definitions: tuple[Definition, ...] = ()
-    frame: Frame | None = None
+    frame: FrameClause | None = None

@@ -56,7 +56,7 @@ _HEADS_OF_TWO = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Section:
+class BodySection:
     """A section of the body: its `head`, whose tokens begin at `start`, and after it tokens `lo` to `hi` (exclusive).
 
     `is_mistaken`: an error has been reported for its head.
@@ -111,7 +111,7 @@ class ClauseParser:
         site = self.site
         return MatchClause(whole=site.whole, relation=site.relation, keyword=site.keyword, **self.parts)
 
-    def parse(self, section: Section) -> None:
+    def parse(self, section: BodySection) -> None:
         """Parse one section into `parts`."""
         _PARSERS[section.head](self, section)
 
@@ -121,7 +121,7 @@ class ClauseParser:
 
     # sections
 
-    def sections(self) -> list[Section]:
+    def sections(self) -> list[BodySection]:
         """The sections of the body; words before the first section are an error."""
         first, end = self.site.opening + 1, self.site.closing
         exact = {i: head for i in range(first, end) if (head := self.head(i))}
@@ -132,7 +132,7 @@ class ClauseParser:
         if before > first:
             self.before_sections(first, before)
         return [
-            Section(head=head, start=i, lo=i + length, hi=stop, is_mistaken=i in mistaken)
+            BodySection(head=head, start=i, lo=i + length, hi=stop, is_mistaken=i in mistaken)
             for (i, (head, length)), stop in zip(heads, stops)
         ]
 
@@ -190,7 +190,7 @@ class ClauseParser:
         """True if an operand can begin at i, or if i is the end of the clause, where an operand is missing."""
         return i >= self.site.closing or self.tokens[i].kind != SYMBOL or self.tokens[i].text in _OPENERS
 
-    def _check_order(self, sections: list[Section]) -> None:
+    def _check_order(self, sections: list[BodySection]) -> None:
         rank, seen = -1, set()
         for section in sections:
             if section.head not in self.order:
@@ -204,7 +204,7 @@ class ClauseParser:
             rank = max(rank, this)
             seen.add(section.head)
 
-    def _title(self, section: Section) -> str:
+    def _title(self, section: BodySection) -> str:
         return " ".join(self.words(section.start, section.lo - section.start))
 
     def _check_complete(self, heads: set[str]) -> None:
@@ -228,7 +228,7 @@ class ClauseParser:
 
     # lists of expressions
 
-    def _partition_by(self, section: Section) -> None:
+    def _partition_by(self, section: BodySection) -> None:
         keys = []
         for lo, hi in self.items(section, "an expression"):
             as_ = self.last_as(lo, hi)
@@ -236,7 +236,7 @@ class ClauseParser:
             keys.append(PartitionKey(self.expression(lo, as_ or hi), name))
         self.parts["partition_by"] = tuple(keys)
 
-    def _order_by(self, section: Section) -> None:
+    def _order_by(self, section: BodySection) -> None:
         self.parts["order_by"] = tuple(self._order_key(lo, hi) for lo, hi in self.items(section, "an expression"))
 
     def _order_key(self, lo: int, hi: int) -> OrderKey:
@@ -247,7 +247,7 @@ class ClauseParser:
             is_descending, hi = self.word(hi - 1) == "DESC", hi - 1
         return OrderKey(self.expression(lo, hi), is_descending, nulls_first)
 
-    def _measures(self, section: Section) -> None:
+    def _measures(self, section: BodySection) -> None:
         measures = []
         for lo, hi in self.items(section, "a measure"):
             as_ = self.last_as(lo, hi)
@@ -264,7 +264,7 @@ class ClauseParser:
             measures.append(Measure(self.expression(lo, as_), name))
         self.parts["measures"] = tuple(measures)
 
-    def _define(self, section: Section) -> None:
+    def _define(self, section: BodySection) -> None:
         definitions = []
         for lo, hi in self.items(section, "variable AS condition"):
             if not self.tokens[lo].may_name or self.word(lo + 1) != "AS":
@@ -289,7 +289,7 @@ class ClauseParser:
 
     # sections with a syntax of their own
 
-    def _rows_per_match(self, section: Section) -> None:
+    def _rows_per_match(self, section: BodySection) -> None:
         words, head = self.words(section.lo, section.hi - section.lo), self._title(section)
         options = _ALL_ROWS if head == "ALL ROWS" else _ONE_ROW
         if words[:2] != ("PER", "MATCH") or words[2:] not in options:
@@ -304,7 +304,7 @@ class ClauseParser:
             is_all_rows=head == "ALL ROWS", empty=empty, shows_timeouts=shows_timeouts, fragment=fragment
         )
 
-    def _after_match(self, section: Section) -> None:
+    def _after_match(self, section: BodySection) -> None:
         lo, hi, else_next_row = section.lo, section.hi, False
         if hi - lo > 3 and self.words(hi - 3, 3) == ("ELSE", "NEXT", "ROW"):
             else_next_row, hi = True, hi - 3
@@ -317,7 +317,7 @@ class ClauseParser:
             mode=mode, target=target, else_next_row=else_next_row, fragment=self.fragment(section.start, section.hi)
         )
 
-    def _skip_to(self, section: Section, lo: int, hi: int) -> tuple[str, Name]:
+    def _skip_to(self, section: BodySection, lo: int, hi: int) -> tuple[str, Name]:
         side = self.word(lo + 2) if hi - lo == 4 else "LAST"
         is_skip_to = self.words(lo, 2) == ("SKIP", "TO") and hi - lo in (3, 4) and side in ("FIRST", "LAST")
         if not is_skip_to or not self.tokens[hi - 1].may_name:
@@ -326,7 +326,7 @@ class ClauseParser:
             raise self.error("AFTER_MATCH_SKIP", message, section.start, section.hi, hint)
         return f"TO {side}", name_of(self.text, self.tokens[hi - 1])
 
-    def _pattern(self, section: Section) -> None:
+    def _pattern(self, section: BodySection) -> None:
         close = closing(self.tokens, section.lo)
         assert close is not None and close < section.hi  # the clause's own parentheses enclose it
         start, stop = self.tokens[section.lo].stop, self.tokens[close].start
@@ -356,7 +356,7 @@ class ClauseParser:
             return
         self.parts["within"] = Within(self.expression(lo, hi), is_inclusive, between_rows)
 
-    def _subset(self, section: Section) -> None:
+    def _subset(self, section: BodySection) -> None:
         items = []
         for lo, hi in self.items(section, "union = (variable, …)"):
             names = self.tokens[lo], *self.tokens[lo + 3 : hi - 1 : 2]
@@ -372,7 +372,7 @@ class ClauseParser:
 
     # pieces
 
-    def items(self, section: Section, wanted: str) -> Iterator[tuple[int, int]]:
+    def items(self, section: BodySection, wanted: str) -> Iterator[tuple[int, int]]:
         """The ranges of tokens between the commas; an empty range is an error and is left out."""
         commas = [i for i in range(section.lo, section.hi) if self._is_comma(i)]
         for lo, hi in zip([section.lo, *(c + 1 for c in commas)], [*commas, section.hi]):
@@ -446,7 +446,7 @@ _FIXED_SKIPS: dict[tuple[str, ...], str] = {
     ("SKIP", "TO", "NEXT", "ROW"): "TO NEXT ROW",
     ("NO", "SKIP"): "NO SKIP",
 }
-_PARSERS: dict[str, Callable[[ClauseParser, Section], None]] = {
+_PARSERS: dict[str, Callable[[ClauseParser, BodySection], None]] = {
     PARTITION_BY: ClauseParser._partition_by,
     ORDER_BY: ClauseParser._order_by,
     MEASURES: ClauseParser._measures,

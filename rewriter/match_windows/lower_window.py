@@ -26,7 +26,7 @@ from sqlext.rewriter.lowering.input_query import (
 )
 from sqlext.rewriter.lowering.lower_bounds import start_bounds
 from sqlext.rewriter.lowering.lower_clause import ask_ahead, label_sets_of, program_of, skip_of
-from sqlext.rewriter.lowering.lower_define import Conditions, Defined
+from sqlext.rewriter.lowering.lower_define import Defined, DefineLowering
 from sqlext.rewriter.lowering.lower_measures import Measures
 from sqlext.rewriter.lowering.match_plan import MatchPlan, ShownColumn
 from sqlext.rewriter.match.match_clause import MatchClause
@@ -57,7 +57,7 @@ def lower_window(
         leaves_frame=_Reach(clause, program).leaves_frame,
     )
     frame_end = _frame_end(context)
-    conditions, measures = Conditions(context), Measures(context)
+    conditions, measures = DefineLowering(context), Measures(context)
     defined = conditions.definitions()
     ask_ahead(context, conditions, defined, measures)
     conditions.needs_window = keys_need_window(context)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sqlext.errors import BindError, ParseError, Place, UnsupportedError
-from sqlext.rewriter.match.match_clause import Frame, MatchClause
+from sqlext.rewriter.match.match_clause import FrameClause, MatchClause
 from sqlext.rewriter.match.parse_match import (
     AFTER,
     DEFINE,
@@ -19,8 +19,8 @@ from sqlext.rewriter.match.parse_match import (
     PATTERN,
     ROWS,
     SUBSET,
+    BodySection,
     ClauseParser,
-    Section,
 )
 from sqlext.rewriter.match_windows.check_query import check_query
 from sqlext.rewriter.text.fragments import Fragment
@@ -99,7 +99,7 @@ class WindowParser(ClauseParser):
             return FRAME, 0
         return super().head(i)
 
-    def parse(self, section: Section) -> None:
+    def parse(self, section: BodySection) -> None:
         if section.head in self.inherited:
             message = f"the window on which this one is based has {section.head} already"
             raise self.error("INHERITED_WINDOW", message, section.start, section.hi, "leave one of them out.")
@@ -113,7 +113,7 @@ class WindowParser(ClauseParser):
         else:
             super().parse(section)
 
-    def _frame(self, lo: int, hi: int) -> Frame:
+    def _frame(self, lo: int, hi: int) -> FrameClause:
         fragment = self.fragment(lo, hi)
         if hi - lo > 3 and self.words(hi - 3, 3) == ("EXCLUDE", "NO", "OTHERS"):  # the default: no row is excluded
             hi -= 3
@@ -121,12 +121,12 @@ class WindowParser(ClauseParser):
         if words[:5] != ("ROWS", "BETWEEN", "CURRENT", "ROW", "AND") or words[5:] == ():
             raise self._other_frame(lo, hi)
         if words[5:] == ("UNBOUNDED", "FOLLOWING"):
-            return Frame(is_unbounded=True, fragment=fragment)
+            return FrameClause(is_unbounded=True, fragment=fragment)
         if words[5:] == ("CURRENT", "ROW"):
-            return Frame(fragment=fragment)
+            return FrameClause(fragment=fragment)
         if words[-1] != "FOLLOWING" or hi - lo < 7:
             raise self._other_frame(lo, hi)
-        return Frame(rows=self.fragment(lo + 5, hi - 1), fragment=fragment)
+        return FrameClause(rows=self.fragment(lo + 5, hi - 1), fragment=fragment)
 
     def _other_frame(self, lo: int, hi: int) -> BindError:
         message = "the frame of a window with a row pattern begins at the current row and counts rows"

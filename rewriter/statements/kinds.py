@@ -12,7 +12,7 @@ from typing import Union
 from sqlext.errors import all_of, raise_all
 from sqlext.rewriter.emit.check_emit import check_emit
 from sqlext.rewriter.emit.emit_clause import EmitClause, is_emit, parse_emits
-from sqlext.rewriter.emit.window_call import DURATIONS, WindowTvf, is_ksql_window, is_window_call, parse_window_calls
+from sqlext.rewriter.emit.window_tvf import DURATIONS, WindowTvf, is_ksql_window, is_window_tvf, parse_window_tvfs
 from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.match import check
 from sqlext.rewriter.match.match_clause import MatchClause
@@ -76,7 +76,7 @@ def _windows(tree: Tree) -> list[WindowClause]:
 
 
 def _emits(tree: Tree) -> Sequence[EmitClause]:
-    emits = parse_emits(tree, parse_window_calls(tree))
+    emits = parse_emits(tree, parse_window_tvfs(tree))
     all_of(emits, check_emit)
     return emits
 
@@ -87,8 +87,8 @@ KINDS = (
     Kind(words=r"\bPATTERN \(|\b(?:DEFINE|MEASURES)\b", begins=is_pattern_window, parse=_windows),
     Kind(
         words=rf"\b(?:{'|'.join(DURATIONS)}) \(|\bWINDOW \b(?:TUMBL|HOPP)ING\b",
-        begins=lambda tokens, i: is_window_call(tokens, i) or is_ksql_window(tokens, i),
-        parse=parse_window_calls,
+        begins=lambda tokens, i: is_window_tvf(tokens, i) or is_ksql_window(tokens, i),
+        parse=parse_window_tvfs,
     ),
     Kind(words=r"\bEMIT\b", begins=is_emit, parse=_emits),
     Kind(

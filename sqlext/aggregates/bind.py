@@ -8,14 +8,14 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from sqlext.aggregates import collected_rows, counts, extremes, moments, sums
 from sqlext.aggregates.aggregator import AggregateCall, Aggregator
-from sqlext.aggregates.distinct_rows import SortKey, distinct, ordered
+from sqlext.aggregates.distinct_rows import AggregateSortKey, distinct, ordered
 from sqlext.aggregates.registry import (
     AGGREGATES,
     A,
     AggregateParts,
-    Key,
     Nulls,
     SortPart,
+    WithinGroupKey,
     unknown_aggregate,
 )
 from sqlext.errors import BindError
@@ -54,7 +54,7 @@ class BoundAggregate:
     types: Types
     result: str
     constants: tuple[tuple[int, Any], ...] = ()
-    order_by: tuple[SortKey, ...] = ()
+    order_by: tuple[AggregateSortKey, ...] = ()
     is_distinct: bool = False
     is_descending: bool = False
     ignores_nulls: bool = False
@@ -146,7 +146,7 @@ def bind_aggregate(
         result=function.result(casts) if result is None else result,
         constants=tuple((i, tuple(v) if isinstance(v, list) else v) for i, v in zip(fixed, values)),
         order_by=tuple(
-            SortKey(t, part.is_descending, part.is_descending if part.nulls_last is None else part.nulls_last)
+            AggregateSortKey(t, part.is_descending, part.is_descending if part.nulls_last is None else part.nulls_last)
             for t, part in zip(key_types, keys)
         ),
         is_distinct=parts.is_distinct,
@@ -161,7 +161,7 @@ def bind_aggregate(
 def _arguments_and_keys(name: str, parts: AggregateParts[A]) -> tuple[tuple[A, ...], tuple[SortPart[A], ...], bool]:
     """All arguments, the sort keys of the rows, and whether the key of WITHIN GROUP, if aggregated, is descending."""
     _check(name, parts)
-    if not parts.is_within_group or AGGREGATES[name].within_group is not Key.VALUE:
+    if not parts.is_within_group or AGGREGATES[name].within_group is not WithinGroupKey.VALUE:
         return parts.arguments, parts.order_by, False
     key = parts.order_by[0]
     return (key.key, *parts.arguments), (), key.is_descending
@@ -176,7 +176,7 @@ def _check(name: str, parts: AggregateParts[A]) -> None:
     if not parts.is_within_group and function.needs_key:
         _refuse(name, "a key in WITHIN GROUP (ORDER BY …)", parts)
     number = len(parts.arguments)
-    if parts.is_within_group and function.within_group is Key.VALUE:
+    if parts.is_within_group and function.within_group is WithinGroupKey.VALUE:
         if len(parts.order_by) != 1 or number != least - 1:
             _refuse(name, f"{least - 1} arguments and one key in WITHIN GROUP", parts)
     elif not least <= number <= most:

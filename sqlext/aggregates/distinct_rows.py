@@ -15,7 +15,7 @@ _BITS = 4  # bits of a hash that each level of a set uses
 
 
 @dataclass(frozen=True)
-class SortKey:
+class AggregateSortKey:
     """A key of ORDER BY inside an aggregate, by the Spark type of its expression."""
 
     spark_type: str
@@ -54,7 +54,7 @@ def distinct(inner: Aggregator, types: Sequence[str]) -> Aggregator:
     )
 
 
-def ordered(inner: Aggregator, keys: Sequence[SortKey], first_key: int) -> Aggregator:
+def ordered(inner: Aggregator, keys: Sequence[AggregateSortKey], first_key: int) -> Aggregator:
     """Return the aggregator over its rows in the order of `keys`.
 
     In a row, the values of the keys follow the `first_key` arguments of `inner`.

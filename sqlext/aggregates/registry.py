@@ -17,7 +17,7 @@ _MANY = 1 << 30
 A = TypeVar("A")  # how a caller represents an argument: by its text or by its number
 
 
-class Key(Enum):
+class WithinGroupKey(Enum):
     """The meaning of WITHIN GROUP (ORDER BY key)."""
 
     VALUE = "the key is the value that is aggregated, in its direction"
@@ -80,7 +80,7 @@ class AggregateFunction:
     constants: tuple[int, ...] = ()
     cast: Callable[[str], str] = lambda spark_type: spark_type
     result: Callable[[Types], str] = lambda types: types[0]
-    within_group: Key | None = None
+    within_group: WithinGroupKey | None = None
     needs_key: bool = False
     nulls: Nulls = Nulls.SKIPPED
     is_distinct_refused: bool = False
@@ -178,10 +178,10 @@ _BOOLEAN = AggregateFunction(result=_always("boolean"))
 _BITS = AggregateFunction()
 _LIST = AggregateFunction(result=_array, nulls=Nulls.LEFT_OUT, reads_order=True, is_growing=True, is_list=True)
 _TEXT = AggregateFunction(
-    arity=(1, 2), constants=(1,), cast=_text, within_group=Key.ORDER, reads_order=True, is_growing=True
+    arity=(1, 2), constants=(1,), cast=_text, within_group=WithinGroupKey.ORDER, reads_order=True, is_growing=True
 )
 _PERCENTILE = AggregateFunction(arity=(2, 2), constants=(1,), cast=_number_or_interval, result=_quantile)
-_PERCENTILE_OF_KEY = replace(_PERCENTILE, within_group=Key.VALUE, needs_key=True, is_distinct_refused=True)
+_PERCENTILE_OF_KEY = replace(_PERCENTILE, within_group=WithinGroupKey.VALUE, needs_key=True, is_distinct_refused=True)
 _OF_SPARK = AggregateFunction(is_computed=False)
 
 AGGREGATES: Mapping[str, AggregateFunction] = {
@@ -218,7 +218,7 @@ AGGREGATES: Mapping[str, AggregateFunction] = {
     "listagg": _TEXT,
     "string_agg": _TEXT,
     "mode": AggregateFunction(
-        arity=(1, 2), constants=(1,), within_group=Key.VALUE, is_distinct_refused=True, reads_order=True
+        arity=(1, 2), constants=(1,), within_group=WithinGroupKey.VALUE, is_distinct_refused=True, reads_order=True
     ),
     "median": AggregateFunction(cast=_number_or_interval, result=_quantile),
     "percentile": _PERCENTILE,

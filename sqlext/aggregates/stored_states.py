@@ -50,7 +50,7 @@ def read_state(stored: bytes) -> Any:
     Hint: restore the checkpoint from a copy, or start the query with a new checkpoint.
     """
     try:
-        return _Reader(BytesIO(stored)).load()
+        return _StateUnpickler(BytesIO(stored)).load()
     except DataError:
         raise
     except Exception as error:  # damaged bytes raise any error that the objects made from them raise
@@ -89,7 +89,7 @@ def _pickled(values: list[Any]) -> bytes:
     return buffer.getvalue()
 
 
-class _Reader(pickle.Unpickler):
+class _StateUnpickler(pickle.Unpickler):
     def persistent_load(self, pid: Any) -> Any:
         name, *parts = pid
         return _MAKERS[name](*parts)

@@ -20,7 +20,7 @@ _CONSTRAINTS = frozenset({"PRIMARY", "FOREIGN", "CONSTRAINT", "CHECK", "UNIQUE"}
 
 
 @dataclass(frozen=True)
-class Column:
+class DeclaredColumn:
     """The column of a table; `type` is as the user wrote it."""
 
     name: str
@@ -33,7 +33,7 @@ class DeclaredTable:
 
     name: Parts
     place: Fragment
-    columns: tuple[Column, ...]
+    columns: tuple[DeclaredColumn, ...]
 
     @property
     def schema(self) -> str:
@@ -104,7 +104,7 @@ def _angles(tokens: Tokens, i: int) -> int:
     return text.count("<") - text.count(">") if tokens[i].word == text and not text.isalnum() else 0
 
 
-def _column(text: str, tokens: Tokens, lo: int, hi: int) -> Column | None:
+def _column(text: str, tokens: Tokens, lo: int, hi: int) -> DeclaredColumn | None:
     """The column of an item; None for a constraint of the table."""
     if tokens[lo].word in _CONSTRAINTS and hi - lo > 1 and tokens[lo + 1].word != "":
         return None
@@ -120,4 +120,4 @@ def _column(text: str, tokens: Tokens, lo: int, hi: int) -> Column | None:
             place=place,
             hint="write the columns of CREATE TABLE as name type.",
         )
-    return Column(unquoted(tokens[lo].text), Fragment.of_tokens(text, tokens, lo + 1, stop))
+    return DeclaredColumn(unquoted(tokens[lo].text), Fragment.of_tokens(text, tokens, lo + 1, stop))

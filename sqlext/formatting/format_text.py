@@ -13,7 +13,7 @@ from sqlext.formatting.gaps import Layout, laid_out, same_tokens
 from sqlext.formatting.lay_out_clause import RULES, Body, lay_out_body
 from sqlext.formatting.lay_out_query import lay_out_call, lay_out_emit, lay_out_join
 from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.window_call import WindowTvf
+from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.parse_match import ORDER_BY, PARTITION_BY, ClauseParser
 from sqlext.rewriter.match_windows.parse_window import WindowClause, WindowParser

@@ -30,8 +30,8 @@ from sqlext.rewriter.match.parse_match import (
     PATTERN,
     ROWS,
     SUBSET,
+    BodySection,
     ClauseParser,
-    Section,
 )
 from sqlext.rewriter.match_windows.parse_window import FRAME, SEARCH
 from sqlext.rewriter.text.tokens import WORD, Tokens, closing
@@ -50,7 +50,7 @@ class Body:
     `line` is a token on the line whose indentation the clause takes.
     """
 
-    sections: Sequence[Section]
+    sections: Sequence[BodySection]
     parser: ClauseParser
     opening: int
     closing: int
@@ -110,7 +110,7 @@ def _length(text: str, tokens: Tokens, lo: int, hi: int, layout: Layout) -> int:
     return sum(map(len, gaps)) + sum(len(token.text) for token in tokens[lo:hi])
 
 
-def _words(tokens: Tokens, section: Section, layout: Layout) -> None:
+def _words(tokens: Tokens, section: BodySection, layout: Layout) -> None:
     """Put the words of the language in upper case, with one space between them."""
     stop = section.hi if section.head in _WORDS_ONLY | {AFTER} else section.lo
     keeps = _target(tokens, section) if section.head == AFTER else None
@@ -121,7 +121,7 @@ def _words(tokens: Tokens, section: Section, layout: Layout) -> None:
             layout.gaps[i] = " "
 
 
-def _target(tokens: Tokens, section: Section) -> int | None:
+def _target(tokens: Tokens, section: BodySection) -> int | None:
     """The variable of AFTER MATCH SKIP TO [FIRST | LAST] variable."""
     words = [token.word for token in tokens[section.lo : section.hi]]
     if words[:2] != ["SKIP", "TO"] or words[2:4] == ["NEXT", "ROW"]:
@@ -130,11 +130,11 @@ def _target(tokens: Tokens, section: Section) -> int | None:
     return section.lo + 2 + is_named
 
 
-def _items(body: Body, section: Section) -> list[tuple[int, int]]:
+def _items(body: Body, section: BodySection) -> list[tuple[int, int]]:
     return list(body.parser.items(section, "an item"))
 
 
-def _names(body: Body, section: Section) -> list[tuple[int, int]]:
+def _names(body: Body, section: BodySection) -> list[tuple[int, int]]:
     """The pairs (first token of the item, its AS) of a list of measures or conditions."""
     if section.head == DEFINE:
         return [(lo, lo + 1) for lo, hi in _items(body, section)]
@@ -144,7 +144,7 @@ def _names(body: Body, section: Section) -> list[tuple[int, int]]:
     return []
 
 
-def _lists(tokens: Tokens, body: Body, section: Section, layout: Layout) -> None:
+def _lists(tokens: Tokens, body: Body, section: BodySection, layout: Layout) -> None:
     """Put no space before commas and one space on each side of AS, and make each expression a block."""
     if section.head not in _LISTS | {MEASURES, DEFINE}:
         return
@@ -160,7 +160,7 @@ def _lists(tokens: Tokens, body: Body, section: Section, layout: Layout) -> None
             layout.blocks[as_ + 1] = layout.blocks.pop(lo)
 
 
-def _lay_out_section(text: str, tokens: Tokens, body: Body, section: Section, layout: Layout, indent: int) -> None:
+def _lay_out_section(text: str, tokens: Tokens, body: Body, section: BodySection, layout: Layout, indent: int) -> None:
     """Set the lines of a section that begins at column `indent`."""
     if section.head == PATTERN:
         _within(text, tokens, section, layout, indent)
@@ -181,7 +181,7 @@ def _lay_out_section(text: str, tokens: Tokens, body: Body, section: Section, la
         _align(text, tokens, body, section, layout, indent + STEP)
 
 
-def _within(text: str, tokens: Tokens, section: Section, layout: Layout, indent: int) -> None:
+def _within(text: str, tokens: Tokens, section: BodySection, layout: Layout, indent: int) -> None:
     """Put WITHIN after PATTERN ( … ), or on the line below if the line would be too long."""
     close = closing(tokens, section.lo)
     if close is None or close + 1 >= section.hi:
@@ -193,7 +193,7 @@ def _within(text: str, tokens: Tokens, section: Section, layout: Layout, indent:
         layout.break_before(close + 1, indent + STEP)
 
 
-def _align(text: str, tokens: Tokens, body: Body, section: Section, layout: Layout, indent: int) -> None:
+def _align(text: str, tokens: Tokens, body: Body, section: BodySection, layout: Layout, indent: int) -> None:
     """Align the words AS of a list below each other, unless this makes a line too long."""
     names = _names(body, section)
     widths = [_length(text, tokens, lo + 1, as_, layout) + len(tokens[lo].text) for lo, as_ in names]

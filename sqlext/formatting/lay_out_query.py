@@ -17,7 +17,7 @@ from collections.abc import Callable
 from sqlext.formatting.gaps import Layout, column_of, gap_before, indent_of, is_on_one_line
 from sqlext.formatting.lay_out_clause import ONE_LINE, STEP, WIDTH
 from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.window_call import WindowTvf
+from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.text.tokens import WORD, Tokens, closing, index_at
 from sqlext.rewriter.tree.statement_tree import Tree

@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from sqlext.formatting.check_syntax import check_syntax
 from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.window_call import WindowTvf
+from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.heads.stream_heads import parse_command
 from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause

@@ -15,9 +15,9 @@ from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.task.event_time import EventTimes, StreamFacts, first_position
 from sqlext.pattern.task.task import (
     NO_SKIP,
-    Call,
     Condition,
     Literal,
+    MachineCall,
     Navigation,
     Operand,
     Output,
@@ -123,12 +123,12 @@ def task_of(clause: Clause, strategy: str) -> CepTask:
 def _gap(gap_ms: int | None) -> Condition:
     """LAST(ts, 1) IS NULL OR ts < LAST(ts, 1) + gap_ms"""
     last = Operand(Navigation(argument=0, offset=1), "int")
-    bound = Call(function="add", arguments=(last, Literal(gap_ms, "int")), kind="int")
-    return Call(
+    bound = MachineCall(function="add", arguments=(last, Literal(gap_ms, "int")), kind="int")
+    return MachineCall(
         function="or",
         arguments=(
-            Call(function="is_null", arguments=(last,), kind="bool"),
-            Call(function="less", arguments=(Operand(Navigation(argument=0), "int"), bound), kind="bool"),
+            MachineCall(function="is_null", arguments=(last,), kind="bool"),
+            MachineCall(function="less", arguments=(Operand(Navigation(argument=0), "int"), bound), kind="bool"),
         ),
         kind="bool",
     )

@@ -17,9 +17,9 @@ from sqlext.aggregates.registry import (
     ALIASES,
     COMPUTED,
     AggregateParts,
-    Key,
     Nulls,
     SortPart,
+    WithinGroupKey,
 )
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.expressions.function import ExecutionSettings
@@ -80,7 +80,7 @@ def is_without_effect(name: str, part: str) -> bool:
     if part == "RESPECT NULLS":
         return function.nulls is not Nulls.LEFT_OUT
     if part == "WITHIN GROUP NULLS LAST":
-        return function.within_group is Key.VALUE  # the key is the value, and NULLs are not aggregated
+        return function.within_group is WithinGroupKey.VALUE  # the key is the value, and NULLs are not aggregated
     return part == "WITHIN GROUP" and function.needs_key  # the plain call has it
 
 

@@ -10,7 +10,7 @@ from sqlfluff.core.plugin.host import get_plugin_manager
 
 from sqlext.formatting import sqlfluff_templater
 from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.window_call import WindowTvf
+from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match_windows.parse_window import WindowClause
 from sqlext.rewriter.rules.rule_statements import is_rule_statement

@@ -13,9 +13,9 @@ from sqlext.pattern.program import ast
 from sqlext.pattern.task.task import (
     NO_SKIP,
     Aggregate,
-    Call,
     Condition,
     Literal,
+    MachineCall,
     Navigation,
     Operand,
     Output,
@@ -172,7 +172,7 @@ def with_conditions(task: CepTask, rows: Rows, chance: random.Random) -> tuple[C
 
 def _condition(chance: random.Random, label: int) -> Condition:
     right = chance.choice([_operand(chance, label), Literal(chance.randint(0, 4), "int")])
-    return Call(
+    return MachineCall(
         function=chance.choice(["less", "less_equal", "equal", "not_equal"]),
         arguments=(_operand(chance, label), right),
         kind="bool",

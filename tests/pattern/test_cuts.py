@@ -18,7 +18,7 @@ from sqlext.pattern.batch.cuts import find_cuts
 from sqlext.pattern.batch.parts import moved, part_of, refusal
 from sqlext.pattern.conditions.conditions import satisfier
 from sqlext.pattern.program.compile import compile_pattern
-from sqlext.pattern.task.task import MATCH_NUMBER, Call, Literal, MatchTask, Navigation, Operand, Rows, Skip
+from sqlext.pattern.task.task import MATCH_NUMBER, Literal, MachineCall, MatchTask, Navigation, Operand, Rows, Skip
 
 from .pattern_harness import joined, lines, packed, rows_of, task_of
 from .test_random import random_case, random_overlap
@@ -162,6 +162,6 @@ READING = {PREV: "PREV or NEXT of a row of the match", NUMBER: "MATCH_NUMBER()",
 
 @pytest.mark.parametrize("source", READING)
 def test_conditions_may_read_the_rows_of_the_match_only(source):
-    condition = Call(function="less", arguments=(Operand(LAST, "int"), Operand(source, "int")), kind="bool")
+    condition = MachineCall(function="less", arguments=(Operand(LAST, "int"), Operand(source, "int")), kind="bool")
     task = replace(task_of("A B"), conditions=(None, condition))
     assert refusal(task) == (READING[source] and f"the condition of B reads {READING[source]}.")

@@ -12,7 +12,7 @@ import pytest
 from sqlext.pattern.batch import bounded, lazy_dfa, reference, two_pass
 from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import compile_pattern
-from sqlext.pattern.task.task import Call, Frame, MatchTask, Navigation, Operand, Output, Rows, Spans, Values
+from sqlext.pattern.task.task import Frame, MachineCall, MatchTask, Navigation, Operand, Output, Rows, Spans, Values
 from sqlext.pattern.task.within import frame_limits
 from sqlext.pattern.threads import interpreted_search, thread_search
 from tests.task_harness import tree_of
@@ -129,10 +129,10 @@ def task_and_rows(case: Case) -> tuple[MatchTask, Rows]:
     ), Rows(bounds=case.bounds, mask=packed(case.truth), limit=limit, columns=(Values(case.value),))
 
 
-def _above(step: int) -> Call:
+def _above(step: int) -> MachineCall:
     """`value > the value so many rows away`"""
     here, there = (Operand(Navigation(argument=0, step=n), "int") for n in (0, step))
-    return Call(function="less", arguments=(there, here), kind="bool")
+    return MachineCall(function="less", arguments=(there, here), kind="bool")
 
 
 def strategies(task: MatchTask, chance: random.Random) -> dict[str, Callable[..., Iterator[Spans]]]:

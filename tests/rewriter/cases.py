@@ -12,7 +12,7 @@ from sqlext.errors import SqlExtError, raise_all
 from sqlext.pattern.program import ast
 from sqlext.rewriter.emit.check_emit import check_emit
 from sqlext.rewriter.emit.emit_clause import parse_emits
-from sqlext.rewriter.emit.window_call import parse_window_calls
+from sqlext.rewriter.emit.window_tvf import parse_window_tvfs
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
@@ -54,7 +54,7 @@ def compile_statement(text: str) -> list[MatchClause]:
     for clause in clauses:
         check(clause)
     tree = read_tree(text)
-    for emit in parse_emits(tree, parse_window_calls(tree)):
+    for emit in parse_emits(tree, parse_window_tvfs(tree)):
         check_emit(emit)
     parse_idle_sources(tree)
     return clauses

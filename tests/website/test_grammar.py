@@ -10,7 +10,7 @@ import pytest
 from sqlext.errors import ParseError, SqlExtError
 from sqlext.formatting.check_syntax import check_text
 from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.window_call import WindowTvf
+from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.stream_heads import parse_command
 from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.joins.join_clause import JoinClause

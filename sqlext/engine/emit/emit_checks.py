@@ -9,7 +9,7 @@ from sqlext.engine.queries.spark_errors import cast_hint
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.emit.parts import AFTER_WATERMARK, GLOBAL
 from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.window_call import WindowTvf
+from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.text.names import unquoted
 
 

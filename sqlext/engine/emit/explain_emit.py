@@ -8,7 +8,7 @@ from sqlext.operators.emit.aggregate_states import is_vectorised
 from sqlext.operators.emit.parts import AGGREGATE, GLOBAL, FiringAggregate
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.lower_emit import EmitPlan
-from sqlext.rewriter.emit.window_call import WindowTvf
+from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.text.splice import Text
 
 

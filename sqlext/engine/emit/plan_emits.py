@@ -23,8 +23,8 @@ from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.grouped_stream import grouped_stream
 from sqlext.rewriter.emit.lower_emit import WINDOW_KEYS, EmitPlan, lower_emit
 from sqlext.rewriter.emit.upserted import is_whole_query, upserted
-from sqlext.rewriter.emit.window_call import WindowTvf
 from sqlext.rewriter.emit.window_relations import windowed
+from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
@@ -70,7 +70,7 @@ class PlannedEmit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowCallPlanner:
+class WindowTvfPlanner:
     """Plans the window functions of one statement. Functions in the data of another function are planned before it."""
 
     statement: ParsedStatement

@@ -52,7 +52,7 @@ class BaseQuery:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowPlanner:
+class MatchWindowPlanner:
     """Plans the windows of one statement. `strategy`: the strategy that the session names, or "auto"; `plan_window`:
     how a bound window is run."""
 
@@ -71,7 +71,7 @@ class WindowPlanner:
 class _QueryPlanner:
     """Plans the windows of one query."""
 
-    def __init__(self, planner: WindowPlanner, part: WindowClause, source: Source, prefix: Text):
+    def __init__(self, planner: MatchWindowPlanner, part: WindowClause, source: Source, prefix: Text):
         self.planner, self.part, self.source = planner, part, source
         self.queries, self.tree, self.site = planner.queries, planner.statement.tree, part.site
         ctes = planner.statement.ctes(part.whole)

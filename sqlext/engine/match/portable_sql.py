@@ -23,12 +23,12 @@ from sqlext.pattern.task.task import (
     CLASSIFIERS,
     MATCH_NUMBER,
     Aggregate,
-    Call,
     Condition,
+    InterpretedAggregate,
     Literal,
+    MachineCall,
     Navigation,
     Operand,
-    SparkAggregate,
 )
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.text.lexemes import string_literal
@@ -147,7 +147,7 @@ def _table(plan: MatchPlan, prefix: Text) -> Text:
 def _has_missing(condition: Condition | None) -> bool:
     """Return True if the condition has a value for rows that do not exist, so that the call must distinguish them from
     NULL."""
-    if isinstance(condition, Call):
+    if isinstance(condition, MachineCall):
         return any(map(_has_missing, condition.arguments))
     return isinstance(condition, Operand) and condition.missing is not None
 
@@ -253,7 +253,7 @@ class Printer:
         distinct = "DISTINCT " if aggregate.is_distinct else ""
         return f"{'FINAL ' if aggregate.is_final else ''}{aggregate.function}({distinct}{argument})"
 
-    def spark_aggregate(self, source: SparkAggregate) -> str:
+    def interpreted_aggregate(self, source: InterpretedAggregate) -> str:
         """An aggregate as EXPLAIN MATCH shows it. Arguments are evaluated on the rows that are aggregated."""
         rows = "" if source.labels is None else f"{self.set_name(source.labels)}: "
         call = source.call
@@ -279,7 +279,7 @@ class Printer:
             return literal_text(condition.value)
         if isinstance(condition, (Operand, Read)):
             return self.operand(condition)
-        assert isinstance(condition, (Call, ScalarCall))
+        assert isinstance(condition, (MachineCall, ScalarCall))
         arguments = [self.condition(a) for a in condition.arguments]
         if isinstance(condition, ScalarCall):
             return call_text(condition, arguments)
@@ -289,8 +289,8 @@ class Printer:
 
     def operand(self, operand: Operand | Read) -> str:
         source = operand.source
-        if isinstance(source, SparkAggregate):
-            return self.spark_aggregate(source)
+        if isinstance(source, InterpretedAggregate):
+            return self.interpreted_aggregate(source)
         name = self.operands[source.argument] if source.argument is not None and source.argument >= 0 else ""
         if isinstance(source, Aggregate):
             return self.aggregate(source, name)
@@ -308,7 +308,7 @@ def _literal(value: bool | int | float | None, kind: str) -> str:
     return f"{value!r}D" if kind == "float" else f"{value}L"
 
 
-def _function(call: Call, arguments: list[str]) -> str:
+def _function(call: MachineCall, arguments: list[str]) -> str:
     if call.function == "not":
         return f"(NOT {arguments[0]})"
     if call.function == "is_null":

@@ -17,12 +17,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
-from sqlext.engine.emit.plan_emits import EmitPlanner, WindowCallPlanner
+from sqlext.engine.emit.plan_emits import EmitPlanner, WindowTvfPlanner
 from sqlext.engine.joins.plan_joins import JoinPlanner
 from sqlext.engine.match.bind_clause import BoundClause, ClauseBinder
 from sqlext.engine.match.forms import PhysicalPlan, SessionSettings, choose
 from sqlext.engine.match.plan_match import MatchPlanner, PlanClause
-from sqlext.engine.match.plan_windows import WindowPlanner
+from sqlext.engine.match.plan_windows import MatchWindowPlanner
 from sqlext.engine.match.portable_sql import portable_query
 from sqlext.engine.queries import cached_views
 from sqlext.engine.queries.queries import Queries
@@ -35,7 +35,7 @@ from sqlext.engine.streams.planner import PlannedRelation, Planner, Section
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import Place, SqlExtError, UnsupportedError
 from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.window_call import WindowTvf
+from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_result
@@ -183,8 +183,8 @@ def _matches(p: Planning) -> MatchPlanner:
     return MatchPlanner(binder=binder, plan_clause=p.plan_clause, hidden_in_inputs=p.hidden_in_inputs)
 
 
-def _windows(p: Planning) -> WindowPlanner:
-    return WindowPlanner(
+def _windows(p: Planning) -> MatchWindowPlanner:
+    return MatchWindowPlanner(
         spark=p.call.spark,
         statement=p.statement,
         queries=p.queries,
@@ -212,7 +212,7 @@ PLANNERS: Mapping[type[Part], Callable[[Planning], Planner[Any]]] = {
     ClauseSite: _matches,
     WindowClause: _windows,
     JoinClause: _joins,
-    WindowTvf: lambda p: WindowCallPlanner(statement=p.statement, queries=p.queries),
+    WindowTvf: lambda p: WindowTvfPlanner(statement=p.statement, queries=p.queries),
     EmitClause: _emits,
     RulesClause: lambda p: RulesPlanner(spark=p.call.spark, queries=p.queries, is_portable=p.is_portable),
     IdleSource: lambda p: IdlePlanner(spark=p.call.spark, queries=p.queries, is_portable=p.is_portable),

@@ -14,7 +14,16 @@ from sqlext.expressions.scalar_tree import Constant, Read, ScalarCall
 from sqlext.operators.match.plan import Slot
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.program.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
-from sqlext.pattern.task.task import Aggregate, Call, Condition, Literal, Navigation, Operand, SparkAggregate, Task
+from sqlext.pattern.task.task import (
+    Aggregate,
+    Condition,
+    InterpretedAggregate,
+    Literal,
+    MachineCall,
+    Navigation,
+    Operand,
+    Task,
+)
 from sqlext.rewriter.lowering.match_plan import InputColumn, MatchPlan
 
 
@@ -73,7 +82,7 @@ def _condition(condition: Condition | None) -> list[Any] | None:
         return ["literal", str(condition.value), "object"]
     if isinstance(condition, Read):
         return ["operand", _source(condition.source), "object", "None"]
-    assert isinstance(condition, (Call, ScalarCall))
+    assert isinstance(condition, (MachineCall, ScalarCall))
     arguments = [_condition(argument) for argument in condition.arguments]
     if isinstance(condition, ScalarCall):
         settings = [condition.settings.is_ansi, condition.settings.time_zone]
@@ -82,8 +91,8 @@ def _condition(condition: Condition | None) -> list[Any] | None:
     return ["call", condition.function, arguments, condition.kind, condition.bits, condition.is_ansi]
 
 
-def _source(source: Navigation | Aggregate | SparkAggregate) -> list[Any]:
-    if isinstance(source, SparkAggregate):
+def _source(source: Navigation | Aggregate | InterpretedAggregate) -> list[Any]:
+    if isinstance(source, InterpretedAggregate):
         arguments = [_condition(argument) for argument in (*source.arguments, source.filter)]
         settings = [source.settings.is_ansi, source.settings.time_zone]
         call = source.call

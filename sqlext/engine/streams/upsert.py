@@ -33,7 +33,7 @@ from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError
 from sqlext.operators.emit.parts import FIRING, MERGED, ROWTIME, TIMING
 from sqlext.rewriter.emit.upserted import HIDDEN
-from sqlext.rewriter.heads.stream_target import KeyColumn, StreamTarget
+from sqlext.rewriter.heads.stream_target import StreamTarget, UpsertKeyColumn
 from sqlext.rewriter.text.names import quoted
 from sqlext.spark.kind import is_connect
 
@@ -114,7 +114,7 @@ def check_table(upsert: Upsert, columns: Sequence[str], target: StreamTarget) ->
         )
 
 
-def _key_column(column: KeyColumn, fields: Sequence[T.StructField]) -> str:
+def _key_column(column: UpsertKeyColumn, fields: Sequence[T.StructField]) -> str:
     kind = next(((f.name, f.dataType) for f in fields if f.name.lower() == column.name.lower()), None)
     if kind is None:
         raise BindError(

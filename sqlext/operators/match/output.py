@@ -29,7 +29,7 @@ MEMBER_ROWS = 1 << 20  # the total over all arrays in a batch of the result
 
 
 @dataclass(frozen=True, kw_only=True)
-class Block:
+class MatchBlock:
     """Matches, the rows in which they were found with their `columns`, and `out`, the result rows made of them.
 
     `mapped`: by slot, the values of an argument for each mapped row, computed once for all result rows. `progress`: by
@@ -53,7 +53,7 @@ def result_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The result rows of a block of matches. Raises DataError where AFTER MATCH SKIP failed."""
     out = navigation.output_rows(spans, plan.task.output)
-    yield from block_batches(Block(plan=plan, columns=columns, rows=rows, spans=spans, out=out))
+    yield from block_batches(MatchBlock(plan=plan, columns=columns, rows=rows, spans=spans, out=out))
     check_skip(columns, spans, plan)
 
 
@@ -63,13 +63,13 @@ def check_skip(columns: dict[str, pa.Array], spans: Spans, plan: MatchOperatorPl
         raise _skip_error(columns, spans, plan)
 
 
-def block_batches(block: Block) -> Iterator[pa.RecordBatch]:
+def block_batches(block: MatchBlock) -> Iterator[pa.RecordBatch]:
     """The result rows `block.out` with all their columns."""
     for lo, hi in _slices(block):
         yield from _results(replace(block, out=block.out.slice(lo, hi)))
 
 
-def _slices(block: Block) -> Iterator[tuple[int, int]]:
+def _slices(block: MatchBlock) -> Iterator[tuple[int, int]]:
     """Ranges of result rows whose columns are computed at once.
 
     Where matches have tails the ranges are long, because navigation reads all labels of the block for each range.
@@ -86,7 +86,7 @@ def _slices(block: Block) -> Iterator[tuple[int, int]]:
     yield from byte_ranges(np.maximum(members, sizes * (MEMBER_ROWS / block.plan.limits.bytes)), most, MEMBER_ROWS)
 
 
-def _member_bytes(slot: Slot, block: Block) -> float:
+def _member_bytes(slot: Slot, block: MatchBlock) -> float:
     """The bytes of an average row of the arguments of an aggregate."""
     columns = [block.columns[name] for name in slot.columns if name != CLASSIFIER_FIELD]
     return sum(c.nbytes for c in columns) / max(1, len(block.rows.mask))
@@ -106,7 +106,7 @@ class _Taken:
         return taken(self.column, self.row[start : start + length])
 
 
-def _results(block: Block) -> Iterator[pa.RecordBatch]:
+def _results(block: MatchBlock) -> Iterator[pa.RecordBatch]:
     """The result rows in batches of limited length."""
     plan, n = block.plan, len(block.out.row)
     columns: list[tuple[str, pa.Array | _Taken]] = []
@@ -126,7 +126,7 @@ def _results(block: Block) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays(parts, names=names)
 
 
-def _slot_column(slot: Slot, block: Block) -> pa.Array:
+def _slot_column(slot: Slot, block: MatchBlock) -> pa.Array:
     if block.errors is None:
         return SLOT_COLUMNS[slot.kind](slot, block)
     try:
@@ -136,7 +136,7 @@ def _slot_column(slot: Slot, block: Block) -> pa.Array:
     return _whole(column, slot, block) if slot.kind in AGGREGATE_SLOTS else column
 
 
-def _whole(column: pa.Array, slot: Slot, block: Block) -> pa.Array:
+def _whole(column: pa.Array, slot: Slot, block: MatchBlock) -> pa.Array:
     """The aggregates, with NULL where an argument could not be computed on one of the rows."""
     failed = failed_results(slot, block.columns, block.spans, block.out)
     if not len(failed):
@@ -150,7 +150,7 @@ def _whole(column: pa.Array, slot: Slot, block: Block) -> pa.Array:
     return taken(column, kept)
 
 
-def _computable(slot: Slot, block: Block) -> pa.Array:
+def _computable(slot: Slot, block: MatchBlock) -> pa.Array:
     """The column, computed row by row, with NULL where it cannot be computed."""
     assert block.errors is not None
     make = SLOT_COLUMNS[slot.kind]
@@ -164,7 +164,7 @@ def _computable(slot: Slot, block: Block) -> pa.Array:
     return concatenated(parts)
 
 
-def _alone(block: Block, lo: int, hi: int) -> Block:
+def _alone(block: MatchBlock, lo: int, hi: int) -> MatchBlock:
     """The block with some of its result rows, and without what was computed for the others."""
     return replace(block, out=block.out.slice(lo, hi), mapped={}, progress={})
 
@@ -172,26 +172,26 @@ def _alone(block: Block, lo: int, hi: int) -> Block:
 # one function for each kind of slot
 
 
-def _value(slot: Slot, block: Block) -> _Taken:
+def _value(slot: Slot, block: MatchBlock) -> _Taken:
     row = navigation.navigate(slot.navigation, block.spans, block.out, block.rows.bounds)
     if block.plan.task.frame is not None and slot.navigation.step:
         row = in_frames(row, block.out, frame_ends(block.rows, block.plan))
     return _Taken(block.columns[slot.columns[0]], row)
 
 
-def _classifier(slot: Slot, block: Block) -> pa.Array:
+def _classifier(slot: Slot, block: MatchBlock) -> pa.Array:
     return _label_names(navigation.classify(slot.navigation, block.spans, block.out, block.rows.bounds), block)
 
 
-def _label_names(labels: np.ndarray, block: Block) -> pa.Array:
+def _label_names(labels: np.ndarray, block: MatchBlock) -> pa.Array:
     return taken(strings(block.plan.task.program.labels), labels.astype(np.int64))
 
 
-def _match_number(slot: Slot, block: Block) -> pa.Array:
+def _match_number(slot: Slot, block: MatchBlock) -> pa.Array:
     return _integers(*navigation.match_numbers(block.spans, block.out))
 
 
-def _sequence_number(slot: Slot, block: Block) -> pa.Array:
+def _sequence_number(slot: Slot, block: MatchBlock) -> pa.Array:
     return _integers(*navigation.sequence_numbers(block.spans, block.out))
 
 
@@ -199,11 +199,11 @@ def _integers(values: np.ndarray, valid: np.ndarray | None) -> pa.Array:
     return as_arrow(values.astype(np.int64), valid)
 
 
-def _timed_out(slot: Slot, block: Block) -> pa.Array:
+def _timed_out(slot: Slot, block: MatchBlock) -> pa.Array:
     return as_arrow(*navigation.are_timed_out(block.spans, block.out))
 
 
-def _rowtime(slot: Slot, block: Block) -> pa.Array:
+def _rowtime(slot: Slot, block: MatchBlock) -> pa.Array:
     reads = [slot.navigation for slot in block.plan.slots if slot.kind == "value"]
     time = result_times(block.spans, block.out, reads, block.rows.bounds, time_columns(block.columns)[0])
     return as_times(time, block.columns[slot.columns[0]].type)
@@ -220,7 +220,7 @@ def as_times(time: np.ndarray, kind: pa.DataType) -> pa.Array:
     return to_arrow(Values(floats_in_order(known) if pa.types.is_floating(kind) else known, valid), kind)
 
 
-def _aggregate(slot: Slot, block: Block) -> pa.Array:
+def _aggregate(slot: Slot, block: MatchBlock) -> pa.Array:
     values = None
     if slot.columns:
         column = _argument_column(slot, block)
@@ -232,7 +232,7 @@ def _aggregate(slot: Slot, block: Block) -> pa.Array:
     return to_arrow(result, block.columns[slot.columns[0]].type if keeps_type else None)
 
 
-def _argument_column(slot: Slot, block: Block) -> pa.Array:
+def _argument_column(slot: Slot, block: MatchBlock) -> pa.Array:
     """The argument by row of the chunk, or by mapped row if it depends on labels."""
     if not slot.by_label:
         return block.columns[slot.columns[0]]
@@ -241,7 +241,7 @@ def _argument_column(slot: Slot, block: Block) -> pa.Array:
     return block.mapped[slot.name]
 
 
-def _array(slot: Slot, block: Block) -> pa.Array:
+def _array(slot: Slot, block: MatchBlock) -> pa.Array:
     """array_agg, which leaves NULLs out."""
     row, offset = navigation.members(slot.aggregate, block.spans, block.out)
     if slot.columns:
@@ -255,7 +255,7 @@ def _array(slot: Slot, block: Block) -> pa.Array:
     return lists(offset, values)
 
 
-def _members(slot: Slot, block: Block) -> pa.Array:
+def _members(slot: Slot, block: MatchBlock) -> pa.Array:
     row, offset = navigation.members(slot.aggregate, block.spans, block.out)
     labels = _member_labels(slot, block)
     fields = [
@@ -267,14 +267,14 @@ def _members(slot: Slot, block: Block) -> pa.Array:
     return lists(offset, pa.StructArray.from_arrays(fields, names=[f"a{i}" for i in range(len(fields))]))
 
 
-def _member_labels(slot: Slot, block: Block) -> np.ndarray | None:
+def _member_labels(slot: Slot, block: MatchBlock) -> np.ndarray | None:
     """The labels of the rows that `navigation.members` lists, where the slot reads them."""
     if not slot.by_label:
         return None
     return navigation.member_labels(slot.aggregate, block.spans, block.out)
 
 
-def _fold(slot: Slot, block: Block) -> pa.Array:
+def _fold(slot: Slot, block: MatchBlock) -> pa.Array:
     before, is_ansi = block.progress.get(slot.name), block.plan.is_ansi
     column, after = fold_column(slot, block.columns, block.spans, block.out, before, is_ansi)
     if after is not None:
@@ -282,7 +282,7 @@ def _fold(slot: Slot, block: Block) -> pa.Array:
     return column
 
 
-SLOT_COLUMNS: dict[str, Callable[[Slot, Block], pa.Array]] = {
+SLOT_COLUMNS: dict[str, Callable[[Slot, MatchBlock], pa.Array]] = {
     "classifier": _classifier,
     "match number": _match_number,
     "sequence number": _sequence_number,

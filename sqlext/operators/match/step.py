@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError
-from sqlext.operators.match.output import Block, block_batches
+from sqlext.operators.match.output import MatchBlock, block_batches
 from sqlext.operators.match.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.operators.match.stream_plan import BACK, DUE, FIRST, MATCHED, NUMBER, TIME, StreamMatchPlan
 from sqlext.operators.rows.arrow import as_arrow, shown_value, strings
@@ -88,7 +88,7 @@ class RowSearch:
 
     plan: StreamMatchPlan
     state: State
-    block: Block
+    block: MatchBlock
     event_times: EventTimes
     time: np.ndarray
     position: SearchPosition
@@ -182,7 +182,7 @@ def search_rows(
     return RowSearch(
         plan=plan,
         state=state,
-        block=Block(
+        block=MatchBlock(
             plan=worker, columns=columns, rows=rows, spans=spans, out=out, errors=[] if plan.skips_failures else None
         ),
         event_times=event_times,

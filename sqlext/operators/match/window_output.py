@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from sqlext.operators.match.output import Block, block_batches, check_skip
+from sqlext.operators.match.output import MatchBlock, block_batches, check_skip
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.pattern.measures.window_rows import window_rows
 from sqlext.pattern.task.task import Rows, Spans
@@ -27,11 +27,11 @@ def window_batches(
         if len(current):
             high = int(current[-1]) + 1
             out = window_rows(spans, low, high)
-            yield from block_batches(Block(plan=plan, columns=columns, rows=rows, spans=spans, out=out))
+            yield from block_batches(MatchBlock(plan=plan, columns=columns, rows=rows, spans=spans, out=out))
             low = high
     if low < n:
         out = window_rows(NO_MATCHES, low, n)
-        yield from block_batches(Block(plan=plan, columns=columns, rows=rows, spans=NO_MATCHES, out=out))
+        yield from block_batches(MatchBlock(plan=plan, columns=columns, rows=rows, spans=NO_MATCHES, out=out))
 
 
 _NOTHING = np.zeros(0, np.int64)

@@ -14,7 +14,7 @@ _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 
 
 @dataclass(frozen=True)
-class Bound:
+class Comparison:
     """The condition that a number or a time `operand` is related to `value` by one of `= < <= > >=`."""
 
     operand: Scalar
@@ -22,7 +22,7 @@ class Bound:
     value: Any
 
 
-Test = Union[TextSearch, Bound]
+Test = Union[TextSearch, Comparison]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +47,8 @@ def opening_of(condition: Scalar) -> Opening:
     >>> settings = ExecutionSettings(is_ansi=True, time_zone="UTC")
     >>> paris = call("=", (Column("city", "string"), Constant("Paris", "string")), settings)
     >>> large = call("<", (Constant(9, "int"), Column("v", "int")), settings)
-    >>> [str(test)[:28] for test in opening_of(call("AND", (paris, large), settings)).tests]
-    ["TextSearch(column='city', te", "Bound(operand=Column(name='v"]
+    >>> [str(test)[:33] for test in opening_of(call("AND", (paris, large), settings)).tests]
+    ["TextSearch(column='city', texts=(", "Comparison(operand=Column(name='v"]
     """
     tests: list[Test] = []
     for part in _conjuncts(condition):
@@ -92,7 +92,7 @@ def _test(condition: Scalar) -> Test | None:
         left, right, relation = right, left, _TURNED[relation]
     if not isinstance(right, Constant) or right.value is None or not _is_ordered(right.type):
         return None
-    return Bound(left, relation, right.value)
+    return Comparison(left, relation, right.value)
 
 
 def _is_ordered(spark_type: str) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError
-from sqlext.operators.match.output import Block, block_batches
+from sqlext.operators.match.output import MatchBlock, block_batches
 from sqlext.operators.match.read_rows import columns_of, read_rows
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.operators.rows.columns import PARTITION_START
@@ -88,4 +88,4 @@ def _matches(columns: dict[str, pa.Array], rows: Rows, rule: RulePlan) -> Iterat
     worker = rule.stream.worker
     for spans in match(worker.task, rows):
         out = navigation.output_rows(spans, worker.task.output)
-        yield from block_batches(Block(plan=worker, columns=columns, rows=rows, spans=spans, out=out, errors=[]))
+        yield from block_batches(MatchBlock(plan=worker, columns=columns, rows=rows, spans=spans, out=out, errors=[]))

@@ -17,8 +17,8 @@ from sqlext.pattern.task.task import (
     SKIP_PAST_LAST_ROW,
     SKIP_TO_FIRST,
     SKIP_TO_NEXT_ROW,
-    Call,
     Condition,
+    MachineCall,
     MatchTask,
     Navigation,
     Operand,
@@ -57,7 +57,7 @@ def refusal(task: Task) -> str | None:
 
 def _reads_outside(condition: Condition | None) -> str:
     """Name what a run-dependent condition reads outside the rows of its match, or return ""."""
-    if isinstance(condition, (Call, ScalarCall)):
+    if isinstance(condition, (MachineCall, ScalarCall)):
         return next(filter(None, map(_reads_outside, condition.arguments)), "")
     if not isinstance(condition, (Operand, Read)):
         return ""

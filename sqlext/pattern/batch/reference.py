@@ -149,7 +149,7 @@ def find_with(
 
     `begin`: the first start row, the number of its match, and the end of the rows that are in earlier matches.
     """
-    block = Block()
+    block = MatchLists()
     for bounds in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
         if bounds[1] <= begin[0]:
             continue
@@ -171,7 +171,7 @@ def find_with(
                 row, number = resume, number + 1
             if max(block.offset[-1], len(block.start), len(block.unmatched)) >= block_rows:
                 yield block.spans(task)
-                block = Block()
+                block = MatchLists()
     if block.start or block.unmatched:
         yield block.spans(task)
 
@@ -190,7 +190,7 @@ def _match_of(
 
 
 @dataclass(kw_only=True)
-class Block:
+class MatchLists:
     """A block of matches, in order, as lists; `offset` and `mapped` become offset, label and is_hidden of Spans."""
 
     current: list[int] = field(default_factory=list)

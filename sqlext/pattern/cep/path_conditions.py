@@ -26,13 +26,13 @@ from sqlext.pattern.task.task import (
     CLASSIFIERS,
     MATCH_NUMBER,
     Aggregate,
-    Call,
     Condition,
+    InterpretedAggregate,
     Literal,
+    MachineCall,
     Navigation,
     Operand,
     Rows,
-    SparkAggregate,
 )
 
 
@@ -92,7 +92,7 @@ class PathEvaluator:
 
 
 _NO_BOUND = 1 << 62
-_OF_SPARK = {"if": "if", "equal": "=", "less": "<", "add": "+"}  # functions of Call → of ScalarCall
+_OF_SPARK = {"if": "if", "equal": "=", "less": "<", "add": "+"}  # functions of MachineCall → of ScalarCall
 _SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")  # these functions of counts do not depend on the settings
 
 
@@ -121,7 +121,7 @@ class Rewriting:
                 argument=self._column("limit"), labels=self._real(None), offset=0 if variant.origin == GAP else 1
             )
             row = Operand(Navigation(argument=self._column("row")), "int")
-            parts.append(Call(function="less", arguments=(row, Operand(behind, "int", _NO_BOUND)), kind="bool"))
+            parts.append(MachineCall(function="less", arguments=(row, Operand(behind, "int", _NO_BOUND)), kind="bool"))
         final = variant.final
         if final is not None and any(self._is_dependent(x) for x in (*final.not_next, *final.absent)):
             raise NotExpressible
@@ -130,10 +130,10 @@ class Rewriting:
             low = Operand(Navigation(argument=self._column("low", final)), "int")
             high = Operand(Navigation(argument=self._column("high", final)), "int")
             parts += [
-                Call(function="less_equal", arguments=(low, bound), kind="bool"),
-                Call(function="less_equal", arguments=(bound, high), kind="bool"),
+                MachineCall(function="less_equal", arguments=(low, bound), kind="bool"),
+                MachineCall(function="less_equal", arguments=(bound, high), kind="bool"),
             ]
-        return reduce(lambda x, y: Call(function="and", arguments=(x, y), kind="bool"), parts) if parts else None
+        return reduce(lambda x, y: MachineCall(function="and", arguments=(x, y), kind="bool"), parts) if parts else None
 
     def depends_on_start(self, final: Final) -> bool:
         """True if the start of the match determines how far a pending end must look."""
@@ -157,7 +157,7 @@ class Rewriting:
         if len(clause) == 1 and clause[0][1]:  # its bit is in the mask
             return self._tested(clause[0][0], variant)
         return reduce(
-            lambda x, y: Call(function="or", arguments=(x, y), kind="bool"),
+            lambda x, y: MachineCall(function="or", arguments=(x, y), kind="bool"),
             [self._literal(*x, variant) for x in clause],
         )
 
@@ -166,11 +166,11 @@ class Rewriting:
         if self.task.bits[label] is not None:
             holds = Operand(Navigation(argument=self._column("bit", label)), "bool")
         if self._is_dependent(label):
-            known = Call(
+            known = MachineCall(
                 function="coalesce", arguments=(self._tested(label, variant), Literal(False, "bool")), kind="bool"
             )
-            holds = Call(function="and", arguments=(holds, known), kind="bool")
-        return holds if is_satisfied else Call(function="not", arguments=(holds,), kind="bool")
+            holds = MachineCall(function="and", arguments=(holds, known), kind="bool")
+        return holds if is_satisfied else MachineCall(function="not", arguments=(holds,), kind="bool")
 
     def _tested(self, label: int, variant: Variant) -> Condition:
         """The condition of a label on the current row, which the path maps to the variant."""
@@ -189,14 +189,14 @@ class _Tested:
 
     def rewritten(self, condition: Condition) -> Any:
         """The condition over the path with gaps; a Scalar remains a Scalar."""
-        if isinstance(condition, (Call, ScalarCall)):
+        if isinstance(condition, (MachineCall, ScalarCall)):
             return replace(condition, arguments=tuple(map(self.rewritten, condition.arguments)))
         if not isinstance(condition, (Operand, Read)):
             return condition
         if isinstance(condition.source, Aggregate):
             return self._aggregate(condition, condition.source)
-        if isinstance(condition, Read) and isinstance(condition.source, SparkAggregate):
-            return self._spark_aggregate(condition, condition.source)
+        if isinstance(condition, Read) and isinstance(condition.source, InterpretedAggregate):
+            return self._interpreted_aggregate(condition, condition.source)
         if condition.source.argument == MATCH_NUMBER:
             return condition
         if condition.source.by_label or condition.source.expression is not None:
@@ -230,7 +230,7 @@ class _Tested:
         last = _call("if", operand, _comparison("equal", n, count), current, missing)
         return _call("if", operand, _comparison("less", n, count), replace(operand, source=source), last)
 
-    def _spark_aggregate(self, operand: Read, source: SparkAggregate) -> Condition:
+    def _interpreted_aggregate(self, operand: Read, source: InterpretedAggregate) -> Condition:
         if self._shift(source.labels) or source_reads_labels(source):
             raise NotExpressible
         return replace(operand, source=replace(source, labels=self.rewriting._real(source.labels)))
@@ -267,11 +267,11 @@ def _count(like: Operand | Read, labels: tuple[int, ...] | None) -> Operand | Re
 def _comparison(function: str, number: Any, count: Operand | Read) -> Condition:
     if isinstance(count, Read):
         return ScalarCall(function=_OF_SPARK[function], arguments=(number, count), type="boolean", settings=_SETTINGS)
-    return Call(function=function, arguments=(number, count), kind="bool")
+    return MachineCall(function=function, arguments=(number, count), kind="bool")
 
 
 def _call(function: str, like: Operand | Read, *arguments: Any) -> Condition:
     """A function whose value is of the type of `like`."""
     if isinstance(like, Read):
         return ScalarCall(function=_OF_SPARK[function], arguments=arguments, type=like.type, settings=_SETTINGS)
-    return Call(function=function, arguments=arguments, kind=like.kind)
+    return MachineCall(function=function, arguments=arguments, kind=like.kind)

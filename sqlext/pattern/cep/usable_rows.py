@@ -14,7 +14,7 @@ from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa import NEXT, Final, Nfa
 from sqlext.pattern.conditions.condition_reads import operands
 from sqlext.pattern.program import ast
-from sqlext.pattern.task.task import NO_SKIP, Condition, Navigation, SparkAggregate, Task
+from sqlext.pattern.task.task import NO_SKIP, Condition, InterpretedAggregate, Navigation, Task
 
 
 def why_all_rows_matter(task: Task) -> str:
@@ -80,7 +80,7 @@ def _navigations(condition: Condition) -> Iterator[Navigation]:
             yield operand.source
             if operand.source.expression is not None:
                 yield from _navigations(operand.source.expression)
-        elif isinstance(operand.source, SparkAggregate):
+        elif isinstance(operand.source, InterpretedAggregate):
             for part in (*operand.source.arguments, operand.source.filter):
                 if part is not None:
                     yield from _navigations(part)

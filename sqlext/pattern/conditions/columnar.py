@@ -15,16 +15,16 @@ import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern.conditions.condition_reads import is_interpreted
-from sqlext.pattern.task.task import Call, Condition, Literal, Navigation, Operand, Rows, Values
+from sqlext.pattern.task.task import Condition, Literal, MachineCall, Navigation, Operand, Rows, Values
 
-Column = tuple[np.ndarray, np.ndarray]  # values, valid: bool[n]
+NullableValues = tuple[np.ndarray, np.ndarray]  # values, valid: bool[n]
 
 
 def is_columnar(condition: Condition) -> bool:
     """True if `truth` can evaluate this condition.
 
     >>> current, before = Operand(Navigation(argument=0), "int"), Operand(Navigation(argument=0, step=-1), "int")
-    >>> is_columnar(Call(function="less", arguments=(current, before), kind="bool"))
+    >>> is_columnar(MachineCall(function="less", arguments=(current, before), kind="bool"))
     True
     >>> is_columnar(Operand(Navigation(argument=0, offset=1), "int"))
     False
@@ -34,7 +34,7 @@ def is_columnar(condition: Condition) -> bool:
     if isinstance(condition, Operand):
         source = condition.source
         return isinstance(source, Navigation) and source.argument >= 0 and not source.from_first and source.offset == 0
-    if isinstance(condition, Call):
+    if isinstance(condition, MachineCall):
         is_known = (
             condition.function in _CALLS and condition.digits <= 18 and (condition.is_ansi or condition.kind != "int")
         )
@@ -49,7 +49,7 @@ def truth(condition: Condition, rows: Rows) -> np.ndarray:
 
     >>> rows = Rows(bounds=np.array([0, 3]), mask=np.zeros((3, 1), np.uint8), columns=(Values(np.array([5, 4, 6])),))
     >>> current, before = Operand(Navigation(argument=0), "int"), Operand(Navigation(argument=0, step=-1), "int")
-    >>> truth(Call(function="less", arguments=(current, before), kind="bool"), rows).tolist()
+    >>> truth(MachineCall(function="less", arguments=(current, before), kind="bool"), rows).tolist()
     [False, True, False]
     """
     with np.errstate(all="ignore"):  # infinity minus infinity is NaN, without a warning
@@ -57,21 +57,21 @@ def truth(condition: Condition, rows: Rows) -> np.ndarray:
     return values.astype(np.bool_) & valid
 
 
-def _evaluate(condition: Condition, rows: Rows) -> Column:
+def _evaluate(condition: Condition, rows: Rows) -> NullableValues:
     if isinstance(condition, Literal):
         return _constant(condition.value, len(rows.mask))
     if isinstance(condition, Operand):
         return _operand(condition, rows)
-    assert isinstance(condition, Call)  # see is_columnar
+    assert isinstance(condition, MachineCall)  # see is_columnar
     arguments = [_evaluate(a, rows) for a in condition.arguments]
     return _CALLS[condition.function](condition, *arguments)
 
 
-def _constant(value: bool | int | float | None, n: int) -> Column:
+def _constant(value: bool | int | float | None, n: int) -> NullableValues:
     return np.full(n, 0 if value is None else value), np.full(n, value is not None)
 
 
-def _operand(operand: Operand, rows: Rows) -> Column:
+def _operand(operand: Operand, rows: Rows) -> NullableValues:
     assert isinstance(operand.source, Navigation)
     column: Values = rows.columns[operand.source.argument]
     valid = np.ones(len(column.values), np.bool_) if column.valid is None else column.valid
@@ -96,11 +96,11 @@ def _rows_without_neighbour(bounds: np.ndarray, step: int):
 # one function for each kind of call: (call, argument columns…) -> column
 
 
-def _less(call: Call, left: Column, right: Column) -> Column:
+def _less(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
     return _is_less(left[0], right[0]), left[1] & right[1]
 
 
-def _less_equal(call: Call, left: Column, right: Column) -> Column:
+def _less_equal(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
     return ~_is_less(right[0], left[0]), left[1] & right[1]
 
 
@@ -118,39 +118,39 @@ def _is_equal(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return left == right
 
 
-def _equal(call: Call, left: Column, right: Column) -> Column:
+def _equal(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
     return _is_equal(left[0], right[0]), left[1] & right[1]
 
 
-def _not_equal(call: Call, left: Column, right: Column) -> Column:
+def _not_equal(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
     return ~_is_equal(left[0], right[0]), left[1] & right[1]
 
 
-def _null_safe_equal(call: Call, left: Column, right: Column) -> Column:
+def _null_safe_equal(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
     both = left[1] & right[1]
     return np.where(both, _is_equal(left[0], right[0]), left[1] == right[1]), np.ones_like(both)
 
 
-def _and(call: Call, left: Column, right: Column) -> Column:
+def _and(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
     a, b = left[0].astype(np.bool_), right[0].astype(np.bool_)
     is_false = (left[1] & ~a) | (right[1] & ~b)
     return ~is_false & a & b, is_false | (left[1] & right[1])
 
 
-def _or(call: Call, left: Column, right: Column) -> Column:
+def _or(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
     is_true = (left[1] & left[0].astype(np.bool_)) | (right[1] & right[0].astype(np.bool_))
     return is_true, is_true | (left[1] & right[1])
 
 
-def _not(call: Call, operand: Column) -> Column:
+def _not(call: MachineCall, operand: NullableValues) -> NullableValues:
     return ~operand[0].astype(np.bool_), operand[1]
 
 
-def _is_null(call: Call, operand: Column) -> Column:
+def _is_null(call: MachineCall, operand: NullableValues) -> NullableValues:
     return ~operand[1], np.ones_like(operand[1])
 
 
-def _add(call: Call, left: Column, right: Column) -> Column:
+def _add(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
     total = left[0] + right[0]
     valid = left[1] & right[1]
     if call.kind == "int":
@@ -158,7 +158,7 @@ def _add(call: Call, left: Column, right: Column) -> Column:
     return total, valid
 
 
-def _subtract(call: Call, left: Column, right: Column) -> Column:
+def _subtract(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
     total = left[0] - right[0]
     valid = left[1] & right[1]
     if call.kind == "int":
@@ -166,7 +166,7 @@ def _subtract(call: Call, left: Column, right: Column) -> Column:
     return total, valid
 
 
-def _check_fits(call: Call, total: np.ndarray, has_wrapped: np.ndarray, valid: np.ndarray) -> None:
+def _check_fits(call: MachineCall, total: np.ndarray, has_wrapped: np.ndarray, valid: np.ndarray) -> None:
     limit = 1 << (call.bits - 1)
     is_outside = valid & ((total < -limit) | (total > limit - 1)) if call.bits < 64 else has_wrapped
     if is_outside.any():
@@ -177,11 +177,11 @@ def _check_fits(call: Call, total: np.ndarray, has_wrapped: np.ndarray, valid: n
         )
 
 
-def _float(call: Call, operand: Column) -> Column:
+def _float(call: MachineCall, operand: NullableValues) -> NullableValues:
     return operand[0].astype(np.float64), operand[1]
 
 
-_CALLS: dict[str, Callable[..., Column]] = {
+_CALLS: dict[str, Callable[..., NullableValues]] = {
     "less": _less,
     "less_equal": _less_equal,
     "equal": _equal,

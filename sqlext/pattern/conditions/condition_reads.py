@@ -9,11 +9,11 @@ from sqlext.pattern.task.task import (
     CLASSIFIERS,
     MATCH_NUMBER,
     Aggregate,
-    Call,
     Condition,
+    InterpretedAggregate,
+    MachineCall,
     Navigation,
     Operand,
-    SparkAggregate,
     Task,
 )
 
@@ -24,34 +24,34 @@ def walk(condition: Condition) -> Iterator[Condition]:
     while stack:
         current = stack.pop()
         yield current
-        if isinstance(current, (Call, ScalarCall)):
+        if isinstance(current, (MachineCall, ScalarCall)):
             stack.extend(reversed(current.arguments))
 
 
 def operands(condition: Condition) -> tuple[Operand | Read, ...]:
     """The distinct leaves of a condition that read the path, in order of their first use.
 
-    >>> operands(Call(function="is_null", arguments=(Operand(Navigation(argument=0), "int"),),
+    >>> operands(MachineCall(function="is_null", arguments=(Operand(Navigation(argument=0), "int"),),
     ...     kind="bool"))[0].source.argument
     0
     """
     return tuple(dict.fromkeys(part for part in walk(condition) if isinstance(part, (Operand, Read))))
 
 
-def columns_read(source: SparkAggregate, label: int | None) -> Iterator[int]:
+def columns_read(source: InterpretedAggregate, label: int | None) -> Iterator[int]:
     """The columns that the arguments of an aggregate read on a row with this label, by Navigation.argument."""
     for navigation in _navigations(source):
         by_label = navigation.by_label
         yield by_label[-1 if label is None else label] if by_label else navigation.argument
 
 
-def all_columns_read(source: SparkAggregate) -> Iterator[int]:
+def all_columns_read(source: InterpretedAggregate) -> Iterator[int]:
     """The columns that the arguments of an aggregate read on any row."""
     for navigation in _navigations(source):
         yield from navigation.by_label or (navigation.argument,)
 
 
-def _navigations(source: SparkAggregate) -> Iterator[Navigation]:
+def _navigations(source: InterpretedAggregate) -> Iterator[Navigation]:
     for operand in (operand for argument in source.arguments for operand in operands(argument)):
         if isinstance(operand.source, Navigation):
             yield operand.source
@@ -72,16 +72,16 @@ def reads_number(condition: Condition | None) -> bool:
     return condition is not None and any(source_reads_number(operand.source) for operand in operands(condition))
 
 
-def source_reads_number(source: Navigation | Aggregate | SparkAggregate) -> bool:
+def source_reads_number(source: Navigation | Aggregate | InterpretedAggregate) -> bool:
     """True if an operand with this source reads MATCH_NUMBER()."""
-    if isinstance(source, SparkAggregate):
+    if isinstance(source, InterpretedAggregate):
         return any(map(reads_number, (*source.arguments, source.filter)))
     return source.argument == MATCH_NUMBER or (isinstance(source, Navigation) and reads_number(source.expression))
 
 
-def source_reads_labels(source: Navigation | Aggregate | SparkAggregate) -> bool:
+def source_reads_labels(source: Navigation | Aggregate | InterpretedAggregate) -> bool:
     """True if an operand with this source reads the labels of the rows that it reaches."""
-    if isinstance(source, SparkAggregate):
+    if isinstance(source, InterpretedAggregate):
         return any(map(_reads_labels, (*source.arguments, source.filter)))
     if source.argument in CLASSIFIERS:
         return True
@@ -95,8 +95,9 @@ def _reads_labels(condition: Condition | None) -> bool:
 def rows_ahead(condition: Condition | None) -> int:
     """How many rows after the current one a condition may read.
 
-    >>> from sqlext.pattern.task.task import Call, Operand
-    >>> rows_ahead(Call(function="is_null", arguments=(Operand(Navigation(argument=0, step=2), "int"),), kind="bool"))
+    >>> from sqlext.pattern.task.task import MachineCall, Operand
+    >>> ahead = Operand(Navigation(argument=0, step=2), "int")
+    >>> rows_ahead(MachineCall(function="is_null", arguments=(ahead,), kind="bool"))
     2
     """
     if condition is None:

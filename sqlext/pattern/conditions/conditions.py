@@ -21,14 +21,14 @@ from sqlext.pattern.task.task import (
     CLASSIFIERS,
     MATCH_NUMBER,
     Aggregate,
-    Call,
     Condition,
+    InterpretedAggregate,
     Literal,
+    MachineCall,
     MatchTask,
     Navigation,
     Operand,
     Rows,
-    SparkAggregate,
     Values,
 )
 
@@ -94,8 +94,8 @@ class Path(NamedTuple):
     def operand(self, operand: Operand | Read) -> Value | None:
         if isinstance(operand.source, Aggregate):
             return _aggregate(operand.source, self)
-        if isinstance(operand.source, SparkAggregate):
-            return _spark_aggregate(operand.source, self)
+        if isinstance(operand.source, InterpretedAggregate):
+            return _interpreted_aggregate(operand.source, self)
         return _navigate(operand.source, operand.missing if isinstance(operand, Operand) else None, self)
 
     def mapped(self, labels: tuple[int, ...] | None) -> list[int]:
@@ -144,14 +144,15 @@ def evaluate(condition: Condition, path: Tested) -> Value | None:
 
     Raises DataError: ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO, and what functions of Spark raise.
 
-    >>> evaluate(Call(function="or", arguments=(Literal(None, "bool"), Literal(True, "bool")), kind="bool"), None)
+    >>> arguments = Literal(None, "bool"), Literal(True, "bool")
+    >>> evaluate(MachineCall(function="or", arguments=arguments, kind="bool"), None)
     True
     """
     if isinstance(condition, Literal):
         return condition.value
     if isinstance(condition, Operand):
         return path.operand(condition)
-    if not isinstance(condition, Call):
+    if not isinstance(condition, MachineCall):
         return _interpreted(condition, path)
     lazy = _LAZY.get(condition.function)
     if lazy is not None:
@@ -312,7 +313,7 @@ def aggregate_of(aggregate: Aggregate, values: list[Value], path: Tested) -> Val
     return (min if aggregate.function == "min" else max)(values, key=_order)
 
 
-def _spark_aggregate(source: SparkAggregate, path: Path) -> Value | None:
+def _interpreted_aggregate(source: InterpretedAggregate, path: Path) -> Value | None:
     aggregator = source.aggregator
     state = aggregator.empty
     for row in path.mapped(source.labels):
@@ -320,7 +321,7 @@ def _spark_aggregate(source: SparkAggregate, path: Path) -> Value | None:
     return aggregator.value(state)
 
 
-def with_row(source: SparkAggregate, state: Any, row: RowOfPath) -> Any:
+def with_row(source: InterpretedAggregate, state: Any, row: RowOfPath) -> Any:
     """The state of an aggregate with one more row."""
     if source.filter is not None and evaluate(source.filter, row) is not True:
         return state
@@ -392,7 +393,7 @@ _LAZY: dict[str, Callable[[tuple[Condition, ...], Tested], Value | None]] = {
 }
 
 
-def _strict(call: Call, path: Tested) -> Value | None:
+def _strict(call: MachineCall, path: Tested) -> Value | None:
     """The value of a function that is NULL if any argument is NULL."""
     reads_right_first = call.function in ("divide", "remainder")
     values: list[Value] = []
@@ -411,7 +412,7 @@ def _strict(call: Call, path: Tested) -> Value | None:
     return _bounded(result, call.bits, path, is_ansi=call.is_ansi) if call.kind == "int" else result
 
 
-def _divide(call: Call, dividend: Value, divisor: Value, path: Tested) -> Value:
+def _divide(call: MachineCall, dividend: Value, divisor: Value, path: Tested) -> Value:
     if divisor == 0:
         raise fault("DIVIDE_BY_ZERO", path.tested)
     if call.function == "divide":

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, Union
 import numpy as np
 
 from sqlext.errors import DataError
-from sqlext.pattern.batch.reference import MAX_STEPS, Block, MappedRows
+from sqlext.pattern.batch.reference import MAX_STEPS, MappedRows, MatchLists
 from sqlext.pattern.conditions.conditions import satisfier
 from sqlext.pattern.program.program import Done, Jump, MatchLabel, MatchStart, Program, Split
 from sqlext.pattern.task.event_time import BEGINNING, Decisions, EventTimes, Failure, SearchPosition, StreamFacts
@@ -183,7 +183,7 @@ def decide_with(
 
 
 @dataclass
-class _TimedBlock(Block):
+class _TimedBlock(MatchLists):
     """A block with the times at which its matches and unmatched rows are decided, and the failure that ended it."""
 
     time: list[int] = field(default_factory=list)

@@ -72,7 +72,7 @@ class Aggregate:
     """`function` (lower case Spark name) over the mapped rows with a label in `labels` (None: all).
 
     `argument` is the index of a column, CLASSIFIER, MAPPED, or None for COUNT(*) and COUNT(A.*). `digits`, `is_ansi`:
-    as in Call, for a sum of decimals.
+    as in MachineCall, for a sum of decimals.
     """
 
     function: str
@@ -85,7 +85,7 @@ class Aggregate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SparkAggregate:
+class InterpretedAggregate:
     """An aggregate of `expressions.aggregates` over the mapped rows with a label in `labels` (None: all).
 
     `arguments`, of the types `call.column_types`, are evaluated on each of these rows, as Navigation.expression is.
@@ -129,8 +129,8 @@ class Operand:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
-    """A function of values with Spark's NULL semantics; the functions are listed in CALLS.
+class MachineCall:
+    """A function of values with Spark's NULL semantics; the functions are listed in MACHINE_CALLS.
 
     `kind` is that of the result. `bits` (8, 16, 32, 64) bounds integer arithmetic. With `is_ansi`, overflow and
     division by zero are errors; otherwise overflow wraps around and division by zero is NULL.
@@ -148,12 +148,12 @@ class Call:
     digits: int = 0
 
 
-# A Literal, an Operand and a Call are machine code. A Scalar is interpreted, and reads navigations and aggregates by
-# Read; an interpreted part of a condition may be an argument of "and", but has no machine code below it.
-Condition = Union[Literal, Operand, Call, Scalar]
+# A Literal, an Operand and a MachineCall are machine code. A Scalar is interpreted, and reads navigations and
+# aggregates by Read; an interpreted part of a condition may be an argument of "and", but has no machine code below it.
+Condition = Union[Literal, Operand, MachineCall, Scalar]
 
 # The number of arguments of each function. All arguments are of one kind, except for the functions if and float.
-CALLS = {
+MACHINE_CALLS = {
     "add": 2, "subtract": 2, "multiply": 2, "divide": 2, "remainder": 2, "negate": 1, "abs": 1,
     "less": 2, "less_equal": 2, "equal": 2, "not_equal": 2, "null_safe_equal": 2,
     "and": 2, "or": 2, "not": 1, "is_null": 1,

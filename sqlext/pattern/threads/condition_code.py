@@ -19,9 +19,9 @@ from sqlext.pattern.task.task import (
     CLASSIFIER,
     MATCH_NUMBER,
     Aggregate,
-    Call,
     Condition,
     Literal,
+    MachineCall,
     Operand,
 )
 from sqlext.pattern.threads.path_keys import (
@@ -124,13 +124,13 @@ def _numbers(items: Iterable) -> dict:
 
 
 def _kind(condition: Condition) -> str:
-    assert isinstance(condition, (Literal, Operand, Call))
+    assert isinstance(condition, (Literal, Operand, MachineCall))
     return condition.kind
 
 
 def _can_fail(condition: Condition) -> bool:
     for part in walk(condition):
-        if isinstance(part, Call) and (part.is_ansi or part.digits) and part.function in _CAN_FAIL:
+        if isinstance(part, MachineCall) and (part.is_ansi or part.digits) and part.function in _CAN_FAIL:
             return True
         if isinstance(part, Operand) and isinstance(part.source, Aggregate) and part.source.function == "sum":
             return True
@@ -203,13 +203,13 @@ class _Assembler:
             return self._constant(condition.value, condition.kind)
         if isinstance(condition, Operand):
             return self._operand(condition, to)
-        assert isinstance(condition, Call)  # the strategy refuses interpreted conditions
+        assert isinstance(condition, MachineCall)  # the strategy refuses interpreted conditions
         lazy = {"and": self._junction, "or": self._junction, "if": self._if, "coalesce": self._coalesce}
         if condition.function in lazy:
             return lazy[condition.function](condition, to)
         return self._call(condition, to)
 
-    def _junction(self, call: Call, to: int) -> int:
+    def _junction(self, call: MachineCall, to: int) -> int:
         is_and = call.function == "and"
         self._into(call.arguments[0], to)
         end = self._jump(JUMP_IF_FALSE if is_and else JUMP_IF_TRUE, to)
@@ -218,7 +218,7 @@ class _Assembler:
         self._land(end)
         return to
 
-    def _if(self, call: Call, to: int) -> int:
+    def _if(self, call: MachineCall, to: int) -> int:
         test, then, other = call.arguments
         to_other = self._jump(JUMP_UNLESS_TRUE, self._value(test, to))
         self._into(then, to)
@@ -228,14 +228,14 @@ class _Assembler:
         self._land(end)
         return to
 
-    def _coalesce(self, call: Call, to: int) -> int:
+    def _coalesce(self, call: MachineCall, to: int) -> int:
         self._into(call.arguments[0], to)
         end = self._jump(JUMP_UNLESS_NULL, to)
         self._into(call.arguments[1], to)
         self._land(end)
         return to
 
-    def _call(self, call: Call, to: int) -> int:
+    def _call(self, call: MachineCall, to: int) -> int:
         is_float = any(_kind(argument) == "float" for argument in call.arguments)
         opcode = _OPCODES[call.function][is_float]
         stops = call.is_ansi or call.digits > 0  # on overflow

@@ -28,9 +28,9 @@ from sqlext.pattern.task.skip_kernels import is_skip_target
 from sqlext.pattern.task.task import (
     CLASSIFIER,
     Aggregate,
-    Call,
     Condition,
     Frame,
+    MachineCall,
     MatchTask,
     Operand,
     Rows,
@@ -62,7 +62,7 @@ _MOST_LIVE = 64  # positions, one bit each
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class SearchLimits:
     """Sizes that change how fast and in which portions matches are returned, but never which matches.
 
     - `block_rows`: a block ends at about this many matches or rows;
@@ -82,7 +82,7 @@ class Limits:
     is_filtered: bool = True
 
 
-def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[Spans]:
+def find(task: MatchTask, rows: Rows, limits: SearchLimits | None = None) -> Iterator[Spans]:
     """All matches of a task, in blocks.
 
     Equal to `reference.find`.
@@ -91,16 +91,16 @@ def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[
     Raises UnsupportedError: PATTERN_TOO_LARGE.
 
     >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
-    >>> from sqlext.pattern.task.task import Call, Navigation, Operand
+    >>> from sqlext.pattern.task.task import MachineCall, Navigation, Operand
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
-    >>> rises = Call(function="less", arguments=(Operand(Navigation(argument=0, labels=(0,)), "int"),
+    >>> rises = MachineCall(function="less", arguments=(Operand(Navigation(argument=0, labels=(0,)), "int"),
     ...     Operand(Navigation(argument=0, labels=(1,)), "int")), kind="bool")
     >>> task = MatchTask(program=a_b, bits=(None, None), conditions=(None, rises))
     >>> rows = Rows(bounds=np.array([0, 3]), mask=np.zeros((3, 1), np.uint8), columns=(Values(np.array([5, 4, 6])),))
     >>> [spans.start.tolist() for spans in find(task, rows)]
     [[1]]
     """
-    limits = limits or Limits()
+    limits = limits or SearchLimits()
     if any(column.values.dtype == np.object_ for column in rows.columns):  # decimals that 64 bits do not hold
         yield from _interpreted(task, rows, limits, (0, 1, 0))
         return
@@ -117,13 +117,13 @@ class _Overflow(Exception):
     begin: tuple[int, int, int]
 
 
-def _interpreted(task: MatchTask, rows: Rows, limits: Limits, begin: tuple[int, int, int]) -> Iterator[Spans]:
+def _interpreted(task: MatchTask, rows: Rows, limits: SearchLimits, begin: tuple[int, int, int]) -> Iterator[Spans]:
     """The matches, searched in Python, whose integers have any number of digits."""
     sizes = interpreted_search.SearchLimits(block_rows=limits.block_rows)
     return interpreted_search.find(task, rows, sizes, begin)
 
 
-def _compiled(task: MatchTask, rows: Rows, limits: Limits) -> Iterator[Spans]:
+def _compiled(task: MatchTask, rows: Rows, limits: SearchLimits) -> Iterator[Spans]:
     positions, code, tables = compile_task(task, rows.limit is not None)
     inputs = _input(task, rows, code, tables, limits.is_filtered)
     work = _work(code, tables, longest=int(np.max(np.diff(rows.bounds), initial=0)))
@@ -156,7 +156,7 @@ def _has_decimals(condition: Condition | None) -> bool:
     """True if the condition has arithmetic or sums of decimals."""
     parts = walk(condition) if condition is not None else ()
     sources = (part.source if isinstance(part, Operand) else part for part in parts)
-    return any(isinstance(source, (Aggregate, Call)) and source.digits > 0 for source in sources)
+    return any(isinstance(source, (Aggregate, MachineCall)) and source.digits > 0 for source in sources)
 
 
 # --- from the task to tables ------------------------------------------------------------------------------------------

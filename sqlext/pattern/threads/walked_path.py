@@ -16,11 +16,11 @@ from sqlext.pattern.task.task import (
     CLASSIFIERS,
     MATCH_NUMBER,
     Aggregate,
+    InterpretedAggregate,
     MatchTask,
     Navigation,
     Operand,
     Rows,
-    SparkAggregate,
     Values,
 )
 from sqlext.pattern.threads import path_keys as keys
@@ -41,7 +41,7 @@ class WalkedPath:
         self.rows, self.names = rows, task.program.labels
         self.seen_rows, self.start, self.number, self.limit = (0, 0), 0, 1, 0
         self.labels: list[int] = []
-        self.aggregates: dict[Aggregate | SparkAggregate, int] = {}
+        self.aggregates: dict[Aggregate | InterpretedAggregate, int] = {}
         self.parts = SeenParts(self._seen_by_aggregate)
         self.seen = tuple(self._seen(label, condition) for label, condition in enumerate(task.conditions))
         self.cells = [_cells(column) for column in rows.columns]
@@ -103,7 +103,7 @@ class WalkedPath:
         source = operand.source
         if not isinstance(source, Navigation):
             values = self.accumulated[self.aggregates[source]]
-            if isinstance(source, SparkAggregate):
+            if isinstance(source, InterpretedAggregate):
                 return lambda: _value(source, values)
             return lambda: aggregate_of(source, values, self)
         if source.argument == MATCH_NUMBER:
@@ -149,9 +149,9 @@ class WalkedPath:
             return label_at
         return self.cells[argument].__getitem__
 
-    def _feed(self, source: Aggregate | SparkAggregate) -> Callable[[int], Any]:
+    def _feed(self, source: Aggregate | InterpretedAggregate) -> Callable[[int], Any]:
         """What a row adds to `accumulated`, or None if it adds nothing."""
-        if isinstance(source, SparkAggregate):
+        if isinstance(source, InterpretedAggregate):
             states = self.accumulated[self.aggregates[source]]
             return lambda row: _next_state(source, states, RowOfPath(self, row))
         return (lambda row: True) if source.argument is None else self._read_column(source.argument)
@@ -217,7 +217,7 @@ class _Failure(NamedTuple):
     error: DataError
 
 
-def _next_state(source: SparkAggregate, states: list[Any], row: RowOfPath) -> Any:
+def _next_state(source: InterpretedAggregate, states: list[Any], row: RowOfPath) -> Any:
     """The state with one more row. An error is raised only when a condition reads the aggregate."""
     state = states[-1] if states else source.aggregator.empty
     if isinstance(state, _Failure):
@@ -228,14 +228,14 @@ def _next_state(source: SparkAggregate, states: list[Any], row: RowOfPath) -> An
         return _Failure(e)
 
 
-def _value(source: SparkAggregate, states: list[Any]) -> Value | None:
+def _value(source: InterpretedAggregate, states: list[Any]) -> Value | None:
     state = states[-1] if states else source.aggregator.empty
     if isinstance(state, _Failure):
         raise state.error
     return source.aggregator.value(state)
 
 
-def _takes(source: Aggregate | SparkAggregate, label: int) -> bool:
+def _takes(source: Aggregate | InterpretedAggregate, label: int) -> bool:
     return source.labels is None or label in source.labels
 
 

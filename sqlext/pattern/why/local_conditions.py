@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from sqlext.expressions.scalar_tree import Column, Read, ScalarCall
-from sqlext.pattern.task.task import Call, Condition, Literal, Navigation, Operand
+from sqlext.pattern.task.task import Condition, Literal, MachineCall, Navigation, Operand
 
 
 def is_local(condition: Condition, label: int) -> bool:
@@ -16,7 +16,7 @@ def is_local(condition: Condition, label: int) -> bool:
     >>> [is_local(Read(source, "int"), 1) for source in (v, replace(v, step=-1), replace(v, labels=(0,)))]
     [True, True, False]
     """
-    if isinstance(condition, (Call, ScalarCall)):
+    if isinstance(condition, (MachineCall, ScalarCall)):
         return all(is_local(argument, label) for argument in condition.arguments)
     if isinstance(condition, (Read, Operand)):
         return _is_current(condition.source, label)
@@ -39,7 +39,7 @@ def unlabelled(condition: Condition) -> Condition:
 
     >>> unlabelled(Read(Navigation(argument=0, labels=(3,), step=1), "int")).source.labels
     """
-    if isinstance(condition, Call):
+    if isinstance(condition, MachineCall):
         return replace(condition, arguments=tuple(unlabelled(argument) for argument in condition.arguments))
     if isinstance(condition, ScalarCall):
         arguments: list[Any] = [unlabelled(argument) for argument in condition.arguments]

@@ -18,16 +18,16 @@ from sqlext.operators.match.match_ranges import match_range, match_seams
 from sqlext.operators.match.match_rows import match_batches
 from sqlext.operators.match.plan import Bound, Limits, MatchOperatorPlan, OperandColumn, Slot
 from sqlext.pattern.program.compile import compile_pattern
-from sqlext.pattern.task.task import Aggregate, Call, MatchTask, Navigation, Operand, Output, Skip
+from sqlext.pattern.task.task import Aggregate, MachineCall, MatchTask, Navigation, Operand, Output, Skip
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 from tests.statements.cases import as_lines, result_of, settings
 
 V, KEY, BEFORE, TWO_BEHIND = (Operand(Navigation(argument=0, step=step), "int") for step in (0, 0, -1, 2))
 FALLS, RISES = (
-    Call(function="less", arguments=(V, BEFORE), kind="bool"),
-    Call(function="less", arguments=(BEFORE, V), kind="bool"),
+    MachineCall(function="less", arguments=(V, BEFORE), kind="bool"),
+    MachineCall(function="less", arguments=(BEFORE, V), kind="bool"),
 )
-AHEAD = Call(function="less", arguments=(V, TWO_BEHIND), kind="bool")
+AHEAD = MachineCall(function="less", arguments=(V, TWO_BEHIND), kind="bool")
 SLOTS = (
     Slot(name="first", kind="value", columns=("i",), navigation=Navigation(argument=0, from_first=True)),
     Slot(name="last", kind="value", columns=("i",), navigation=Navigation(argument=0)),

@@ -8,7 +8,7 @@ from sqlext.errors import ParseError
 from sqlext.operators.emit.parts import AFTER_WATERMARK, KEEP_ROWS
 from sqlext.operators.emit.triggers import TRIGGERS
 from sqlext.rewriter.emit.emit_clause import EmitClause, parse_emits
-from sqlext.rewriter.emit.window_call import parse_window_calls
+from sqlext.rewriter.emit.window_tvf import parse_window_tvfs
 from sqlext.rewriter.tree.read_tree import read_tree
 
 EACH = (
@@ -19,7 +19,7 @@ EACH = (
 
 def clause(emit: str) -> EmitClause:
     tree = read_tree(f"SELECT k FROM GLOBAL_WINDOW(TABLE t) GROUP BY k EMIT {emit}")
-    (parsed,) = parse_emits(tree, parse_window_calls(tree))
+    (parsed,) = parse_emits(tree, parse_window_tvfs(tree))
     return parsed
 
 

@@ -28,9 +28,9 @@ from sqlext.pattern.task.task import (
     SKIP_TO_LAST,
     SKIP_TO_NEXT_ROW,
     Aggregate,
-    Call,
     Condition,
     Literal,
+    MachineCall,
     MatchTask,
     Navigation,
     Operand,
@@ -91,7 +91,7 @@ def random_case(chance: random.Random) -> Case:
 
 
 def _steps(condition: Condition) -> int:
-    if isinstance(condition, Call):
+    if isinstance(condition, MachineCall):
         return min(map(_steps, condition.arguments), default=0)
     return condition.source.step if isinstance(condition, Operand) and isinstance(condition.source, Navigation) else 0
 
@@ -161,13 +161,13 @@ def _condition(chance: random.Random) -> Condition:
     limit = Literal(chance.randint(1, 6), "int")
     return chance.choice(
         [
-            Call(function="less_equal", arguments=(other, current), kind="bool"),
-            Call(function="less_equal", arguments=(count, limit), kind="bool"),
-            Call(
+            MachineCall(function="less_equal", arguments=(other, current), kind="bool"),
+            MachineCall(function="less_equal", arguments=(count, limit), kind="bool"),
+            MachineCall(
                 function="or",
                 arguments=(
-                    Call(function="is_null", arguments=(other,), kind="bool"),
-                    Call(function="less", arguments=(total, limit), kind="bool"),
+                    MachineCall(function="is_null", arguments=(other,), kind="bool"),
+                    MachineCall(function="less", arguments=(total, limit), kind="bool"),
                 ),
                 kind="bool",
             ),
@@ -177,7 +177,7 @@ def _condition(chance: random.Random) -> Condition:
 
 def _neighbour(chance: random.Random) -> Condition:
     step = chance.choice([-2, -1, 1, 2])
-    return Call(
+    return MachineCall(
         function="less_equal",
         arguments=(Operand(Navigation(argument=0), "int"), Operand(Navigation(argument=0, step=step), "int")),
         kind="bool",

@@ -16,7 +16,7 @@ import sqlext
 TASKS = {
     "row-local": "MatchTask(program=program, bits=(None, 0), conditions=(None, None))",
     "run-dependent": "MatchTask(program=program, bits=(None, 0), conditions=(None, "
-    'Call(function="less", arguments=(value((0,)), value((1,))), kind="bool")))',
+    'MachineCall(function="less", arguments=(value((0,)), value((1,))), kind="bool")))',
     "within": "MatchTask(program=program, bits=(None, 0), conditions=(None, None), is_within=True)",
 }
 MATCH = """
@@ -29,7 +29,7 @@ from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.match.match_rows import match_batches
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.pattern.program.program import Done, MatchLabel, Program
-from sqlext.pattern.task.task import Aggregate, Call, MatchTask, Navigation, Operand
+from sqlext.pattern.task.task import Aggregate, MachineCall, MatchTask, Navigation, Operand
 from sqlext.rewriter.lowering.match_plan import Bound, OperandColumn, Slot
 
 def value(labels):

@@ -13,7 +13,7 @@ from sqlext.errors import DataError, SqlExtError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Scalar, evaluate
 from sqlext.expressions.values import from_arrow, to_arrow
-from sqlext.operators.match.output import Block, block_batches
+from sqlext.operators.match.output import MatchBlock, block_batches
 from sqlext.operators.match.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.operators.rows.columns import PARTITION_START, SortKey
 from sqlext.operators.rules.operator import RulesOperator
@@ -179,7 +179,8 @@ def matches_of(version: TakenVersion, rule: RulePlan, events: list[tuple], limit
     for spans in match(task, rows):
         spans = times.of(spans, rows.bounds)
         out = navigation.output_rows(spans, task.output)
-        batches = list(block_batches(Block(plan=worker, columns=columns, rows=rows, spans=spans, out=out, errors=[])))
+        block = MatchBlock(plan=worker, columns=columns, rows=rows, spans=spans, out=out, errors=[])
+        batches = list(block_batches(block))
         keys = [pa.array([events[0][0]], pa.string())]
         whole = [r for b in batches for r in results_of(result_batch(version, rule, b, keys, PLAN.result_schema)[0])]
         reads = [slot.navigation for slot in worker.slots if slot.kind == "value"]

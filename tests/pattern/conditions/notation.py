@@ -11,13 +11,13 @@ Columns are i, j (int), f, g (float), b (bool), class (CLASSIFIER), number (MATC
 from __future__ import annotations
 
 from sqlext.pattern.task.task import (
-    CALLS,
     CLASSIFIER,
+    MACHINE_CALLS,
     MATCH_NUMBER,
     Aggregate,
-    Call,
     Condition,
     Literal,
+    MachineCall,
     Navigation,
     Operand,
 )
@@ -41,7 +41,7 @@ def _read(tokens: list[str]) -> Condition:
         return literal(token)
     function = tokens.pop(0)
     name, *options = function.split(":")
-    if name in CALLS:
+    if name in MACHINE_CALLS:
         arguments = []
         while tokens[0] != ")":
             arguments.append(_read(tokens))
@@ -58,9 +58,9 @@ def literal(word: str) -> Literal:
     return Literal(float(word), "float") if set(word) & set(".naife") else Literal(int(word), "int")
 
 
-def call(name: str, *arguments: Condition, bits: int = 64, is_ansi: bool = True) -> Call:
+def call(name: str, *arguments: Condition, bits: int = 64, is_ansi: bool = True) -> MachineCall:
     kind = "bool" if name in _TO_BOOL else "float" if name == "float" else arguments[-1].kind
-    return Call(function=name, arguments=arguments, kind=kind, bits=bits, is_ansi=is_ansi)
+    return MachineCall(function=name, arguments=arguments, kind=kind, bits=bits, is_ansi=is_ansi)
 
 
 def labels(word: str) -> tuple[int, ...] | None:

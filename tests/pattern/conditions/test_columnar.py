@@ -12,14 +12,14 @@ import pytest
 from sqlext.errors import DataError
 from sqlext.pattern.conditions.columnar import is_columnar, truth
 from sqlext.pattern.conditions.conditions import Path, evaluate
-from sqlext.pattern.task.task import Aggregate, Call, Condition, Navigation, Operand, Rows, Values
+from sqlext.pattern.task.task import Aggregate, Condition, MachineCall, Navigation, Operand, Rows, Values
 
 from .test_threads_random import random_bool, random_rows
 
 
 def around_the_row(condition: Condition, rng: random.Random) -> Condition:
     """The condition with every operand replaced by one that reads the row or a neighbour."""
-    if isinstance(condition, Call):
+    if isinstance(condition, MachineCall):
         arguments = tuple(around_the_row(a, rng) for a in condition.arguments)
         is_ansi = condition.is_ansi or condition.function in ("add", "subtract")
         return replace(condition, arguments=arguments, is_ansi=is_ansi)
@@ -59,9 +59,9 @@ def test_all_rows_at_once_have_the_values_of_single_rows(seed):
 @pytest.mark.parametrize(("bits", "fits", "does_not"), [(8, 127, 128), (32, 2**31 - 1, 2**31), (64, 2**63 - 1, None)])
 def test_a_sum_that_does_not_fit_is_an_error(bits, fits, does_not):
     one, value = (Operand(Navigation(argument=i), "int") for i in (0, 1))
-    condition = Call(
+    condition = MachineCall(
         function="less",
-        arguments=(one, Call(function="add", arguments=(value, one), kind="int", bits=bits)),
+        arguments=(one, MachineCall(function="add", arguments=(value, one), kind="int", bits=bits)),
         kind="bool",
     )
 

@@ -22,15 +22,15 @@ from sqlext.pattern.task.task import (
     NO_SKIP,
     SKIP_PAST_LAST_ROW,
     Aggregate,
-    Call,
+    InterpretedAggregate,
     Literal,
+    MachineCall,
     MatchTask,
     Navigation,
     Operand,
     Output,
     Rows,
     Skip,
-    SparkAggregate,
     Values,
 )
 from tests.task_harness import any_task, tree_of
@@ -112,7 +112,7 @@ def on_row(rng: random.Random) -> Scalar:
 
 def random_aggregate(rng: random.Random, function: str, result: str) -> Read:
     argument = call("<", "boolean", on_row(rng), Constant(2, "bigint")) if function == "count_if" else on_row(rng)
-    source = SparkAggregate(
+    source = InterpretedAggregate(
         call=BoundAggregate(
             function=function,
             types=("boolean" if function == "count_if" else "bigint",),
@@ -137,9 +137,9 @@ def test_python_goes_on_where_64_bits_do_not_hold_a_decimal(seed):
     values = [rng.choice([5, 3, 2**61, -(2**61), 2**62]) for _ in range(30)]
     total = Operand(Aggregate(function="sum", argument=0, labels=(0,), digits=28), "int")
     last = [Operand(Navigation(argument=0, labels=(label,)), "int") for label in (0, 1)]
-    product = Call(function="multiply", arguments=(last[1], Literal(3, "int")), kind="int", digits=20)
-    both = Call(function="add", arguments=tuple(last), kind="int", digits=20)
-    condition = Call(function="less", arguments=rng.choice([(total, product), (product, both)]), kind="bool")
+    product = MachineCall(function="multiply", arguments=(last[1], Literal(3, "int")), kind="int", digits=20)
+    both = MachineCall(function="add", arguments=tuple(last), kind="int", digits=20)
+    condition = MachineCall(function="less", arguments=rng.choice([(total, product), (product, both)]), kind="bool")
     task = MatchTask(
         program=Program((MatchLabel(0), Split(0, 2), MatchLabel(1), Done()), ("A", "B")),
         bits=(None, None),

@@ -63,14 +63,14 @@ class WindowTvf:
         return join("(SELECT * FROM ", data, f") AS {alias}") if self.has_alias else join(data, f" AS {alias}")
 
 
-def is_window_call(tokens: Tokens, i: int) -> bool:
+def is_window_tvf(tokens: Tokens, i: int) -> bool:
     """Whether token i is one of the functions, called with a bare `TABLE t` or a DESCRIPTOR.
 
     Any other call is a call of the user's own function. Flink's older `GROUP BY TUMBLE(ts, INTERVAL …)` and
     `FROM TUMBLE(t, ts, INTERVAL …)` count as calls too: for them the parser reports what to write instead.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
-    >>> [is_window_call(tokenize(t), 1) for t in ("FROM TUMBLE(TABLE t, 1)", "FROM tumble(3)")]
+    >>> [is_window_tvf(tokenize(t), 1) for t in ("FROM TUMBLE(TABLE t, 1)", "FROM tumble(3)")]
     [True, False]
     """
     if tokens[i].word not in DURATIONS or not 0 < i < len(tokens) - 2 or tokens[i + 1].text != "(":
@@ -98,17 +98,17 @@ def is_ksql_window(tokens: Tokens, i: int) -> bool:
     return is_at(tokens, i, "WINDOW") and any(is_at(tokens, i + 1, word, "(") for word in _KSQL_WINDOWS)
 
 
-def parse_window_calls(tree: Tree) -> tuple[WindowTvf, ...]:
+def parse_window_tvfs(tree: Tree) -> tuple[WindowTvf, ...]:
     """All window functions of a statement; a call in the data of another one comes before it. Raises ParseError.
 
     >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> text = "SELECT * FROM HOP(DATA => TABLE t, TIMECOL => DESCRIPTOR(ts), SLIDE => INTERVAL 1 DAY, SIZE => x) AS w"
-    >>> (call,) = parse_window_calls(read_tree(text))
+    >>> (call,) = parse_window_tvfs(read_tree(text))
     >>> call.kind, call.data.text, call.time.text, {name: d.text for name, d in call.durations.items()}
     ('HOP', 't', 'ts', {'SLIDE': 'INTERVAL 1 DAY', 'SIZE': 'x'})
     """
     tokens = tree.tokens
-    names = (i for i in range(len(tokens)) if is_window_call(tokens, i) or is_ksql_window(tokens, i))
+    names = (i for i in range(len(tokens)) if is_window_tvf(tokens, i) or is_ksql_window(tokens, i))
     return read_clauses(names, lambda name: _call(tree, name))
 
 
