@@ -14,7 +14,7 @@ _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonTest:
     """The condition that a number or a time `operand` is related to `value` by one of `= < <= > >=`."""
 
     operand: Scalar
@@ -22,7 +22,7 @@ class Comparison:
     value: Any
 
 
-Test = Union[TextSearch, Comparison]
+Test = Union[TextSearch, ComparisonTest]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ def opening_of(condition: Scalar) -> Opening:
     >>> paris = call("=", (Column("city", "string"), Constant("Paris", "string")), settings)
     >>> large = call("<", (Constant(9, "int"), Column("v", "int")), settings)
     >>> [str(test)[:33] for test in opening_of(call("AND", (paris, large), settings)).tests]
-    ["TextSearch(column='city', texts=(", "Comparison(operand=Column(name='v"]
+    ["TextSearch(column='city', texts=(", "ComparisonTest(operand=Column(nam"]
     """
     tests: list[Test] = []
     for part in _conjuncts(condition):
@@ -92,7 +92,7 @@ def _test(condition: Scalar) -> Test | None:
         left, right, relation = right, left, _TURNED[relation]
     if not isinstance(right, Constant) or right.value is None or not _is_ordered(right.type):
         return None
-    return Comparison(left, relation, right.value)
+    return ComparisonTest(left, relation, right.value)
 
 
 def _is_ordered(spark_type: str) -> bool:

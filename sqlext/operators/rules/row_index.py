@@ -15,7 +15,7 @@ import numpy as np
 
 from sqlext.expressions.column_values import ColumnValues, TextSearch
 from sqlext.expressions.scalar_tree import Scalar
-from sqlext.operators.rules.openings import Comparison, Opening, Test
+from sqlext.operators.rules.openings import ComparisonTest, Opening, Test
 
 Ranges = list[tuple[int, int]]
 
@@ -93,7 +93,7 @@ class RowIndex:
 
 def _ranges(known: SortedTexts | SortedValues, test: Test) -> Ranges:
     """The ranges of sorted rows that pass a test."""
-    if isinstance(test, Comparison):
+    if isinstance(test, ComparisonTest):
         assert isinstance(known, SortedValues)
         return [_range(known.keys, test.relation, test.value)]
     assert isinstance(known, SortedTexts)

@@ -28,7 +28,7 @@ _MOST_LIVE = 64  # positions, one bit each
 
 @dataclass(frozen=True, kw_only=True)
 class SearchLimits:
-    """Sizes that change how fast matches are returned, but never which: as in `thread_search.Limits`."""
+    """Sizes that change how fast matches are returned, but never which: as in `thread_search.KernelLimits`."""
 
     block_rows: int = BLOCK_ROWS
     memo_keys: int = 1 << 18

@@ -62,7 +62,7 @@ _MOST_LIVE = 64  # positions, one bit each
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchLimits:
+class KernelLimits:
     """Sizes that change how fast and in which portions matches are returned, but never which matches.
 
     - `block_rows`: a block ends at about this many matches or rows;
@@ -82,7 +82,7 @@ class SearchLimits:
     is_filtered: bool = True
 
 
-def find(task: MatchTask, rows: Rows, limits: SearchLimits | None = None) -> Iterator[Spans]:
+def find(task: MatchTask, rows: Rows, limits: KernelLimits | None = None) -> Iterator[Spans]:
     """All matches of a task, in blocks.
 
     Equal to `reference.find`.
@@ -100,7 +100,7 @@ def find(task: MatchTask, rows: Rows, limits: SearchLimits | None = None) -> Ite
     >>> [spans.start.tolist() for spans in find(task, rows)]
     [[1]]
     """
-    limits = limits or SearchLimits()
+    limits = limits or KernelLimits()
     if any(column.values.dtype == np.object_ for column in rows.columns):  # decimals that 64 bits do not hold
         yield from _interpreted(task, rows, limits, (0, 1, 0))
         return
@@ -117,13 +117,13 @@ class _Overflow(Exception):
     begin: tuple[int, int, int]
 
 
-def _interpreted(task: MatchTask, rows: Rows, limits: SearchLimits, begin: tuple[int, int, int]) -> Iterator[Spans]:
+def _interpreted(task: MatchTask, rows: Rows, limits: KernelLimits, begin: tuple[int, int, int]) -> Iterator[Spans]:
     """The matches, searched in Python, whose integers have any number of digits."""
     sizes = interpreted_search.SearchLimits(block_rows=limits.block_rows)
     return interpreted_search.find(task, rows, sizes, begin)
 
 
-def _compiled(task: MatchTask, rows: Rows, limits: SearchLimits) -> Iterator[Spans]:
+def _compiled(task: MatchTask, rows: Rows, limits: KernelLimits) -> Iterator[Spans]:
     positions, code, tables = compile_task(task, rows.limit is not None)
     inputs = _input(task, rows, code, tables, limits.is_filtered)
     work = _work(code, tables, longest=int(np.max(np.diff(rows.bounds), initial=0)))

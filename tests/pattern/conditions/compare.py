@@ -17,7 +17,7 @@ def by_reference(task: MatchTask, rows: Rows) -> list:
 
 
 def by_threads(task: MatchTask, rows: Rows, **limits) -> list:
-    return outcome(thread_search.find(task, rows, thread_search.SearchLimits(**limits)))
+    return outcome(thread_search.find(task, rows, thread_search.KernelLimits(**limits)))
 
 
 def by_python(task: MatchTask, rows: Rows, **limits) -> list:

@@ -11,7 +11,7 @@ from sqlext.errors import DataError
 from sqlext.pattern.conditions.conditions import Path, evaluate
 from sqlext.pattern.program.program import Done, MatchLabel, Program, Split
 from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, MatchTask, Rows, Skip, Values
-from sqlext.pattern.threads.thread_search import SearchLimits, find
+from sqlext.pattern.threads.thread_search import KernelLimits, find
 
 from .compare import by_reference, by_threads
 from .notation import call, literal, read
@@ -155,4 +155,4 @@ def test_a_match_longer_than_a_block_is_in_one_block():
 
 
 def list_all(task: MatchTask, rows: Rows, **limits) -> list:
-    return [spans.start.tolist() for spans in find(task, rows, SearchLimits(**limits))] or [[]]
+    return [spans.start.tolist() for spans in find(task, rows, KernelLimits(**limits))] or [[]]
