@@ -71,7 +71,7 @@ class Checkpoint:
 
 def _read_by_spark(spark: Any, location: str) -> str | None:
     """The text in a file, or in the files of a folder, that Spark reaches; None if there is none."""
-    rows = _where_found(lambda: spark.read.option("wholetext", True).text(location).collect())
+    rows = _where_found(lambda: spark.read.text(location, wholetext=True).collect())
     return "".join(row[0] for row in rows or ()) or None
 
 

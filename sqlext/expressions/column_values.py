@@ -151,7 +151,8 @@ class ColumnValues:
             whole, at = self._whole
             return _taken(whole.vector(column), at)
         array, dtype = self.columns[column.name], _dtype(column.type)
-        valid = np.ones(len(array), np.bool_) if not array.null_count else array.is_valid().to_numpy(False)
+        has_nulls = array.null_count > 0
+        valid = array.is_valid().to_numpy(zero_copy_only=False) if has_nulls else np.ones(len(array), np.bool_)
         if dtype is None:
             return Vector(_objects(self._list(column)), valid)
         if pa.types.is_temporal(array.type):

@@ -116,11 +116,12 @@ class _Methods:
         catalog = name[-3] if len(name) > 2 else self.own.currentCatalog()
         schema = name[-2] if len(name) > 1 else self.own.currentDatabase()
         comment = view.comment if view else None
-        return Table(name[-1].lower(), catalog, [schema], comment, "VIEW", False)
+        return Table(name[-1].lower(), catalog, [schema], comment, "VIEW", isTemporary=False)
 
     def _columns(self, name: Parts) -> list[Column]:
         fields = self._frame(name).schema.fields
-        return [Column(f.name, None, f.dataType.simpleString(), f.nullable, False, False, False) for f in fields]
+        others = {"isPartition": False, "isBucket": False, "isCluster": False}
+        return [Column(f.name, None, f.dataType.simpleString(), f.nullable, **others) for f in fields]
 
 
 def _parts(schema: str | None) -> Parts:

@@ -90,7 +90,7 @@ class StreamAsof:
         fields = [field for field in rows.schema.fields if field.name not in (BUCKET, *extra)]
         limit = self.asof.distance and self.asof.distance.limit
         plan = AsofPlan(
-            schema=pa.schema([field.with_nullable(True) for field in arrow_schema(fields, self._place)]),
+            schema=pa.schema([field.with_nullable(nullable=True) for field in arrow_schema(fields, self._place)]),
             operator=self.asof.operator,
             within=limit.micros if limit else None,
             is_left=self.asof.is_left,

@@ -142,14 +142,16 @@ class ClauseReport:
         """The lines of the funnel, from the rows to the matches."""
         lines = [Line("rows read", self.rows)]
         lines += [
-            Line(f"rows on which {v.name} holds", v.true, v.is_needed, v) for v in self.variables if not v.is_tested
+            Line(f"rows on which {v.name} holds", v.true, is_needed=v.is_needed, about=v)
+            for v in self.variables
+            if not v.is_tested
         ]
         lines.append(Line("start rows tried", self.funnel.tried))
         for e in self.elements:
             optional = "" if e.at_least else ", which is optional"
-            lines.append(Line(f"  that reached {e.written}{optional}", e.reached, e.at_least > 0, e))
+            lines.append(Line(f"  that reached {e.written}{optional}", e.reached, is_needed=e.at_least > 0, about=e))
             if e.enough is not None:
-                lines.append(Line(f"  that reached row {e.at_least} of {e.written}", e.enough, True, e))
+                lines.append(Line(f"  that reached row {e.at_least} of {e.written}", e.enough, about=e))
         return [*lines, Line("matches", self.funnel.matches)]
 
     @property

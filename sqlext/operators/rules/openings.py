@@ -48,7 +48,7 @@ def opening_of(condition: Scalar) -> Opening:
     >>> paris = call("=", (Column("city", "string"), Constant("Paris", "string")), settings)
     >>> large = call("<", (Constant(9, "int"), Column("v", "int")), settings)
     >>> [str(test)[:33] for test in opening_of(call("AND", (paris, large), settings)).tests]
-    ["TextSearch(column='city', texts=(", "ComparisonTest(operand=Column(nam"]
+    ["TextSearch(column='city', texts=(", 'ComparisonTest(operand=Column(nam']
     """
     tests: list[Test] = []
     for part in _conjuncts(condition):

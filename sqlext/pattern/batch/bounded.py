@@ -217,7 +217,8 @@ def _walk(graph, ends, search, bounds, mask, row, start, end, limit, state, bloc
             last_limit = np.int64(np.iinfo(np.int64).max)
         else:
             instruction = graph.instruction[q] + 1
-            q, last_limit = _target(graph, ends, search, bounds, mask, instruction, False, row + length, limit)
+            at_start = False
+            q, last_limit = _target(graph, ends, search, bounds, mask, instruction, at_start, row + length, limit)
         if shared is not None:
             shared.limit[mapped + length - 1] = last_limit
         if row + length == end:

@@ -297,7 +297,7 @@ def aggregate(
     if function in ("min", "max"):
         return Values(*kernels.extremes(*views, argument.values, function == "max"))
     if function == "avg":
-        return Values(*kernels.float_sums(*views, argument.values, True))
+        return Values(*kernels.float_sums(*views, argument.values, is_average=True))
     return _sums(views, argument.values, spans, is_ansi)
 
 
@@ -351,7 +351,7 @@ def _values_at(values: Values | None, index: np.ndarray) -> Values:
 
 def _sums(views: _Views, values: np.ndarray, spans: Spans, is_ansi: bool) -> Values:
     if values.dtype == np.float64:
-        return Values(*kernels.float_sums(*views, values, False))
+        return Values(*kernels.float_sums(*views, values, is_average=False))
     sums, valid, overflow = kernels.integer_sums(*views, values)
     if overflow >= 0 and is_ansi:
         i = views[0][overflow]

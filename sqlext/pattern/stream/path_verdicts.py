@@ -61,15 +61,15 @@ class PathFacts:
         if needed >= request.partition[1]:
             return UNKNOWN
         if not self.satisfied[label][row]:
-            return Verdict(False, needed)
+            return Verdict(holds=False, last=needed)
         if not self.dependent[label] and variant.final is None:
-            return Verdict(True, needed)
+            return Verdict(holds=True, last=needed)
         path = without_gaps(self.program, request.start, labels, request.partition, request.number)
         holds = self.evaluator.holds
         if not all(any(holds(path, x, row) == wanted for x, wanted in c) for c in self.dependent[label]):
-            return Verdict(False, needed)
+            return Verdict(holds=False, last=needed)
         if variant.final is None:
-            return Verdict(True, needed)
+            return Verdict(holds=True, last=needed)
         return self._end(variant.final, path.extended(row, variant.origin), needed)
 
     def _is_dependent(self, label: int) -> bool:
@@ -81,13 +81,14 @@ class PathFacts:
         ended = self._ended(row if self.task.is_between else path.rows[0])
         limit = behind if ended is None else min(behind, ended[0])
         if final.needs_next and row + 1 >= limit:
-            return UNKNOWN if ended is None else Verdict(False, needed, ended[1])
+            return UNKNOWN if ended is None else Verdict(holds=False, last=needed, until=ended[1])
         hit, last, is_known = self._forbidden(final, path, limit)
         if hit is not None:
-            return Verdict(False, max(needed, hit))
+            return Verdict(holds=False, last=max(needed, hit))
         if not is_known or (final.absent and ended is None):
             return UNKNOWN
-        return Verdict(True, max(needed, last), ended[1] if final.absent and ended is not None else BEGINNING)
+        until = ended[1] if final.absent and ended is not None else BEGINNING
+        return Verdict(holds=True, last=max(needed, last), until=until)
 
     def _forbidden(self, final: Final, path: MappedPath, limit: int) -> tuple[int | None, int, bool]:
         """Look for a row after the path, below `limit`, that forbids it to end.
