@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
 from sqlext.expressions.scalar_tree import Scalar
-from sqlext.operators.match.plan import MASK_BITS, MatchOperatorPlan, Slot, mask_names
-from sqlext.operators.match.stream_plan import StreamMatchPlan, stream_facts
-from sqlext.operators.rows.columns import ROW_TIME, WITHIN_KEY
+from sqlext.operators.match.plan import MASK_BITS, Slot, mask_names
 from sqlext.operators.rules.plan import CODE, FIRST_TIME, LAST_TIME, MATCH_NUMBER, RulePlan, RulesPlan
 from sqlext.pattern.program.automaton import DONE, automaton, targets_from
 from sqlext.pattern.strategy import choose_on_stream
 from sqlext.pattern.task.task import Navigation
-from sqlext.rewriter.lowering import stream_checks
+from sqlext.rewriter.lowering.operator_plan import stream_plan
 from sqlext.rewriter.rules.compile_rule import CompiledRule, compile_rule
 
 
@@ -23,34 +23,20 @@ def plan_rule(clause: str, plan: RulesPlan) -> RulePlan:
     A mask column whose conditions are all TRUE is left out, as in other clauses.
     """
     rule = compile_rule(clause, plan.columns, plan.keys, plan.order, plan.settings, plan.max_length, plan.functions)
-    match, groups = rule.plan, _mask_columns(rule)
-    time = WITHIN_KEY if match.clause.within else ROW_TIME
-    worker = MatchOperatorPlan(
-        task=match.task,
+    groups = _mask_columns(rule)
+    stream = stream_plan(rule.plan, pa.schema([(CODE, pa.int64())]))
+    worker = replace(
+        stream.worker,
         masks=tuple(groups),
-        neighbours=tuple((b, mask.neighbours) for b, mask in enumerate(match.masks) if mask.neighbours),
-        operands=match.operands,
         carried=(CODE,),
         partition_by=(CODE,),
-        slots=(*match.slots, *_own_slots(time)),
-        bounds=match.bounds,
-        is_ansi=plan.settings.is_ansi,
+        slots=(*rule.plan.slots, *_own_slots(stream.time)),
     )
-    slots = tuple(slot for slot in worker.slots if slot.kind != "rowtime")
-    facts = stream_facts(match.task, (mask.neighbours for mask in match.masks), slots, needs_times=True)
-    back = stream_checks.rows_read_back(match)
-    keeps_all_keys = match.task.program.has_start_anchor
-    stream = StreamMatchPlan(
-        worker=worker,
-        schema=pa.schema([(CODE, pa.int64())]),
-        time=time,
-        back=back,
-        counts_matches=True,
-        keeps_all_keys=keeps_all_keys,
-        skips_failures=True,
-        matcher=choose_on_stream(match.task, facts)[0],
+    stream = replace(
+        stream, worker=worker, sort=(), counts_matches=True, needs_times=True, skips_failures=True, matcher=None
     )
-    opening = None if back or keeps_all_keys else _opening(rule)
+    stream = replace(stream, matcher=choose_on_stream(rule.plan.task, stream.facts)[0])
+    opening = None if stream.back or stream.keeps_all_keys else _opening(rule)
     return RulePlan(stream=stream, trees=rule.columns, masks=groups, measures=rule.measures, opening=opening)
 
 

@@ -14,7 +14,6 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.match.operator_plan import mask_columns, sort_of, stream_plan, worker_plan
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.match.operator import MatchOperator
@@ -26,12 +25,13 @@ from sqlext.pattern.strategy import STRATEGIES, accepts
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower
 from sqlext.rewriter.lowering.match_plan import MatchPlan
+from sqlext.rewriter.lowering.operator_plan import mask_columns, sort_of, stream_plan, worker_plan
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
-from sqlext.spark.versions import spark_schema
+from sqlext.spark.versions import arrow_schema, spark_schema
 
 COLUMNS = {"k": "bigint", "ts": "timestamp", "i": "int", "x": "bigint", "y": "double", "s": "string"}
 HEAD = "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_NUMBER() AS m, CLASSIFIER() AS c,"
@@ -143,7 +143,7 @@ def match_in_ranges(plan: MatchPlan, rows: pa.Table) -> int:
 def match_on_stream(plan: MatchPlan, rows: pa.Table) -> int:
     """Match in one micro-batch: with a watermark in the middle of the rows, and with one after them. Returns the number
     of result rows."""
-    operator = MatchOperator(plan=stream_plan(plan, spark_schema(rows.schema)))
+    operator = MatchOperator(plan=stream_plan(plan, arrow_schema(spark_schema(rows.schema))))
     clocks = [Clock(watermark=_SECOND * seconds, now=0) for seconds in (ROWS_A_KEY // 2, HOUR + ROWS_A_KEY)]
     steps = [operator.advance(first_state(operator.tables), {ROWS: rows}, clock) for clock in clocks]
     return sum(batch.num_rows for step in steps for _, batch in step.results)

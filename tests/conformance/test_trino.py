@@ -9,12 +9,12 @@ import pytest
 
 import sqlext
 from sqlext import DataError
-from sqlext.engine.match.operator_plan import worker_plan
 from sqlext.engine.match.run_batch import input_query
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.operators.match.match_rows import match_batches
 from sqlext.pattern.strategy import STRATEGIES, accepts
+from sqlext.rewriter.lowering.operator_plan import worker_plan
 from sqlext.sessions.hook import unhooked
 
 from ..sampling import sample

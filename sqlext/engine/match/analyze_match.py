@@ -16,7 +16,6 @@ from pyspark.sql import Row
 
 from sqlext.engine.match.clause_report import ClauseReport, ConjunctReport, ElementReport, VariableReport
 from sqlext.engine.match.forms import PhysicalPlan
-from sqlext.engine.match.operator_plan import worker_plan
 from sqlext.engine.match.run_batch import check_types, input_query
 from sqlext.engine.queries.queries import Queries
 from sqlext.errors import UnsupportedError
@@ -27,6 +26,7 @@ from sqlext.pattern.program.elements import elements
 from sqlext.pattern.program.mapped_variables import mandatory_variables
 from sqlext.pattern.why.funnel import Funnel, Steps, steps_of
 from sqlext.rewriter.lowering.match_plan import WINDOW, Conjunct, MatchPlan
+from sqlext.rewriter.lowering.operator_plan import worker_plan
 from sqlext.rewriter.text.splice import Text, TextLike, join
 from sqlext.spark.worker_functions import map_in_arrow
 

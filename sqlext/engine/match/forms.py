@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine.match import lead, operator_plan, ordering, prefilter, ranges, run_batch, run_stream, udtf
+from sqlext.engine.match import lead, ordering, prefilter, ranges, run_batch, run_stream, udtf
 from sqlext.engine.match.bind_clause import BoundClause
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver
 from sqlext.engine.queries.session_settings import choice
@@ -38,7 +38,7 @@ from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import UnsupportedError
 from sqlext.operators.stateful.side_rows import LATE
 from sqlext.pattern import strategy
-from sqlext.rewriter.lowering import stream_checks
+from sqlext.rewriter.lowering import operator_plan, stream_checks
 from sqlext.rewriter.lowering.guard import FAIL, ON_DATA_ERROR, SKIP
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.pushdown import are_repeatable

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from sqlext.engine.match.forms import PhysicalPlan
-from sqlext.engine.match.operator_plan import column_of
 from sqlext.engine.match.run_batch import result_query
 from sqlext.engine.match.run_stream import (
     arriving_columns,
@@ -24,6 +23,7 @@ from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
 from sqlext.operators.stateful.operator import State
 from sqlext.rewriter.lowering.match_plan import ShownColumn
+from sqlext.rewriter.lowering.operator_plan import column_of
 from sqlext.rewriter.text.splice import join
 
 

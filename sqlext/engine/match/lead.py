@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from pyspark.sql import DataFrame
 
-from sqlext.engine.match.operator_plan import sort_keys
 from sqlext.engine.match.run_batch import shown_query
 from sqlext.engine.queries.queries import Queries
 from sqlext.operators.match.plan import Bound, Slot
@@ -22,6 +21,7 @@ from sqlext.pattern.task.skip import numbered, resume_row
 from sqlext.pattern.task.task import Navigation, Skip
 from sqlext.rewriter.conditions.contradiction import contradict
 from sqlext.rewriter.lowering.match_plan import WINDOW, MatchPlan
+from sqlext.rewriter.lowering.operator_plan import sort_keys
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, TextLike, join
 

@@ -7,8 +7,8 @@ with their keys interleaved, so workers only have to group them (`operators.rows
 from __future__ import annotations
 
 from sqlext.engine.match.bind_clause import BoundClause
-from sqlext.engine.match.operator_plan import column_of
 from sqlext.expressions.spark_types import decimal_of, kind_of
+from sqlext.rewriter.lowering.operator_plan import column_of
 from sqlext.rewriter.text.splice import Text
 
 MODES = AUTO, SPARK, WORKER = "auto", "spark", "worker"

@@ -18,11 +18,11 @@ from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from sqlext.engine.match.operator_plan import are_nulls_last, is_descending, sort_keys, worker_plan
 from sqlext.engine.match.run_batch import check_types, names_read, output_schema, result_query, unsorted_query
 from sqlext.engine.queries.queries import Queries
 from sqlext.pattern.batch import parts
 from sqlext.rewriter.lowering.match_plan import MatchPlan
+from sqlext.rewriter.lowering.operator_plan import are_nulls_last, is_descending, sort_keys, worker_plan
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.versions import can_repartition_by_id
 from sqlext.spark.worker_functions import map_in_arrow

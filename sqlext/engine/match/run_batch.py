@@ -15,13 +15,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from sqlext.aggregates.registry import AGGREGATES, kernel_result
-from sqlext.engine.match.operator_plan import mask_columns, sort_keys, sort_of, worker_plan
 from sqlext.engine.queries.data_types import data_type
 from sqlext.engine.queries.queries import Queries
 from sqlext.errors import UnsupportedError
 from sqlext.operators.match.plan import Slot
 from sqlext.operators.rows.columns import CLASSIFIER_FIELD, IS_MATCHED, PARTITION_START
 from sqlext.rewriter.lowering.match_plan import WINDOW, MatchPlan
+from sqlext.rewriter.lowering.operator_plan import mask_columns, sort_keys, sort_of, worker_plan
 from sqlext.rewriter.match.subqueries import subqueries
 from sqlext.rewriter.scalars.references import FILTER_PLACE
 from sqlext.rewriter.text.names import quoted

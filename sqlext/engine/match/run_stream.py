@@ -12,11 +12,6 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from sqlext.engine.match.operator_plan import (
-    _EXTRA,
-    _is_time,
-    stream_plan,
-)
 from sqlext.engine.match.run_batch import check_types, output_schema, result_query, unsorted_query
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams import side_tables
@@ -24,17 +19,20 @@ from sqlext.engine.streams.fingerprint import match_fingerprint
 from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns, without_failures
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.operators.match.operator import MatchOperator
-from sqlext.operators.rows.columns import FAILURE
+from sqlext.operators.rows.columns import FAILURE, LATE_ROW
 from sqlext.operators.stateful.bucket import Bucket
 from sqlext.operators.stateful.operator import TimesBy
 from sqlext.operators.stateful.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.rewriter.lowering.guard import guarded, guarded_measures
 from sqlext.rewriter.lowering.match_plan import MatchPlan, ShownColumn
+from sqlext.rewriter.lowering.operator_plan import is_time, stream_plan
 from sqlext.rewriter.lowering.stream_checks import is_processing_time
 from sqlext.rewriter.text.splice import Text, join
+from sqlext.spark.versions import arrow_schema
 from sqlext.spark.worker_functions import map_in_arrow
 
 NAME = "stream"
+_EXTRA = (LATE_ROW, FAILURE)  # columns of rows that arrive, which the state does not keep
 
 
 def run_stream(
@@ -79,10 +77,16 @@ def arriving_columns(rows: DataFrame) -> T.StructType:
     return T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
 
 
+def kept_columns(arriving: T.StructType) -> T.StructType:
+    """The columns of a row that arrives which the state keeps."""
+    return T.StructType([field for field in arriving.fields if field.name not in _EXTRA])
+
+
 def match_operator(plan: MatchPlan, arriving: T.StructType, skips_failures: bool) -> MatchOperator:
     """The operator of the clause. Raises UnsupportedError INTERVAL_COLUMN."""
     check_types(plan, arriving)
-    stream = replace(stream_plan(plan, arriving), skips_failures=skips_failures)
+    kept = arrow_schema(kept_columns(arriving))  # in UTC: the state does not depend on the session's time zone
+    stream = replace(stream_plan(plan, kept), skips_failures=skips_failures)
     extra = tuple(field.name for field in arriving.fields if field.name in _EXTRA)
     return MatchOperator(plan=stream, extra=extra, times_by=_times_by(plan))
 
@@ -134,6 +138,6 @@ def _result(plan: MatchPlan, queries: Queries, prefix: Text, matches: DataFrame,
 def returned_columns(plan: MatchPlan, arriving: T.StructType) -> tuple[list[str], T.StructType]:
     """The columns that hold when each row was decided, and the slots and the carried columns, as the workers of batch
     return them."""
-    times = [slot.name for slot in plan.slots if _is_time(slot)]
-    others = replace(plan, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
+    times = [slot.name for slot in plan.slots if is_time(slot)]
+    others = replace(plan, slots=tuple(slot for slot in plan.slots if not is_time(slot)))
     return times, output_schema(others, arriving)

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine.match.operator_plan import worker_plan
 from sqlext.engine.match.run_batch import check_types, input_columns, output_schema, result_query
 from sqlext.engine.queries.queries import Queries
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.rewriter.lowering.match_plan import WINDOW, MatchPlan
+from sqlext.rewriter.lowering.operator_plan import worker_plan
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.versions import arrow_table_function
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.match.operator_plan import are_nulls_last, is_descending
 from sqlext.errors import SqlExtError
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.match.read_rows import read_rows
@@ -25,6 +24,7 @@ from sqlext.pattern.task.task import Condition, Rows, Task, Values
 from sqlext.pattern.why.local_conditions import is_local, unlabelled
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_conjuncts import Conjunct, SearchPlan, all_of, lower_conjuncts
+from sqlext.rewriter.lowering.operator_plan import are_nulls_last, is_descending
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match

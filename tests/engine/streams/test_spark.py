@@ -12,13 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import sqlext
-from sqlext.engine.match.operator_plan import stream_plan
 from sqlext.engine.match.run_batch import unsorted_query
+from sqlext.engine.match.run_stream import kept_columns
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.operators.match.stream_plan import StreamMatchPlan
 from sqlext.pattern.strategy import choose_on_stream
+from sqlext.rewriter.lowering.operator_plan import stream_plan
 from sqlext.sessions.hook import unhooked
+from sqlext.spark.versions import arrow_schema
 
 pytestmark = pytest.mark.spark
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -161,4 +163,4 @@ def test_explain_names_the_engine_that_decides(spark, views, time):
 def operator_plan(plan, clause) -> StreamMatchPlan:
     """What the operator of a planned clause gets."""
     rows = plan.queries.run(unsorted_query(clause.plan))
-    return stream_plan(clause.plan, rows.schema)
+    return stream_plan(clause.plan, arrow_schema(kept_columns(rows.schema)))

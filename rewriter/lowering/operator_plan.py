@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-
-from pyspark.sql import types as T
+from typing import TYPE_CHECKING
 
 from sqlext.operators.match.plan import MASK_BITS, MatchOperatorPlan, Slot, mask_names
 from sqlext.operators.match.stream_plan import StreamMatchPlan, stream_facts
-from sqlext.operators.rows.columns import FAILURE, LATE_ROW, ROW_TIME, SORT_ONLY, WITHIN_KEY, SortKey
+from sqlext.operators.rows.columns import ROW_TIME, SORT_ONLY, WITHIN_KEY, SortKey
 from sqlext.pattern.strategy import choose_on_stream
 from sqlext.rewriter.lowering import stream_checks
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.text.splice import Text, join
-from sqlext.spark.versions import arrow_schema
 
-_EXTRA = (LATE_ROW, FAILURE)  # columns of rows that arrive, which the state does not keep
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _MASK_TYPES = ((8, "Y"), (16, "S"), (32, ""), (64, "L"))  # bits, suffix of integer literals of that width
 
 
@@ -55,14 +55,13 @@ def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
     return columns
 
 
-def stream_plan(plan: MatchPlan, arriving: T.StructType) -> StreamMatchPlan:
-    """The plan of a step; `arriving`: the columns of the rows that arrive."""
+def stream_plan(plan: MatchPlan, kept: pa.Schema) -> StreamMatchPlan:
+    """The plan of a step; `kept`: the columns of a row that the state keeps."""
     worker = worker_plan(plan)
-    worker = replace(worker, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
-    kept = T.StructType([field for field in arriving.fields if field.name not in _EXTRA])
+    worker = replace(worker, slots=tuple(slot for slot in plan.slots if not is_time(slot)))
     return StreamMatchPlan(
         worker=worker,
-        schema=arrow_schema(kept),  # the state does not depend on the session's time zone
+        schema=kept,
         time=WITHIN_KEY if plan.clause.within else ROW_TIME,
         sort=sort_of(plan)[1:],
         back=stream_checks.rows_read_back(plan),
@@ -109,12 +108,13 @@ def are_nulls_last(direction: str) -> bool:
     return direction.endswith(" LAST") or direction == " DESC"
 
 
-def _is_time(slot: Slot) -> bool:
+def is_time(slot: Slot) -> bool:
+    """Whether a slot holds MATCH_ROWTIME(), which the operator returns beside the rows."""
     return slot.kind == "rowtime"
 
 
 def _shows_times(plan: MatchPlan) -> bool:
-    return any(map(_is_time, plan.slots))
+    return any(map(is_time, plan.slots))
 
 
 def column_of(text: Text) -> str:
