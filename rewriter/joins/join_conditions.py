@@ -87,7 +87,7 @@ def comparisons(conjuncts: Sequence[Fragment], operators: frozenset[str]) -> Ite
 
 @dataclass(frozen=True, kw_only=True)
 class TimeRange:
-    """The range `lower <= time <= upper`, with `<` for a bound that is not inclusive.
+    """The range from `lower` to `upper`, in which `time` must be; the text of ON says whether a bound is in it.
 
     It is not known yet whether the time and the bounds belong to different relations.
     """
@@ -95,8 +95,6 @@ class TimeRange:
     time: Fragment
     lower: Fragment
     upper: Fragment
-    has_lower: bool = True  # whether the bound itself is in the range
-    has_upper: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +104,6 @@ class _Half:
     time: Fragment
     end: str
     bound: Fragment
-    is_inclusive: bool
 
 
 def time_ranges(conjuncts: Sequence[Fragment]) -> Iterator[TimeRange]:
@@ -114,9 +111,9 @@ def time_ranges(conjuncts: Sequence[Fragment]) -> Iterator[TimeRange]:
 
     >>> def shown(text):
     ...     parts = [Fragment(text, text.index(part), text.index(part) + len(part)) for part in text.split(" AND ")]
-    ...     return [(r.lower.text, r.time.text, r.upper.text, r.has_lower, r.has_upper) for r in time_ranges(parts)]
+    ...     return [(r.lower.text, r.time.text, r.upper.text) for r in time_ranges(parts)]
     >>> shown("a.x = b.x AND a.t < b.t + 5 AND (b.t - 1) <= A.t")
-    [('b.t - 1', 'a.t', 'b.t + 5', True, False)]
+    [('b.t - 1', 'a.t', 'b.t + 5')]
     >>> text = "b.t BETWEEN a.t - INTERVAL 5 MINUTES AND a.t"
     >>> [(r.time.text, r.lower.text, r.upper.text) for r in time_ranges([Fragment(text, 0, len(text))])]
     [('b.t', 'a.t - INTERVAL 5 MINUTES', 'a.t')]
@@ -158,16 +155,14 @@ def _halves(conjunct: Fragment) -> Iterator[_Half]:
     if comparison is None or comparison.operator not in _ORDERED:
         return
     left, right = without_parentheses(comparison.left), without_parentheses(comparison.right)
-    end, is_inclusive = _ORDERED[comparison.operator], "=" in comparison.operator
-    yield _Half(time=left, end=end, bound=right, is_inclusive=is_inclusive)
-    yield _Half(time=right, end=_OTHER[end], bound=left, is_inclusive=is_inclusive)
+    end = _ORDERED[comparison.operator]
+    yield _Half(time=left, end=end, bound=right)
+    yield _Half(time=right, end=_OTHER[end], bound=left)
 
 
 def _joined(a: _Half, b: _Half) -> TimeRange:
     lower, upper = (a, b) if a.end == _LOWER else (b, a)
-    return TimeRange(
-        time=a.time, lower=lower.bound, upper=upper.bound, has_lower=lower.is_inclusive, has_upper=upper.is_inclusive
-    )
+    return TimeRange(time=a.time, lower=lower.bound, upper=upper.bound)
 
 
 # bounds

@@ -71,11 +71,6 @@ class BoundAggregate:
         """The types of the values that each row has: the arguments that are not constants, and the sort keys."""
         return (*self.own_types, *(key.spark_type for key in self.order_by))
 
-    @property
-    def has_defaults(self) -> bool:
-        """True if the call is `f(x)` or `f(DISTINCT x)`."""
-        return len(self.types) <= 1 and not (self.order_by or self.ignores_nulls or self.respects_nulls)
-
     def aggregator(self, settings: ExecutionSettings) -> Aggregator:
         """Return the aggregator of the call. Its `add` receives values of the types `column_types`.
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 from sqlext.operators.rows.arrow import shown_value
 
 # The kinds of facts.
-KEY, LATE, WATERMARK, ROW, POSITION, PARTIAL, WINDOW, PENDING, NOT_YET = (
-    "key", "late", "watermark", "row", "search position", "partial match", "window", "pending row", "not yet",
+KEY, LATE, WATERMARK, ROW, POSITION, PARTIAL, WINDOW, NOT_YET = (
+    "key", "late", "watermark", "row", "search position", "partial match", "window", "not yet",
 )  # fmt: skip
 ShowTime = Callable[[int], str]  # a time in int64 microseconds, as users read it
 
