@@ -175,7 +175,9 @@ def _are_needed(lefts: _Lefts, rights: _Rights, is_decided: np.ndarray, watermar
 
 def _is_near(time: np.ndarray, reader: np.ndarray, plan: AsofPlan) -> np.ndarray:
     """`bool[m]`: whether a right row at this time is near enough to a left row at `reader`, or after that."""
-    return later(time, _limit(plan)) >= reader
+    if plan.within is None:
+        return np.ones(len(time), np.bool_)
+    return later(time, plan.within) >= reader
 
 
 def _results(

@@ -20,7 +20,7 @@ SCHEMA = pa.schema([
     (f"{RIGHT}0", pa.int64()), (f"{RIGHT}1", pa.string()),
 ])  # fmt: skip
 # A row is (side, time, key, number of the left row, first and second column of the right row).
-Row = tuple[int, int, str | None, int | None, int | None, str | None]
+Row = tuple[int, int | None, str | None, int | None, int | None, str | None]
 FORMS = [
     (operator, within, is_left)
     for operator, within, is_left in product((">=", ">", "<=", "<", "NEAREST"), (None, 0, 3, 7), (True, False))
@@ -69,7 +69,7 @@ def joined(rows: list[Row], plan: AsofPlan) -> list[tuple]:
         decided = time
         if side == OF_LEFT and plan.operator not in (">=", ">"):
             is_found = partner is not None and plan.operator != "NEAREST"
-            decided = partner[1] if is_found else time + plan.within
+            decided = partner[1] if is_found else min(time + plan.within, NEVER)
         if partner or plan.is_left:
             result.append((decided, number, *(partner[-2:] if partner else (None, None))))
     return sorted(result, key=str)
@@ -106,6 +106,48 @@ def test_at_each_watermark_exactly_the_decided_rows_of_batch_are_emitted(form):
             driven.step(watermark, rows=table(arriving))
             assert emitted(driven) == [row for row in result if row[0] <= watermark], (rows, watermark)
             check_state(driven, watermark, plan)
+
+
+# The first and the last times, NULL, and times around 1970, where the watermark begins.
+HOSTILE_TIMES = (None, BEGINNING, BEGINNING + 1, -1, 0, 1, 2, 5, 6, NEVER - 8, NEVER - 3, NEVER - 1, NEVER)
+HOSTILE_KEYS = (None, "", "\0", "nan", "NaN", "a" * 5000, "ä\U0001f600")
+
+
+def hostile_history(rng: random.Random) -> list[Row]:
+    """Rows at few times, among them the ends of the range; sometimes all of one relation."""
+    rows: list[Row] = []
+    of_left = rng.choice((0.0, 0.5, 0.5, 1.0))
+    for number in range(rng.randrange(30)):
+        key, time = rng.choice(HOSTILE_KEYS[: rng.randrange(1, 8)]), rng.choice(HOSTILE_TIMES)
+        if rng.random() < of_left:
+            rows.append((rng.choice((OF_LEFT, OF_LEFT, WITHOUT_PARTNER)), time, key, number, None, None))
+        else:
+            rows.append((OF_RIGHT, time, key, None, rng.choice((None, BEGINNING, NEVER)), rng.choice(HOSTILE_KEYS)))
+    return list(dict.fromkeys(rows))
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_hostile_rows_in_any_order_join_as_those_in_time_do_in_batch(form):
+    """Rows without a time are late, as are those at or before the watermark; they join nothing."""
+    plan = plan_of(*form)
+    for seed in sample(range(200), 20):
+        rng = seeded(seed)
+        rows, steps = hostile_history(rng), rng.randrange(1, 6)
+        begins = rng.choice((BEGINNING, -1, 0, 3))
+        watermarks = sorted(
+            rng.choices([time for time in HOSTILE_TIMES if time is not None and time >= begins], k=steps)
+        )
+        driven, in_time, before, late = Driven(AsofOperator(plan=plan), watermark=begins), [], begins, 0
+        batch_of = [rng.randrange(steps) for _ in rows]
+        for number, watermark in enumerate(watermarks):
+            arriving = [row for row, of in zip(rows, batch_of) if of == number]
+            taken = [row for row in arriving if row[1] is not None and (row[1] > before or before == BEGINNING)]
+            late += len(arriving) - len(taken)
+            in_time, before = in_time + taken, watermark
+            driven.step(watermark, rows=table(arriving))
+            result = [row for row in joined(in_time, plan) if row[0] <= watermark]
+            assert emitted(driven) == result, (rows, batch_of, watermarks)
+        assert sum(step.late.num_rows for step in driven.steps) == late
 
 
 def check_state(driven: Driven, watermark: int, plan: AsofPlan) -> None:
