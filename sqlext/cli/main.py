@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0: success; 1: a statement failed, and the reason is on stderr; 2: the command line is wrong.
     """
-    write_any_character(sys.stdout, sys.stderr)
+    use_utf8(sys.stdin, sys.stdout, sys.stderr)
     try:
         return _run(list(sys.argv[1:] if argv is None else argv))
     except ModuleNotFoundError as error:  # sqlext was installed with --no-deps, for a cluster that has its own Spark
@@ -42,11 +42,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
 
 
-def write_any_character(*streams: TextIO) -> None:
-    """Let streams write UTF-8 where they would refuse characters, as the pipes of Windows do before Python 3.15.
+def use_utf8(*streams: TextIO) -> None:
+    """Let streams read and write UTF-8 as files do, where their encoding lacks characters: the pipes of Windows before
+    Python 3.15.
 
     >>> stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
-    >>> write_any_character(stream)
+    >>> use_utf8(stream)
     >>> stream.encoding
     'utf-8'
     """

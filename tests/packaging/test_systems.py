@@ -59,6 +59,15 @@ def test_a_command_line_of_windows_keeps_its_backslashes():
     assert words(r"C:\vim\vim.exe -n", "nt") == [r"C:\vim\vim.exe", "-n"]
 
 
+def test_sql_comes_in_utf8_through_the_pipe_of_a_system_with_another_encoding():
+    """As the pipes of Windows have one."""
+    text = "SELECT 'é日' AS `ü` FROM t MATCH_RECOGNIZE (\n  ORDER BY n\n  PATTERN (A)\n  DEFINE A AS n > 0\n)\n"
+    command = [sys.executable, "-c", "import sys; from sqlext.cli.main import main; main(['format', '-'])"]
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
+    done = subprocess.run(command, input=text.encode(), env=environment, cwd=ROOT, capture_output=True, check=True)
+    assert done.stdout.decode() == text
+
+
 def test_a_system_without_user_numbers_shares_a_folder_of_the_user(tmp_path, monkeypatch):
     """Windows reports all permissions for every folder, so they are not looked at."""
     monkeypatch.delattr(os, "getuid")
