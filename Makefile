@@ -18,10 +18,14 @@ FAST := tests/architecture tests/statements tests/engine/streams/test_run.py
 # Without what needs Spark's session, sqlfluff or notebooks.
 LOWEST := tests/pattern tests/rewriter tests/expressions tests/operators
 UV := .venv/release/bin/uv
+# Only pyproject.toml says where the repository is. Files that cannot read it there are compared with it by a test.
+ADDRESS = $(shell sed -n 's/^Source = "\([^"]*\)".*/\1/p' pyproject.toml)
+REPOSITORY_OF = $(lastword $(subst /, ,$(dir $(1))))/$(notdir $(1))
+REPOSITORY = $(call REPOSITORY_OF,$(ADDRESS))
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test check t test-fast test-dbt test-cluster test-chaos test-spark-versions test-features test-installed test-lowest test-soak lint lint-workflows bench bench-quick docs check-wheel dist audit clean check-java
+.PHONY: help demo test check t test-fast test-dbt test-cluster test-chaos test-spark-versions test-features test-installed test-lowest test-soak lint lint-workflows address bench bench-quick docs check-wheel dist audit clean check-java
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +104,11 @@ audit: dist  ## look for known vulnerabilities in what the wheel installs
 lint-workflows: .venv/release/installed  ## lint .github by zizmor, and by actionlint where Go is installed
 	.venv/release/bin/zizmor --offline .github
 	command -v go >/dev/null && go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.7 || ! command -v go
+
+address:  ## write another address of the repository wherever it is named, TO=https://…
+	git grep --name-only --fixed-strings '$(REPOSITORY)' | xargs sed -i.before -e 's|$(ADDRESS)|$(TO)|' \
+	  -e 's|$(REPOSITORY)|$(call REPOSITORY_OF,$(TO))|'
+	git ls-files --others '*.before' | xargs rm
 
 clean:  ## remove the virtual environment and all caches
 	rm -rf .venv build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

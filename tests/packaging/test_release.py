@@ -14,7 +14,7 @@ import yaml
 from packaging.requirements import Requirement
 
 import sqlext
-from tests.built_wheel import ROOT, build
+from tests.built_wheel import ROOT, build, tracked_files
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 CONNECT = {"grpcio", "grpcio-status", "googleapis-common-protos", "zstandard"}  # of pyspark[connect]
@@ -72,6 +72,15 @@ def test_an_upper_bound_has_a_reason(metadata):
     assert [line for before, line in bounded if "#" not in line and "#" not in before] == []
     required = [Requirement(entry) for entry in metadata.get_all("Requires-Dist") if "extra" not in entry]
     assert [str(one) for one in required if not any(spec.operator in (">=", "==") for spec in one.specifier)] == []
+
+
+def test_every_file_names_the_repository_that_pyproject_names(metadata):
+    """`make address TO=…` writes another one into all of them."""
+    address = re.compile(r"(?:https://(?!pypi\.org/)[\w.-]+/|--repo )([\w.-]+/spark-sqlext)\b")
+    texts = {name: (ROOT / name).read_text("utf-8", "replace") for name in tracked_files() if (ROOT / name).is_file()}
+    named = {name: set(address.findall(text)) for name, text in texts.items() if address.search(text)}
+    assert named == dict.fromkeys(named, {"/".join(project_urls(metadata)["Source"].split("/")[-2:])})
+    assert {"CITATION.cff", "SECURITY.md", "conda/recipe.yaml"} <= set(named)
 
 
 def test_conda_requires_what_the_wheel_requires(metadata):
