@@ -1,4 +1,4 @@
-"""Flink's MATCH_RECOGNIZE in batch mode, and its interval join on streams, through PyFlink 2.3 on two cores.
+"""Flink's MATCH_RECOGNIZE in batch mode, and its joins of streams, through PyFlink 2.3 on two cores.
 
 It needs Java 11, 17 or 21; a Python of 3.9 to 3.12 (sys.executable, or the first one on the path); `mvn` (Flink's
 Parquet reader, 9 MB, from Maven Central); about 0.4 GB from PyPI, once, for a virtual environment of 0.9 GB; and a heap
@@ -104,16 +104,17 @@ class Flink:
         self._tables[table, False] = declaration
         self._declare(table, False)
 
-    def prepare_stream(self, spark, table: str, path: Path, order: str) -> None:
+    def prepare_stream(self, spark, table: str, path: Path, order: str, key: str | None = None) -> None:
         """The same for streaming mode: one file with the rows in the order of `order`, the milliseconds of the time.
 
-        A column ts is dropped, because the time attribute has its name.
+        A column ts is dropped, because the time attribute has its name. With a primary key `key`, temporal joins read
+        the table as versions of its rows.
         """
         rows = spark.read.format("delta").load(str(path)).drop("ts")
         files = self.work / f"{table}-{_newest_commit(path)}-sorted"
         if not (files / "_SUCCESS").exists():
             rows.coalesce(1).sortWithinPartitions(order).write.mode("overwrite").parquet(str(files))
-        self._tables[table, True] = declare(table, rows.dtypes, files, order)
+        self._tables[table, True] = declare(table, rows.dtypes, files, order, key)
         self._declare(table, True)
 
     def query(self, sql: str, is_stream: bool = False) -> list[tuple]:
@@ -151,8 +152,8 @@ class Flink:
         }
 
 
-def declare(table: str, dtypes: list[tuple[str, str]], files: Path, order: str) -> str:
-    """The statement that declares Parquet files as a table of Flink with a time attribute.
+def declare(table: str, dtypes: list[tuple[str, str]], files: Path, order: str, key: str | None = None) -> str:
+    """The statement that declares Parquet files as a table of Flink with a time attribute and perhaps a primary key.
 
     >>> print(declare("t", [("i", "bigint"), ("v", "string")], Path("/x"), "i"))
     CREATE TEMPORARY TABLE `t` (
@@ -170,6 +171,7 @@ def declare(table: str, dtypes: list[tuple[str, str]], files: Path, order: str) 
             raise ValueError(f"{table} has no column {order} to make Flink's time attribute of")
         columns.append(f"`{time}` AS CAST(TO_TIMESTAMP_LTZ(`{order}`, 3) AS TIMESTAMP(3))")
     columns.append(f"WATERMARK FOR `{time}` AS `{time}`")
+    columns += [f"PRIMARY KEY (`{key}`) NOT ENFORCED"] if key else []
     source = f"'path' = 'file://{files}', 'format' = 'parquet', 'parquet.utc-timezone' = 'true'"
     body = ",\n  ".join(columns)
     return f"CREATE TEMPORARY TABLE `{table}` (\n  {body}\n) WITH ('connector' = 'filesystem', {source})"
