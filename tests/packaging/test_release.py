@@ -79,7 +79,7 @@ def test_every_file_names_the_repository_that_pyproject_names(metadata):
     address = re.compile(r"(?:https://(?!pypi\.org/)[\w.-]+/|--repo )([\w.-]+/spark-sqlext)\b")
     texts = {name: (ROOT / name).read_text("utf-8", "replace") for name in tracked_files() if (ROOT / name).is_file()}
     named = {name: set(address.findall(text)) for name, text in texts.items() if address.search(text)}
-    assert named == dict.fromkeys(named, {"/".join(project_urls(metadata)["Source"].split("/")[-2:])})
+    assert set.union(*named.values()) == {"/".join(project_urls(metadata)["Source"].split("/")[-2:])}, named
     assert {"CITATION.cff", "SECURITY.md", "conda/recipe.yaml"} <= set(named)
 
 
