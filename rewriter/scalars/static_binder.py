@@ -94,7 +94,7 @@ class StaticBinder:
 
     def place(self, text: Text, start: int, stop: int) -> Place | None:
         """The place in the user's text of characters `start` to `stop` of an expression, or None if it has none."""
-        origins = [o for i in range(start, stop) if (o := text.origin(i)) is not None]
+        origins = text.origins(start, stop)
         return Place(self.text, min(origins), max(origins) + 1) if origins and self.text else None
 
 

@@ -66,6 +66,15 @@ class Text:
             offset -= len(piece.text)
         return None
 
+    def origins(self, start: int, stop: int) -> list[int]:
+        """The offsets in the user's text of those of characters `start` to `stop` (exclusive) that the user wrote."""
+        offsets: list[int] = []
+        for piece in self.part(start, stop).pieces:
+            if piece.origin is not None:
+                length = len(piece.text)
+                offsets += range(piece.origin, piece.origin + length) if piece.is_verbatim else [piece.origin] * length
+        return offsets
+
     @property
     def span(self) -> tuple[int, int] | None:
         """The offsets in the user's text of the first character that the user wrote, and just past the last one."""
@@ -78,7 +87,7 @@ class Text:
 
     def place(self, start: int, stop: int, user_text: str) -> Place | None:
         """The place in the user's text of characters `start` to `stop` (exclusive); None if they are all generated."""
-        origins = [o for i in range(start, stop) if (o := self.origin(i)) is not None]
+        origins = self.origins(start, stop)
         if not origins:
             return None
         last = max(origins)

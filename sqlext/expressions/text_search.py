@@ -60,11 +60,12 @@ def _replace(text: str, pattern: str, replacement: str, position: int = 1) -> st
         if parts is None:
             parts = replacement_parts(replacement, regex)
         spend(_UNITS_OF_A_PART * len(parts))
-        filled = [part if isinstance(part, str) else match.group(part) for part in parts]
-        size += sum(map(len, filled))
+        groups = {part: match.group(part) for part in set(parts) if isinstance(part, int)}
+        filled = "".join([part if isinstance(part, str) else groups[part] for part in parts])
+        size += len(filled)
         if size > LARGEST:
             raise too_long(LARGEST)
-        pieces += [match.between(end, match.spans[0][0]), *filled]
+        pieces += [match.between(end, match.spans[0][0]), filled]
         end = match.spans[0][1]
     return text if match is None else "".join([*pieces, match.between(end, len(match.text))])
 

@@ -95,6 +95,7 @@ def test_a_hostile_pattern_ends(name, text, pattern, expected):
         assert _called(name, text, pattern, *others) == expected
 
 
+@pytest.mark.slow
 def test_the_machine_of_steps_alone_ends_too():
     """Where a worker lacks RE2."""
     for pattern in {pattern for name, _, pattern, _ in HOSTILE if name.startswith("R")}:

@@ -52,6 +52,7 @@ def test_every_example_is_laid_out(name):
     assert format_text(text) == text
 
 
+@pytest.mark.slow
 def test_statements_of_all_tests_keep_tokens_comments_and_patterns():
     checked = 0
     for where, text in sample(list(statements()), 5):

@@ -110,6 +110,7 @@ def summary(text: str) -> list[object]:
     return result
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("text", STATEMENTS)
 def test_no_rule_changes_a_clause(linter: Linter, text: str) -> None:
     written = text.replace(" FROM", "\nFROM").replace(" AND ", "\n  AND ") + "\n"

@@ -21,6 +21,7 @@ def test_many_statements_are_mutated():
     assert len(statements()) > 500
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("hundred", range(NUMBERS.start, NUMBERS.stop, 500))
 def test_a_statement_with_mistakes_gives_errors_with_places(hundred):
     assert {number: fault for number in range(hundred, hundred + 500) if (fault := failure(mutated(number)))} == {}

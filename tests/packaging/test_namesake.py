@@ -37,6 +37,7 @@ def printed(folder: Path, program: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_both_installed_is_a_warning(tmp_path, wheel):
     program = "from sqlext.spark.namesake import warn_of_namesake; warn_of_namesake()"
     warning = printed(environment(tmp_path, wheel), program)
@@ -54,6 +55,7 @@ def test_files_of_the_other_in_the_place_of_ours_are_an_error_that_says_how_to_m
     )
 
 
+@pytest.mark.slow
 def test_the_command_runs_where_only_ours_is_installed(tmp_path, wheel):
     zipfile.ZipFile(wheel).extractall(tmp_path)
     assert (

@@ -32,6 +32,7 @@ def project_urls(metadata: Message) -> dict[str, str]:
     return dict(entry.split(", ") for entry in metadata.get_all("Project-URL", []))
 
 
+@pytest.mark.slow
 def test_the_description_has_no_relative_links(metadata):
     links = re.findall(r"\]\(([^)]*)\)", metadata.get_payload())
     files = f"{project_urls(metadata)['Source']}/blob/v{sqlext.__version__}/"

@@ -82,6 +82,7 @@ def test_our_processes_do_not_fork():
     assert [(str(path), word) for path in modules for word in calls if word in path.read_text("utf-8")] == []
 
 
+@pytest.mark.slow
 def test_a_checkout_without_links_can_be_installed_in_place(tmp_path):
     """As git makes it on Windows, where each link is a file with the path to which it leads."""
     source = tmp_path / "source"

@@ -54,6 +54,7 @@ def test_labels_are_linear_in_the_rows(pattern, strategy):
     assert max(map(most_tails, blocks)) == tails
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_block_has_no_more_matches_than_labels(strategy):
     blocks = list(STRATEGIES[strategy](*overlapping("A+ B", "A" * N + "B"), block_rows=BLOCK_ROWS))

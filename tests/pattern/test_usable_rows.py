@@ -101,6 +101,7 @@ def assert_same_without(task: Task, rows: Rows, kept: np.ndarray, find, about: s
     assert renumbered(everything(find(task, without_others(rows, kept))), kept) == expected, about
 
 
+@pytest.mark.slow
 @pytest.mark.random(every=PARTS // 2)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_all_small_patterns_match_the_same_rows_of_all_short_inputs(part):

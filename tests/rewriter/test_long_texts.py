@@ -108,6 +108,7 @@ def test_a_condition_may_have_many_operands(name: str) -> None:
     plan_of(f"ORDER BY ts MEASURES B.v AS m PATTERN (A B) DEFINE B AS {CONDITIONS[name](350)}")
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("operator", ["NOT ", "- ", "abs(", "(", "CASE WHEN PREV(v) > v THEN "])
 def test_a_condition_over_several_rows_that_nests_too_deep_is_an_error(operator: str) -> None:
     closing = {"abs(": ")", "(": ")", "CASE WHEN PREV(v) > v THEN ": " END"}.get(operator, "")

@@ -46,10 +46,12 @@ def started(folder: Path, **environment: str) -> list[str]:
     return printed(STARTED, folder, PYTHONPATH=path, SPARK_HOME=str(SPARK_HOME), **environment)
 
 
+@pytest.mark.slow
 def test_the_modules_of_sessions_are_hooked_and_their_loader_is_left_as_it_is(tmp_path):
     assert started(tmp_path) == ["1 False", "True True", "False True", "[True, True]", "False"]
 
 
+@pytest.mark.slow
 def test_nothing_happens_in_a_worker(tmp_path):
     lines = started(tmp_path, PYTHON_WORKER_FACTORY_SECRET="a secret")
     assert lines == ["0 False", "True True", "False False", "[False, False]", "False"]

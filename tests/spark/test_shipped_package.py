@@ -48,6 +48,7 @@ def imported(archive: Path, temporary: Path) -> list[str]:
     return json.loads(process.stdout)
 
 
+@pytest.mark.slow
 def test_a_worker_imports_the_zip_from_a_folder_that_all_workers_of_the_host_share(archive, tmp_path):
     first, second = imported(archive, tmp_path), imported(archive, tmp_path)
     assert first == second

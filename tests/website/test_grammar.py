@@ -172,6 +172,7 @@ def test_every_example_is_a_sentence_of_the_grammar():
     assert {rule for rule, _ in texts} >= set(STATEMENTS) - {"stream", "rule_command"}
 
 
+@pytest.mark.slow
 def test_every_statement_of_the_tests_that_is_parsed_is_a_sentence_of_the_grammar():
     wrong = []
     for name, statement in statements():

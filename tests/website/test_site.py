@@ -87,6 +87,7 @@ def test_every_document_is_in_the_navigation():
     assert documents - listed_elsewhere == navigation - {"errors/index.md", "docstrings.md"}
 
 
+@pytest.mark.slow
 def test_each_error_has_a_page_with_a_cause_and_a_cure():
     pages = error_pages()
     assert {page.name for page in pages} == set(listed_errors())
@@ -94,6 +95,7 @@ def test_each_error_has_a_page_with_a_cause_and_a_cure():
     assert [page.name for page in pages if not (page.cure or page.hints)] == []
 
 
+@pytest.mark.slow
 def test_what_is_written_about_an_error_is_not_in_the_sources():
     pages = {page.name: page for page in error_pages()}
     assert [name for name in written() if name not in pages] == []

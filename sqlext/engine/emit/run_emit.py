@@ -274,7 +274,7 @@ def _check_keys(keys: Sequence[T.StructField], plan: EmitPlan) -> None:
 
 def _place(text: Text, plan: EmitPlan) -> Place:
     """Where the user wrote the expression of a column."""
-    origins = [origin for i in range(len(str(text))) if (origin := text.origin(i)) is not None]
+    origins = text.origins(0, len(str(text)))
     return Place(plan.clause.whole.source, min(origins), max(origins) + 1) if origins else plan.clause.keyword.place
 
 

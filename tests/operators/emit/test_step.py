@@ -255,6 +255,7 @@ def test_firings_depend_on_the_rows_alone(case, steps):
     assert batch is None or sorted(map(str, batch)) == sorted(map(str, whole))
 
 
+@pytest.mark.slow
 @given(cases(), st.lists(st.sampled_from([-(2**63), -(2**62), -1, 1, 2**62, 2**63 - 1]), min_size=1, max_size=5))
 def test_a_sum_that_exceeds_64_bits_is_null_in_its_firing_and_a_failure(case, values):
     if answer(case, OURS)["error"]:

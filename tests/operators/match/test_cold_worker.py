@@ -69,6 +69,7 @@ def test_a_worker_that_matches_loads_nothing_but_numpy_pyarrow_and_numba(task):
     assert (process.stdout.strip(), process.stderr) == ("", "")
 
 
+@pytest.mark.slow
 def test_machine_code_beside_the_sources_is_used_where_numba_writes_elsewhere(tmp_path):
     shutil.copytree(Path(sqlext.__file__).parent, tmp_path / "sqlext", ignore=shutil.ignore_patterns("__pycache__"))
     script = "from sqlext.pattern.measures.navigation_kernels import is_less as f; f(1.0, 2.0); "
@@ -81,6 +82,7 @@ def test_machine_code_beside_the_sources_is_used_where_numba_writes_elsewhere(tm
         assert (process.stdout, process.stderr) == (hits, "")
 
 
+@pytest.mark.slow
 def test_machine_code_of_a_former_release_is_compiled_again(tmp_path):
     (tmp_path / "kernels.py").write_text(
         "from sqlext.pattern.program.jit import allocating\n@allocating\ndef double(x):\n    return 2 * x\n"

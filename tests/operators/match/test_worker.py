@@ -168,6 +168,7 @@ print(peak() - before, 400 * walk.nbytes)
 """
 
 
+@pytest.mark.slow
 def test_a_worker_needs_twice_the_arrow_size_of_its_largest_partition_and_16_bytes_a_row():
     root = pathlib.Path(__file__).parents[3]
     process = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True, cwd=root)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import pytest
+
 from sqlext.errors import SqlExtError
 from sqlext.operators.rules.operator import RulesOperator
 from sqlext.operators.rules.plan import CompiledRules, RulePlan
@@ -32,6 +34,7 @@ def mutated(chance: random.Random) -> str:
     return chance.choice(("", "x ", "/* ")) * (chance.random() < 0.1) + " ".join(words)
 
 
+@pytest.mark.slow
 def test_any_text_is_a_rule_or_an_error_of_ours():
     chance, compiled = random.Random(1), CompiledRules(PLAN)
     texts = [mutated(chance) for _ in range(600)]

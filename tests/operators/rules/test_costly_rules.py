@@ -72,6 +72,7 @@ def test_costly_rules_and_events_change_nothing_for_others():
     assert counted & set(RULES) == {name for name, error in expected.items() if error != "PATTERN_TOO_LARGE"}
 
 
+@pytest.mark.slow
 def test_the_share_of_a_row_is_its_own():
     """Rows that cost much use up what an expression may spend; cheap rows of other keys are still computed."""
     clause = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS s || v LIKE '%x%' OR length(regexp_replace(s, 'a', 'bb')) > 0)"

@@ -54,6 +54,7 @@ def portions_of(chance: random.Random, *, is_hostile: bool) -> list[tuple[Events
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [SEED, SEED + 100])
 def test_hostile_rows_of_one_key_change_nothing_for_the_others(seed):
     clauses = [*CLAUSES, *HOSTILE]

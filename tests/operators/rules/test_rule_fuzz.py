@@ -19,7 +19,7 @@ from tests.operators.driven import Driven
 
 from .rule_histories import CLAUSES, OPERATOR, PLAN, events_table, random_history, results_of
 
-HISTORIES, PARTS = 60, 3
+HISTORIES, PARTS = 60, 6
 GOOD = CLAUSES[1]
 EXTREMES = (None, 0, -1, 1, 2**63 - 1, -(2**63), 253402300800000000)
 NAMES = (None, "", " ", "good", "GOOD", "p", "'; DROP TABLE rules; --", "${x}", "a\nb", "\0", "😀", "x" * 10_000)
