@@ -110,12 +110,14 @@ def unforeseen_failures_of_aggregates(settings: ExecutionSettings, seed: int) ->
                 yield f"{case.sql()}: {type(error).__name__}: {str(error)[:300]}"
 
 
+@pytest.mark.slow
 @pytest.mark.random
 @pytest.mark.parametrize("is_ansi", [True, False])
 def test_an_aggregate_over_extreme_values_has_a_value_or_an_error_of_spark(is_ansi):
     assert list(unforeseen_failures_of_aggregates(ExecutionSettings(is_ansi, "UTC"), SEED)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.random
 @pytest.mark.parametrize("is_ansi", [True, False])
 def test_a_call_over_extreme_values_has_a_value_or_an_error_of_spark(is_ansi):

@@ -10,15 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.built_wheel import build
-
 THEIRS = "from .transaction import transaction\n"  # their module needs libraries that we do not
 HINT = "run `pip uninstall sqlext`, then `pip install --force-reinstall --no-deps spark-sqlext`"
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    return build(tmp_path_factory.mktemp("namesake"))[1]
 
 
 def environment(folder: Path, wheel: Path) -> Path:
@@ -37,7 +30,6 @@ def printed(folder: Path, program: str) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_both_installed_is_a_warning(tmp_path, wheel):
     program = "from sqlext.spark.namesake import warn_of_namesake; warn_of_namesake()"
     warning = printed(environment(tmp_path, wheel), program)
@@ -55,7 +47,6 @@ def test_files_of_the_other_in_the_place_of_ours_are_an_error_that_says_how_to_m
     )
 
 
-@pytest.mark.slow
 def test_the_command_runs_where_only_ours_is_installed(tmp_path, wheel):
     zipfile.ZipFile(wheel).extractall(tmp_path)
     assert (

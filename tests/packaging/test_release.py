@@ -7,6 +7,7 @@ import re
 import zipfile
 from email.message import Message
 from email.parser import Parser
+from pathlib import Path
 from itertools import pairwise
 
 import pytest
@@ -14,25 +15,24 @@ import yaml
 from packaging.requirements import Requirement
 
 import sqlext
-from tests.built_wheel import ROOT, build, tracked_files
+from tests.built_wheel import ROOT, tracked_files
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 CONNECT = {"grpcio", "grpcio-status", "googleapis-common-protos", "zstandard"}  # of pyspark[connect]
 
 
 @pytest.fixture(scope="module")
-def metadata(tmp_path_factory) -> Message:
-    wheel = zipfile.ZipFile(build(tmp_path_factory.mktemp("release"))[1])
-    assert "sqlext/py.typed" in wheel.namelist()
-    (name,) = [name for name in wheel.namelist() if name.endswith("dist-info/METADATA")]
-    return Parser().parsestr(wheel.read(name).decode())
+def metadata(wheel: Path) -> Message:
+    files = zipfile.ZipFile(wheel)
+    assert "sqlext/py.typed" in files.namelist()
+    (name,) = [name for name in files.namelist() if name.endswith("dist-info/METADATA")]
+    return Parser().parsestr(files.read(name).decode())
 
 
 def project_urls(metadata: Message) -> dict[str, str]:
     return dict(entry.split(", ") for entry in metadata.get_all("Project-URL", []))
 
 
-@pytest.mark.slow
 def test_the_description_has_no_relative_links(metadata):
     links = re.findall(r"\]\(([^)]*)\)", metadata.get_payload())
     files = f"{project_urls(metadata)['Source']}/blob/v{sqlext.__version__}/"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.built_wheel import ROOT, build
+from tests.built_wheel import ROOT
 
 README = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
 # What the README does not use, with the type that a user expects. An `Any` would be an error of `assert_type`.
@@ -42,12 +42,12 @@ WRONG = "import sqlext\nsqlext.session(master=4)\nsqlext.no_such_name\n"
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory) -> Path:
+def installed(tmp_path_factory, wheel) -> Path:
     """The Python of an environment with the wheel and the libraries of this Python, but without the checkout."""
     folder = tmp_path_factory.mktemp("typed")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     (packages,) = folder.glob("lib/python*/site-packages")
-    zipfile.ZipFile(build(tmp_path_factory.mktemp("wheel"))[1]).extractall(packages)
+    zipfile.ZipFile(wheel).extractall(packages)
     (packages / "libraries.pth").write_text("\n".join(site.getsitepackages()) + "\n", encoding="utf-8")
     return folder / "bin" / "python"
 
@@ -63,12 +63,10 @@ def mypy(python: Path, folder: Path, program: str) -> list[str]:
     return done.stdout.splitlines()[:-1]
 
 
-@pytest.mark.slow
 def test_the_python_of_the_readme_is_clean_under_strict_mypy(installed, tmp_path):
     assert mypy(installed, tmp_path, "\n".join(README) + TYPES) == []
 
 
-@pytest.mark.slow
 def test_wrong_arguments_and_names_are_errors(installed, tmp_path):
     """So the first test is not clean because everything is `Any`."""
     errors = mypy(installed, tmp_path, WRONG)

@@ -8,8 +8,6 @@ import sys
 import tarfile
 import zipfile
 
-import pytest
-
 import sqlext
 from tests.built_wheel import build, tracked_files
 
@@ -21,17 +19,11 @@ def paths_in_the_wheel():
     return inside | {f"sqlext/{name}" for name in modules if name.startswith(("rewriter/", "catalog/"))}
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("packaging"))
-
-
 def test_the_public_names_are_those_that_dir_shows():
     assert dir(sqlext) == sorted(sqlext.__all__)
     assert [name for name in sqlext.__all__ if getattr(sqlext, name, None) is None] == []
 
 
-@pytest.mark.slow
 def test_a_second_build_gives_the_same_bytes(built, tmp_path):
     """Under another umask, as another checkout may have."""
     before = os.umask(0o077)
@@ -66,7 +58,6 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of(built):
     assert [name for name in inside if name.startswith("tests")] == []  # the tests need the whole repository
 
 
-@pytest.mark.slow
 def test_the_source_distribution_builds_the_same_wheel(built, tmp_path):
     with tarfile.open(built[0]) as archive:
         archive.extractall(tmp_path)
@@ -76,7 +67,6 @@ def test_the_source_distribution_builds_the_same_wheel(built, tmp_path):
     assert (tmp_path / built[1].name).read_bytes() == built[1].read_bytes()
 
 
-@pytest.mark.slow
 def test_the_installed_wheel_works_outside_of_the_checkout(built, tmp_path):
     zipfile.ZipFile(built[1]).extractall(tmp_path / "installed")
     (tmp_path / "catalog.py").write_text("raise SystemExit('a module of the user was taken for ours')")

@@ -60,6 +60,7 @@ def test_a_worker_imports_the_zip_from_a_folder_that_all_workers_of_the_host_sha
     assert not Path(imported(archive, tmp_path)[1]).is_relative_to(folder)
 
 
+@pytest.mark.slow
 def test_the_same_code_is_the_same_in_each_zip(archive, tmp_path):
     def sources(path: Path) -> list[tuple[str, int, tuple[int, ...]]]:  # other tests may compile kernels meanwhile
         entries = zipfile.ZipFile(path).infolist()
@@ -82,6 +83,7 @@ print(json.dumps([sqlext.__path__[0], sorted(folders)]))
 """
 
 
+@pytest.mark.slow
 def test_executors_get_only_the_folders_that_they_need(tmp_path):
     process = subprocess.run(
         [sys.executable, "-c", WORKER_MODULES.format(archive=str(shipped_zip()))],

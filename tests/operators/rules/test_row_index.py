@@ -86,6 +86,7 @@ def shown(step: Step) -> tuple:
     return results, sorted(reported), sorted(map(repr, step.failures.to_pylist())), changes
 
 
+@pytest.mark.slow
 @pytest.mark.random
 @pytest.mark.parametrize("part", range(PARTS))
 def test_rules_with_and_without_tests_in_their_conditions_agree(part):
