@@ -11,6 +11,8 @@ DBT_STAMP := .venv/dbt-$(DBT)/installed
 SPARKS ?= 4.0 4.1 4.2 4.3
 # The Python of a cluster's workers: what sqlext needs, as it is in .venv, but not sqlext.
 WORKERS := .venv/workers
+# What finds accessibility problems of pages (tests/browser.py). Without npm these tests are skipped.
+AXE := .venv/axe
 LIBRARIES := numpy numba pyarrow pandas protobuf google-re2
 # The statement data files in every way to run them, and one stream from `sqlext run` into a table.
 FAST := tests/architecture tests/statements tests/engine/streams/test_run.py
@@ -33,7 +35,7 @@ help:  ## list the targets
 demo: $(STAMP) check-java  ## show a guided tour on sample data
 	$(BIN)/sqlext demo
 
-test: lint check-java $(DBT_STAMP)  ## run the linters, then all tests in two processes, each with a Spark session of its own
+test: lint check-java $(DBT_STAMP) $(AXE)/installed  ## run the linters, then all tests in two processes, each with a Spark session of its own
 	$(BIN)/pytest -n 2 --dist loadfile
 
 test-fast: $(STAMP) check-java  ## run the statement data files and one stream on Spark, in three minutes
@@ -146,6 +148,12 @@ $(WORKERS)/installed: $(STAMP)
 	$(BIN)/python -m pip freeze --disable-pip-version-check | grep -E '^($(subst $() ,|,$(LIBRARIES)))==' \
 	  | $(BIN)/python -m pip --python $(WORKERS)/bin/python install --quiet --disable-pip-version-check -r /dev/stdin
 	@touch $@
+
+$(AXE)/installed: $(STAMP)
+	@mkdir -p $(AXE)
+	@if command -v npm >/dev/null; then \
+	  npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(AXE) axe-core@4.14.1 && touch $@; \
+	else echo "npm is missing: pages are not tested for accessibility problems"; fi
 
 .venv/release/installed: $(STAMP)
 	$(BIN)/python -m venv --without-pip .venv/release

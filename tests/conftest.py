@@ -15,6 +15,8 @@ from .sampling import SAMPLE, forget_seed, how_to_repeat, postponed
 
 os.environ.setdefault("TZ", "UTC")  # Spark's session time zone, before its JVM starts
 
+pytest_plugins = ["tests.browser"]
+
 hypothesis.settings.register_profile("no clock", deadline=None)  # a busy machine is no failure
 hypothesis.settings.load_profile("no clock")
 
