@@ -7,8 +7,8 @@ import re
 import zipfile
 from email.message import Message
 from email.parser import Parser
-from pathlib import Path
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import yaml
