@@ -69,8 +69,8 @@ def forget(title: str) -> None:
 def whole_text(error: Exception) -> str:
     """The message of an error of Spark and of its causes, with the stack of the JVM, which a setting may hide."""
     cause = getattr(error, "_cause", None)
-    behind = f"\nCaused by: {whole_text(cause)}" if isinstance(cause, Exception) else ""
-    return f"{error}\n{getattr(error, '_stackTrace', '')}{behind}"
+    suffix = f"\nCaused by: {whole_text(cause)}" if isinstance(cause, Exception) else ""
+    return f"{error}\n{getattr(error, '_stackTrace', '')}{suffix}"
 
 
 def root_cause(message: str) -> str:

@@ -29,7 +29,7 @@ from sqlext.rewriter.tree.statement_tree import Query, Tree
 _MOST_ROWS = 10**18
 _ROW_WORDS = ("ROWS", "ROW")
 _FOLLOWS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT", "OFFSET"})
-_BEHIND = _FOLLOWS | {"ORDER", "HAVING", "WHERE", "GROUP"}  # words after EMIT, of which only some are right there
+_AFTER_EMIT = _FOLLOWS | {"ORDER", "HAVING", "WHERE", "GROUP"}  # words after EMIT, of which only some are right there
 _FOREIGN = {  # words after EMIT in ksqlDB and in Flink's experimental options
     "CHANGES": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT EVERY 1 ROW.",
     "FINAL": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT AFTER WATERMARK, or leave EMIT out.",
@@ -134,7 +134,7 @@ def is_emit(tokens: Tokens, i: int) -> bool:
 def _is_bare(tree: Tree, i: int, calls: Sequence[WindowTvf]) -> bool:
     """Whether token i is EMIT alone, at the end of a grouping query over a window function."""
     tokens = tree.tokens
-    ends = i + 1 == len(tokens) or tokens[i + 1].text in (")", ";", "|>") or tokens[i + 1].word in _BEHIND
+    ends = i + 1 == len(tokens) or tokens[i + 1].text in (")", ";", "|>") or tokens[i + 1].word in _AFTER_EMIT
     if tokens[i].word != "EMIT" or not ends or not ends_operand(tokens, i - 1):
         return False
     queries = (call.relation.query for call in calls)
@@ -150,8 +150,8 @@ def _is_foreign(tokens: Tokens, i: int) -> bool:
     """Whether token i is EMIT with a word of another system, at the end of a query."""
     if tokens[i].word != "EMIT" or not i or i + 1 == len(tokens) or not ends_operand(tokens, i - 1):
         return False
-    behind = tokens[i + 2].text if i + 2 < len(tokens) else ";"
-    return tokens[i + 1].word in _FOREIGN and (behind in (")", ";") or tokens[i + 2].word in _BEHIND | {"DELAY"})
+    after = tokens[i + 2].text if i + 2 < len(tokens) else ";"
+    return tokens[i + 1].word in _FOREIGN and (after in (")", ";") or tokens[i + 2].word in _AFTER_EMIT | {"DELAY"})
 
 
 def parse_emits(tree: Tree, calls: Sequence[WindowTvf]) -> tuple[EmitClause, ...]:
@@ -252,7 +252,7 @@ class _EmitReader:
     def _unexpected(self) -> ParseError:
         at = min(self.cursor.index, self.stop - 1)
         word = self.tokens[at].text
-        if self.tokens[at].word in _BEHIND:
+        if self.tokens[at].word in _AFTER_EMIT:
             return self.cursor.error(f"{word} is written after EMIT", at, at + 1, hint=f"write {word} … EMIT ….")
         return self.cursor.error(f"{word} is not expected in EMIT here", at, at + 1)
 
@@ -277,8 +277,8 @@ class _EmitReader:
         inside = [(call, query) for call, query in inside if query.from_ == begins]
         call, query = inside[-1]
         last = max(call.relation.stop, call.relation.start)
-        behind = self.tokens[last].word if last < len(self.tokens) else ""
-        if len(inside) > 1 or behind in (",", "JOIN") or self.tokens[query.from_ + 1].start != call.whole.start:
+        after = self.tokens[last].word if last < len(self.tokens) else ""
+        if len(inside) > 1 or after in (",", "JOIN") or self.tokens[query.from_ + 1].start != call.whole.start:
             hint = "join inside TABLE (SELECT … FROM a JOIN b …), or join the result of the whole query."
             place = query.from_
             raise self._wrong_query("a query that EMITs reads one window function alone", place, place + 1, hint)

@@ -51,13 +51,13 @@ def grouped_stream(tree: Tree, call: WindowTvf, source: Source, durations: Mappi
     time = source.slice(call.time.start, call.time.stop)
     data = source.slice(call.data.start, call.data.stop)
     rows = join("(SELECT *, ", spark_window(call, durations, time), f" AS {WINDOW} FROM ", data, ")")
-    behind = [i for i in range(group[1], max(query.stop, group[1])) if _is_window_name(tree, i)]
+    later = [i for i in range(group[1], max(query.stop, group[1])) if _is_window_name(tree, i)]
     edits = [Edit(call.whole.start, call.whole.stop, rows)]
     if is_all:
         texts = [source.slice(tree.tokens[lo].start, tree.tokens[hi - 1].stop) for lo, hi in keys]
         all_ = tree.tokens[group[0]]
         edits.append(Edit(all_.start, all_.stop, join(*texts, WINDOW, separator=", ")))
-    for i in [*uses, *behind]:
+    for i in [*uses, *later]:
         edits.append(_use(tree, i, is_key=group[0] <= i < group[1], is_item=i < query.from_))
     return edits
 

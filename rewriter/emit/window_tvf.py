@@ -161,8 +161,8 @@ class _WindowCallReader:
     def _bounds(self) -> tuple[int, int]:
         """The tokens of the call, with `TABLE(…)` around it as Flink writes it."""
         before = [t.word for t in self.tokens[max(0, self.name - 2) : self.name]]
-        behind = [t.text for t in self.tokens[self.close + 1 : self.close + 2]]
-        is_wrapped = before == ["TABLE", "("] and behind == [")"]
+        after = [t.text for t in self.tokens[self.close + 1 : self.close + 2]]
+        is_wrapped = before == ["TABLE", "("] and after == [")"]
         return (self.name - 2, self.close + 2) if is_wrapped else (self.name, self.close + 1)
 
     def _ranges(self) -> list[tuple[int, int]]:

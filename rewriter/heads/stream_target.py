@@ -117,7 +117,7 @@ def _insert(cursor: Cursor) -> StreamTarget | None:
     name = cursor.take_name()
     if name is None:
         return None
-    behind_name, text, tokens = cursor.index, cursor.text, cursor.tokens
+    after_name, text, tokens = cursor.index, cursor.text, cursor.tokens
     _go_to_query(cursor)
     if cursor.is_at_end:
         return None
@@ -126,7 +126,7 @@ def _insert(cursor: Cursor) -> StreamTarget | None:
         name=name.parts,
         place=Place(text, name.start, name.stop),
         is_insert=True,
-        rows=_place(text, tokens[behind_name : cursor.index]),
+        rows=_place(text, tokens[after_name : cursor.index]),
         query_start=tokens[cursor.index].start,
         query_stop=tokens[-1].stop,
     )

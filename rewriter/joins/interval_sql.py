@@ -166,10 +166,10 @@ def _keyword(clause: JoinClause) -> Edit:
     return Edit(clause.keyword.start, clause.keyword.stop, "JOIN")
 
 
-def _condition(clause: JoinClause, before: TextLike, behind: TextLike) -> list[Edit]:
+def _condition(clause: JoinClause, before: TextLike, after: TextLike) -> list[Edit]:
     on = clause.on
     assert on is not None
-    return [Edit(on.start, on.start, before), Edit(on.stop, on.stop, behind)]
+    return [Edit(on.start, on.start, before), Edit(on.stop, on.stop, after)]
 
 
 # streams

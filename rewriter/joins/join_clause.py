@@ -13,7 +13,7 @@ from sqlext.rewriter.text.and_list import and_list, top_level
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import name_of, unquoted
 from sqlext.rewriter.text.tokens import closing, tokenize, words_of
-from sqlext.rewriter.tree.keywords import behind_join, first_word_of_join, is_at, is_time_join, without_pipe
+from sqlext.rewriter.tree.keywords import after_join, first_word_of_join, is_at, is_time_join, without_pipe
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Join, Query, Tree
 
@@ -103,8 +103,8 @@ def _parse(tree: Tree, keyword: int) -> JoinClause:
         join_type=join_type,
         whole=tree.fragment(join.start, join.stop),
         left=tree.fragment(join.start, join.first),
-        words=tree.fragment(join.first, join.behind),
-        keyword=tree.fragment(keyword, join.behind),
+        words=tree.fragment(join.first, join.after),
+        keyword=tree.fragment(keyword, join.after),
         right=right,
         on=on,
         conjuncts=tuple(c for c in conjuncts if condition is None or c != condition.whole),
@@ -140,17 +140,17 @@ def _place(tree: Tree, lo: int, hi: int) -> Place:
 def _join_type(tree: Tree, join: Join) -> str:
     kind = tree.tokens[join.keyword].word
     types = _TYPES_OF[kind]
-    behind = words_of(tree.tokens[join.keyword + 1 : join.behind - 1])
-    if behind and kind == "INTERVAL":
-        type_ = " ".join([*words_of(tree.tokens[join.first : join.keyword]), *behind])
+    after = words_of(tree.tokens[join.keyword + 1 : join.after - 1])
+    if after and kind == "INTERVAL":
+        type_ = " ".join([*words_of(tree.tokens[join.first : join.keyword]), *after])
         raise ParseError(
             "JOIN_TYPE",
-            f"{' '.join(behind)} is written before INTERVAL JOIN, not inside",
-            place=_place(tree, join.keyword, join.behind),
+            f"{' '.join(after)} is written before INTERVAL JOIN, not inside",
+            place=_place(tree, join.keyword, join.after),
             hint=f"write {type_} INTERVAL JOIN; an alias called interval is written AS interval.",
         )
     words = " ".join(
-        words_of([*tree.tokens[join.first : join.keyword], *tree.tokens[join.keyword + 1 : join.behind - 1]])
+        words_of([*tree.tokens[join.first : join.keyword], *tree.tokens[join.keyword + 1 : join.after - 1]])
     )
     if words in types:
         return types[words]
@@ -161,17 +161,17 @@ def _join_type(tree: Tree, join: Join) -> str:
         hint = "leave CROSS out: keys are optional in ON." if kind == "INTERVAL" else "leave CROSS out: ON is optional."
     elif words in _TYPES and kind == "ASOF":
         hint = "ASOF JOIN finds one right row for each left row: it is INNER or LEFT."
-    place = _place(tree, join.first, join.behind)
+    place = _place(tree, join.first, join.after)
     raise ParseError("JOIN_TYPE", f"there is no {words} {kind} JOIN", place=place, hint=hint)
 
 
 def _misplaced(tree: Tree, keyword: int) -> ParseError:
     tokens, kind = tree.tokens, tree.tokens[keyword].word
     first = first_word_of_join(tokens, keyword)
-    behind = behind_join(tokens, keyword) or keyword + 1
-    place = _place(tree, keyword, behind)
+    after = after_join(tokens, keyword) or keyword + 1
+    place = _place(tree, keyword, after)
     if first and tokens[first - 1].word == "|>":
-        words = " ".join(words_of(tokens[first:behind]))
+        words = " ".join(words_of(tokens[first:after]))
         return ParseError(
             "CLAUSE_AFTER_PIPE",
             f"{kind} JOIN cannot follow |>, it joins relations of FROM",
@@ -189,7 +189,7 @@ def _misplaced(tree: Tree, keyword: int) -> ParseError:
 
 
 def _right(tree: Tree, join: Join) -> Fragment:
-    kind, right = tree.tokens[join.keyword].word, join.behind
+    kind, right = tree.tokens[join.keyword].word, join.after
     if is_at(tree.tokens, right, "LATERAL"):
         raise UnsupportedError(
             "LATERAL_JOIN",
@@ -207,7 +207,7 @@ def _match_condition(tree: Tree, join: Join) -> MatchCondition:
     """The MATCH_CONDITION of an ASOF JOIN."""
     lo, hi = join.match_condition or (0, 0)
     words = words_of(tree.tokens)
-    bare = next((i for i in range(join.behind, len(words)) if words[i] in ("MATCH_CONDITION", "JOIN")), 0)
+    bare = next((i for i in range(join.after, len(words)) if words[i] in ("MATCH_CONDITION", "JOIN")), 0)
     if join.match_condition is None and is_at(tree.tokens, bare, "MATCH_CONDITION"):
         raise ParseError(
             "MATCH_CONDITION",
@@ -219,7 +219,7 @@ def _match_condition(tree: Tree, join: Join) -> MatchCondition:
         raise ParseError(
             "MATCH_CONDITION",
             "ASOF JOIN needs MATCH_CONDITION after its right relation",
-            place=_place(tree, join.keyword, join.behind),
+            place=_place(tree, join.keyword, join.after),
             hint="write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.",
         )
     inside = tree.fragment(lo + 2, hi - 1)
@@ -298,7 +298,7 @@ def _check_criteria(tree: Tree, join: Join) -> None:
     if kind == "ASOF" or join.on is not None:
         return
     hint = "write ON a.key = b.key AND b.t BETWEEN a.t - INTERVAL 5 MINUTES AND a.t."
-    place, message = _place(tree, join.keyword, join.behind), "INTERVAL JOIN needs ON with a range of time"
+    place, message = _place(tree, join.keyword, join.after), "INTERVAL JOIN needs ON with a range of time"
     if is_at(tree.tokens, i, "USING"):
         place, message = _place(tree, i, i + 1), "INTERVAL JOIN takes ON, not USING"
     raise ParseError("JOIN_CONDITION", message, place=place, hint=hint)

@@ -59,7 +59,7 @@ def domain(spark_types: tuple[str, ...]) -> str | None:
 
 def position(of: str, expression: TextLike) -> Text:
     """The expression as a number of the domain `of`: microseconds, days or itself."""
-    before, behind = {
+    before, after = {
         MICROS: ("unix_micros(CAST(", " AS TIMESTAMP))"),
         # An interval is divided, since unix_micros would read a local time in the session's zone, where an hour may
         # occur twice.
@@ -71,7 +71,7 @@ def position(of: str, expression: TextLike) -> Text:
         INTEGERS: ("CAST(", " AS BIGINT)"),
         FLOATS: ("CAST(", " AS DOUBLE)"),
     }[of]
-    return join(before, expression, behind)
+    return join(before, expression, after)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import Token, Tokens, words_of
 from sqlext.rewriter.tree.statement_tree import Result, Tree
 
-_BEHIND_RELATION = frozenset({"WHERE", "JOIN", "INNER", "CROSS", "LEFT", ","})
+_AFTER_RELATION = frozenset({"WHERE", "JOIN", "INNER", "CROSS", "LEFT", ","})
 # With these words in the FROM clause, rows of the result may be missing from the join, padded, or changed.
 _OPAQUE = frozenset({"ASOF", "RIGHT", "FULL", "SEMI", "ANTI", "NATURAL", "LATERAL", "PIVOT", "UNPIVOT", "FROM"})
 _FUNCTIONS_WITHOUT_CALL = re.compile("USER|SESSION_USER|LOCALTIME|CURRENT_.*")
@@ -148,7 +148,7 @@ def filters(clause: MatchClause, tree: Tree, source: Source, names: Sequence[str
 
 def _where(tokens: Tokens, result: Result) -> tuple[int, int] | None:
     """The tokens of the WHERE whose conditions may be applied before the joins; None if there is no such WHERE."""
-    if result.query.where is None or tokens[result.behind].word not in _BEHIND_RELATION:
+    if result.query.where is None or tokens[result.after].word not in _AFTER_RELATION:
         return None
     words = set(_words_of_from(tokens, result))
     if words & _OPAQUE or "LEFT" in words_of(_at(tokens, result.query.from_, result.start)):
@@ -158,7 +158,7 @@ def _where(tokens: Tokens, result: Result) -> tuple[int, int] | None:
 
 def _words_of_from(tokens: Tokens, result: Result) -> Iterator[str]:
     """The words of FROM outside of the clause, without words inside parentheses."""
-    for lo, hi in ((result.query.from_ + 1, result.start), (result.behind, result.query.from_stop)):
+    for lo, hi in ((result.query.from_ + 1, result.start), (result.after, result.query.from_stop)):
         yield from words_of(_at(tokens, lo, hi))
 
 

@@ -12,7 +12,7 @@ from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import lasting_task
 from sqlext.pattern.conditions.condition_reads import reads_ahead, reads_number, rows_back
-from sqlext.pattern.program.automaton import DONE, automaton, has_more_targets, targets_behind, targets_from
+from sqlext.pattern.program.automaton import DONE, automaton, has_more_targets, targets_after, targets_from
 from sqlext.pattern.program.program import MatchEnd
 from sqlext.pattern.strategy import stream_refusal
 from sqlext.pattern.task.task import NO_SKIP, Condition, Task
@@ -121,7 +121,7 @@ def can_be_decided(task: Task) -> bool:
     (True, False)
     """
     tables = automaton(task.program, task.bits)
-    targets = targets_behind(tables.graph)
+    targets = targets_after(tables.graph)
     takes_all = [task.bits[label] is None and task.conditions[label] is None for label in tables.label.tolist()]
     endless = _endless(targets, takes_all)
     reached, stack = set(), [targets_from(tables.graph, 0, at_start=True)]
@@ -236,7 +236,7 @@ def _awaited(task: Task) -> str:
         return ""
     lasting = lasting_task(task)
     tables = automaton(lasting.program, lasting.bits)
-    targets = targets_behind(tables.graph)
+    targets = targets_after(tables.graph)
     labels = tables.label.tolist()
     endless = _endless(targets, [lasting.bits[label] is None for label in labels])
     begins = targets_from(tables.graph, 0, at_start=True)
@@ -249,7 +249,7 @@ def _awaited(task: Task) -> str:
 def _repeated(plan: MatchPlan) -> str:
     """The variables in loops without an upper bound."""
     tables = automaton(plan.task.program, plan.task.bits)
-    targets = targets_behind(tables.graph)
+    targets = targets_after(tables.graph)
     loops = [p for p in range(tables.size) if p in _reachable(targets, targets[p])]
     return ", ".join(dict.fromkeys(plan.task.program.labels[tables.label[p]] for p in loops))
 

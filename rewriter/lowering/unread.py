@@ -28,9 +28,9 @@ def unread(tree: Tree, keyword: Fragment, names: Iterable[str]) -> frozenset[str
     ['c']
     """
     result = tree.result(keyword)
-    if result is None or result.columns or is_at(tree.tokens, result.behind, "MATCH_RECOGNIZE"):
+    if result is None or result.columns or is_at(tree.tokens, result.after, "MATCH_RECOGNIZE"):
         return frozenset()
-    outside = [*tree.tokens[result.select : result.start], *tree.tokens[result.behind : result.query.end]]
+    outside = [*tree.tokens[result.select : result.start], *tree.tokens[result.after : result.query.end]]
     if any(t.word in _NAMES_NOTHING for t in outside):
         return frozenset()
     if any(is_star(outside, i) or _is_row(outside, i, result.alias) for i in range(len(outside))):

@@ -223,8 +223,8 @@ class ClauseParser:
 
     def _is_closed_too_early(self) -> bool:
         """True if a section follows the closing parenthesis, as in `PATTERN (A)) DEFINE A AS …`."""
-        behind = [t.word for t in self.tokens[self.site.closing + 1 : self.site.closing + 4]]
-        return (behind[:1] == [DEFINE] and behind[2:] == ["AS"]) or (behind[:1] == [SUBSET] and behind[2:] == ["="])
+        after = [t.word for t in self.tokens[self.site.closing + 1 : self.site.closing + 4]]
+        return (after[:1] == [DEFINE] and after[2:] == ["AS"]) or (after[:1] == [SUBSET] and after[2:] == ["="])
 
     # lists of expressions
 
@@ -232,7 +232,7 @@ class ClauseParser:
         keys = []
         for lo, hi in self.items(section, "an expression"):
             as_ = self.last_as(lo, hi)
-            name = self._name_behind(as_, hi) if as_ else None
+            name = self._name_after(as_, hi) if as_ else None
             keys.append(PartitionKey(self.expression(lo, as_ or hi), name))
         self.parts["partition_by"] = tuple(keys)
 
@@ -259,7 +259,7 @@ class ClauseParser:
                 hint = f"write {text if len(text) < 40 else 'expression'} AS name."
                 self.add("MEASURE_WITHOUT_NAME", "a measure needs a name", lo, hi, hint)
                 continue
-            name = self._name_behind(as_, hi)
+            name = self._name_after(as_, hi)
             self._check_no_second_as(lo, as_)
             measures.append(Measure(self.expression(lo, as_), name))
         self.parts["measures"] = tuple(measures)
@@ -393,7 +393,7 @@ class ClauseParser:
     def last_as(self, lo: int, hi: int) -> int | None:
         return next((i for i in range(hi - 1, lo - 1, -1) if self._is_as(i)), None)
 
-    def _name_behind(self, as_: int, hi: int) -> Name:
+    def _name_after(self, as_: int, hi: int) -> Name:
         if as_ + 2 != hi or not self.tokens[as_ + 1].may_name:
             raise self.error(
                 "EXPECTED_NAME",

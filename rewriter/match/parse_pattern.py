@@ -328,40 +328,40 @@ class _Parser:
 
     # branches and brackets
 
-    def _check_no_operator(self, level: _Level, behind: _PatternLexeme) -> None:
+    def _check_no_operator(self, level: _Level, after: _PatternLexeme) -> None:
         if level.operator:
             operator = level.operator.text
             raise self._fail(
                 "OPERATOR_WITHOUT_ELEMENT",
                 f"{operator} needs an element after it",
                 level.operator.start,
-                behind.stop,
+                after.stop,
                 f"write A {operator} B.",
             )
 
-    def _branch(self, level: _Level, behind: _PatternLexeme) -> ast.Pattern:
-        """The elements of the level as one pattern; `behind` is the lexeme that ends them."""
-        self._check_no_operator(level, behind)
+    def _branch(self, level: _Level, after: _PatternLexeme) -> ast.Pattern:
+        """The elements of the level as one pattern; `after` is the lexeme that ends them."""
+        self._check_no_operator(level, after)
         items, level.elements = tuple(level.elements), []
         if not items:
-            raise self._nothing(level, behind)
+            raise self._nothing(level, after)
         place = (items[0].place[0], items[-1].place[1])
         return items[0] if len(items) == 1 else ast.Concatenation(items, place=place)
 
-    def _nothing(self, level: _Level, behind: _PatternLexeme) -> ParseError:
+    def _nothing(self, level: _Level, after: _PatternLexeme) -> ParseError:
         if level.bracket == "{-" and not level.has_bar:
-            return self._fail("EMPTY_EXCLUSION", "{- -} excludes nothing", level.start, behind.stop)
-        stop = max(behind.stop, behind.start + 1)
+            return self._fail("EMPTY_EXCLUSION", "{- -} excludes nothing", level.start, after.stop)
+        stop = max(after.stop, after.start + 1)
         return self._fail(
             "EMPTY_ALTERNATIVE",
             "an alternative or element is missing here",
-            behind.start,
+            after.start,
             stop,
             "an alternative that takes no rows is written ().",
         )
 
-    def _alternatives(self, level: _Level, behind: _PatternLexeme) -> ast.Pattern:
-        branches = (*level.branches, self._branch(level, behind))
+    def _alternatives(self, level: _Level, after: _PatternLexeme) -> ast.Pattern:
+        branches = (*level.branches, self._branch(level, after))
         level.branches, level.has_bar = [], False
         if len(branches) == 1:
             return branches[0]

@@ -64,8 +64,8 @@ def _no_within(clause: MatchClause) -> Errors:
 def _no_values_of_results(clause: MatchClause) -> Errors:
     for fragment in [*(m.expression for m in clause.measures), *(d.condition for d in clause.definitions)]:
         parts = lexemes(fragment)
-        for part, behind in pairwise(parts):
-            if part.word in _OF_A_RESULT and behind.raw == "(":
+        for part, following in pairwise(parts):
+            if part.word in _OF_A_RESULT and following.raw == "(":
                 message = f"{part.word}() is not allowed in a window: {_OF_A_RESULT[part.word]}"
                 yield BindError(
                     "VALUE_IN_WINDOW",

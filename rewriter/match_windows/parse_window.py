@@ -31,7 +31,7 @@ from sqlext.rewriter.tree.statement_tree import Site, Tree
 
 FRAME, SEARCH = "ROWS BETWEEN CURRENT ROW AND … FOLLOWING", "INITIAL or SEEK"
 _FRAME_WORDS = frozenset({"ROWS", "RANGE", "GROUPS"})
-_BEHIND_FRAME_WORD = frozenset({"BETWEEN", "UNBOUNDED", "CURRENT"})
+_AFTER_FRAME_WORD = frozenset({"BETWEEN", "UNBOUNDED", "CURRENT"})
 _FRAME_HINT = "write ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING, or AND 5 FOLLOWING."
 
 
@@ -93,8 +93,8 @@ class WindowParser(ClauseParser):
             return None
         if token.word in ("INITIAL", "SEEK") and is_at(self.tokens, i + 1, "PATTERN", "("):
             return SEARCH, 0
-        behind = self.tokens[i + 1]
-        is_frame = behind.word in _BEHIND_FRAME_WORD or is_at(self.tokens, i + 2, "PRECEDING")
+        after = self.tokens[i + 1]
+        is_frame = after.word in _AFTER_FRAME_WORD or is_at(self.tokens, i + 2, "PRECEDING")
         if token.word in _FRAME_WORDS and is_frame and self.is_free(i):
             return FRAME, 0
         return super().head(i)

@@ -90,7 +90,7 @@ class OuterQuery:
         """
         tokens, site = self.tree.tokens, self.site
         edits = [*self.select_edits(columns)]
-        edits.append(Edit(tokens[site.query.from_].start, tokens[site.behind - 1].stop, f"FROM {rows}"))
+        edits.append(Edit(tokens[site.query.from_].start, tokens[site.after - 1].stop, f"FROM {rows}"))
         if site.late_clause is not None:
             lo, hi = site.late_clause
             edits.append(Edit(tokens[lo].start, tokens[hi - 1].stop, ""))

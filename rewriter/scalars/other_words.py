@@ -42,14 +42,14 @@ def in_standard_words(parts: Sequence[Lexeme], scope: Scope) -> list[Lexeme]:
     result: list[Lexeme] = []
     for i, part in enumerate(parts):
         before = parts[i - 1].raw if i else ""
-        behind = parts[i + 1].raw if i + 1 < len(parts) else ""
+        after = parts[i + 1].raw if i + 1 < len(parts) else ""
         is_argument = before == "(" and i > 1 and parts[i - 2].word == "CLASSIFIER"
-        if part.raw[0] == '"' and (behind == "." or is_argument) and part.raw[1:-1] in scope.variables:
+        if part.raw[0] == '"' and (after == "." or is_argument) and part.raw[1:-1] in scope.variables:
             part = replace(part, raw=quoted(part.raw[1:-1]))
-        if part.word in _NAVIGATIONS and behind == "(" and before not in FIELD_MARKS:
+        if part.word in _NAVIGATIONS and after == "(" and before not in FIELD_MARKS:
             part = replace(part, raw=_NAVIGATIONS[part.word])
         result.append(part)
-        is_bare = part.word in _WITHOUT_PARENTHESES and behind not in ("(", ".") and before not in (*FIELD_MARKS, "`")
+        is_bare = part.word in _WITHOUT_PARENTHESES and after not in ("(", ".") and before not in (*FIELD_MARKS, "`")
         if is_bare and not part.is_parameter and scope.column(part) is None:
             result += [Lexeme(raw=raw, start=part.stop, stop=part.stop) for raw in "()"]
     return result

@@ -206,32 +206,32 @@ class Words:
 
     def is_column(self, i: int) -> bool:
         """True if the word at i is an input column, or the input's alias in front of an input column."""
-        lexeme, before, behind = self.parts[i], self.raw(i - 1), self.raw(i + 1)
-        if not lexeme.is_name or before in FIELD_MARKS or behind == "(":
+        lexeme, before, after = self.parts[i], self.raw(i - 1), self.raw(i + 1)
+        if not lexeme.is_name or before in FIELD_MARKS or after == "(":
             return False
-        if not lexeme.raw.startswith("`") and (lexeme.word in _NOT_COLUMNS or self._is_syntax(i, before, behind)):
+        if not lexeme.raw.startswith("`") and (lexeme.word in _NOT_COLUMNS or self._is_syntax(i, before, after)):
             return False
         if unquoted(lexeme.raw).lower() in self.lambda_names:
             return False
         if self.scope.column(lexeme):
             return True
-        return behind == "." and i + 2 < len(self.parts) and self.scope.column(self.parts[i + 2]) is not None
+        return after == "." and i + 2 < len(self.parts) and self.scope.column(self.parts[i + 2]) is not None
 
-    def _is_syntax(self, i: int, before: str, behind: str) -> bool:
+    def _is_syntax(self, i: int, before: str, after: str) -> bool:
         """True if the word at i is a type (`CAST(x AS date)`, `date '…'`), a unit (`INTERVAL 5 day`), a field
         (`EXTRACT(year FROM t)`) or the name of an argument (`n => 1`)."""
         return (
             before.upper() == "AS"
             or before == "::"
-            or behind == "=>"
-            or behind.upper() == "FROM"
+            or after == "=>"
+            or after.upper() == "FROM"
             or (
                 before != ""
                 and (before[0].isdigit() or before[0] in "'\"")
                 and self.word(i - 2) in ("INTERVAL", "+", "-")
             )
             or (
-                behind[:1] in ("'", '"')
+                after[:1] in ("'", '"')
                 and self.word(i) in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X", "TIME")
             )
         )

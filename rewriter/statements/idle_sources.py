@@ -77,7 +77,7 @@ def _source(tree: Tree, idle: int) -> IdleSource:
     tokens, bounds = tree.tokens, _watermark(tree.tokens, idle)
     assert bounds is not None
     watermark, delay = bounds
-    start, stop = _start(tokens, watermark), _behind_interval(tree, idle)
+    start, stop = _start(tokens, watermark), _after_interval(tree, idle)
     if start == watermark or delay == watermark + 1:
         raise _error(tree, "MISPLACED_CLAUSE", "WATERMARK belongs after a relation, and needs a column", watermark)
     is_named = delay - watermark > 3 and tokens[delay - 2].word == "AS"
@@ -110,7 +110,7 @@ def _start(tokens: Tokens, watermark: int) -> int:
     return start
 
 
-def _behind_interval(tree: Tree, idle: int) -> int:
+def _after_interval(tree: Tree, idle: int) -> int:
     """The index after the interval of IDLE AFTER."""
     tokens, i = tree.tokens, idle + 3
     if not is_at(tokens, idle + 2, "INTERVAL"):

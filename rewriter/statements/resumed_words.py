@@ -48,7 +48,7 @@ def kept(words: Sequence[str]) -> list[int]:
     while at < len(words):
         stop = at + 1
         if words[at] == "STREAM":
-            stop = _behind_name(words, at + 1)
+            stop = _after_name(words, at + 1)
         elif list(words[at : at + 2]) == ["DELAY", "OF"]:
             stop = at + 2
         result += range(at, stop)
@@ -56,7 +56,7 @@ def kept(words: Sequence[str]) -> list[int]:
             options, stop = _options(words, stop + 2)
             result += options
         elif words[at] == "DELAY" and stop > at + 1:
-            stop = _behind_interval(words, stop)
+            stop = _after_interval(words, stop)
         at = stop
     return result
 
@@ -70,7 +70,7 @@ def without_read_options(text: str) -> str:
     tokens = tokenize(text)
     words = [word_of(token) for token in tokens]
     for at in reversed([i for i, word in enumerate(words) if word == "STREAM"]):
-        first = _behind_name(words, at + 1)
+        first = _after_name(words, at + 1)
         if list(words[first : first + 2]) == ["WITH", "("]:
             options, stop = _options(words, first + 2)
             if not options:
@@ -78,7 +78,7 @@ def without_read_options(text: str) -> str:
     return text
 
 
-def _behind_name(words: Sequence[str], at: int) -> int:
+def _after_name(words: Sequence[str], at: int) -> int:
     """The index past `a.b.c` or `(a.b.c)`."""
     if words[at : at + 1] == ["("]:
         return next((i + 1 for i in range(at, len(words)) if words[i] == ")"), len(words))
@@ -98,7 +98,7 @@ def _options(words: Sequence[str], at: int) -> tuple[list[int], int]:
     return [i for option in deciding for i in option], stop + 1
 
 
-def _behind_interval(words: Sequence[str], at: int) -> int:
+def _after_interval(words: Sequence[str], at: int) -> int:
     """The index past `INTERVAL 5 MINUTES` or another interval literal; `at` itself if there is none."""
     if words[at : at + 1] != ["INTERVAL"]:
         return at

@@ -148,8 +148,8 @@ def semicolons(tokens: Tokens) -> Iterator[int]:
     yield len(tokens)
 
 
-def _statement(text: str, tokens: Tokens, first: int, behind: int) -> ScriptStatement:
-    start, stop = tokens[first].start, tokens[behind - 1].stop
+def _statement(text: str, tokens: Tokens, first: int, after: int) -> ScriptStatement:
+    start, stop = tokens[first].start, tokens[after - 1].stop
     return ScriptStatement(text=text, start=start, stop=stop, word=tokens[first].word)
 
 

@@ -68,14 +68,14 @@ def is_surely_name(tokens: Tokens, i: int) -> bool:
     return before in (".", "AS", "FROM", "JOIN", ",", "STREAM")
 
 
-def behind_join(tokens: Tokens, keyword: int) -> int | None:
+def after_join(tokens: Tokens, keyword: int) -> int | None:
     """The index after the words of a join, or None if there is no join.
 
     Token `keyword` is JOIN, INTERVAL or ASOF. The type of the join may follow ASOF, as in DuckDB and ClickHouse; after
     INTERVAL it is an error that the parser reports.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
-    >>> [behind_join(tokenize(t), 0) for t in ("JOIN", "INTERVAL JOIN", "ASOF LEFT OUTER JOIN", "ASOF x", "JOIN LEFT")]
+    >>> [after_join(tokenize(t), 0) for t in ("JOIN", "INTERVAL JOIN", "ASOF LEFT OUTER JOIN", "ASOF x", "JOIN LEFT")]
     [1, 2, 4, None, 1]
     """
     k = keyword + (tokens[keyword].word in TIME_JOINS)
@@ -91,7 +91,7 @@ def is_time_join(tokens: Tokens, i: int) -> bool:
     >>> [is_time_join(tokenize(t), 2) for t in ("FROM a INTERVAL JOIN b", "a AS interval JOIN b", "x = interval JOIN")]
     [True, False, False]
     """
-    if tokens[i].word not in TIME_JOINS or behind_join(tokens, i) is None:
+    if tokens[i].word not in TIME_JOINS or after_join(tokens, i) is None:
         return False
     return i > 0 and (ends_operand(tokens, i - 1) or tokens[i - 1].word in TYPE_WORDS | {"|>"})
 
@@ -111,7 +111,7 @@ def begins_join(tokens: Tokens, i: int) -> bool:
         k += 1
     if k == len(tokens) or (tokens[k].word in TIME_JOINS and k == i and not is_time_join(tokens, k)):
         return False
-    return behind_join(tokens, k) is not None and not is_surely_name(tokens, i)
+    return after_join(tokens, k) is not None and not is_surely_name(tokens, i)
 
 
 def ends_from(tokens: Tokens, i: int) -> bool:

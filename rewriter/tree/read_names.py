@@ -28,8 +28,8 @@ def table_of(tokens: Tokens, start: int, stop: int) -> RelationName | None:
     while start + 1 < stop and tokens[start].word in BEFORE_RELATION and tokens[start + 1].word not in ("AS", "("):
         start += 1
     name = name_at(tokens, start)
-    behind = start + 2 * len(name.parts) - 1 if name else start
-    return None if is_at(tokens, behind, "(") or behind > stop else name
+    after = start + 2 * len(name.parts) - 1 if name else start
+    return None if is_at(tokens, after, "(") or after > stop else name
 
 
 def alias_of(tokens: Tokens, start: int, stop: int) -> Alias | None:
@@ -42,8 +42,8 @@ def alias_of(tokens: Tokens, start: int, stop: int) -> Alias | None:
     before = tokens[i - 1]
     if before.kind in (NUMBER, STRING) and tokens[i].word in INTERVAL_UNITS:  # the end of a WATERMARK
         return None
-    is_behind_relation = before.text in (")", "}") or before.is_name or before.kind in (NUMBER, STRING)
-    is_alias = before.word == "AS" or (is_behind_relation and before.word not in _NOT_ALIASES)
+    is_after_relation = before.text in (")", "}") or before.is_name or before.kind in (NUMBER, STRING)
+    is_alias = before.word == "AS" or (is_after_relation and before.word not in _NOT_ALIASES)
     columns = tuple(k for k in range(i + 2, stop - 1) if tokens[k].is_name)
     return Alias(i, columns) if is_alias else None
 

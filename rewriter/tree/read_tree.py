@@ -13,8 +13,8 @@ from sqlext.rewriter.text.names import name_at
 from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
 from sqlext.rewriter.tree.keywords import (
     TIME_JOINS,
+    after_join,
     begins_query,
-    behind_join,
     ends_from,
     ends_operand,
     ends_query,
@@ -28,7 +28,8 @@ from sqlext.rewriter.tree.read_names import BEFORE_RELATION, alias_of, ctes_of, 
 from sqlext.rewriter.tree.statement_tree import Cte, Join, Query, Relation, Tree
 
 # The part of a list of relations that a level is reading.
-_RELATION, _PIVOT, _CRITERIA, _CONDITION, _BEHIND = "relation", "PIVOT", "criteria", "condition", "after a relation"
+_RELATION, _PIVOT, _CRITERIA, _CONDITION = "relation", "PIVOT", "criteria", "condition"
+_AFTER_RELATION = "after a relation"
 _DISTANCE = "the distance after WITHIN"
 # The kinds of lists of relations: a FROM, with joins on time; the one relation of USING or of a join after a pipe; the
 # arguments of a table function; the relation after TABLE in such an argument.
@@ -115,7 +116,7 @@ class _Join:
             start=self.start,
             first=self.first,
             keyword=self.keyword,
-            behind=self.right.start,
+            after=self.right.start,
             query=self.query.frozen(),
             right=self.right.frozen(tokens) if self.right.start < self.right.stop else None,
             match_condition=self.match_condition,
@@ -136,12 +137,12 @@ class _TreeReader:
     ctes: list[Cte] = field(default_factory=list)
 
     @cached_property
-    def behind_parentheses(self) -> list[int]:
+    def after_parentheses(self) -> list[int]:
         """For each token, the first token from there on that is no opening parenthesis."""
-        behind = [len(self.tokens)] * (len(self.tokens) + 1)
+        after = [len(self.tokens)] * (len(self.tokens) + 1)
         for i in range(len(self.tokens) - 1, -1, -1):
-            behind[i] = behind[i + 1] if self.tokens[i].text == "(" else i
-        return behind
+            after[i] = after[i + 1] if self.tokens[i].text == "(" else i
+        return after
 
     @cached_property
     def stops_of_with(self) -> dict[int, int]:
@@ -157,7 +158,7 @@ class _TreeReader:
 
     def begins_query(self, i: int) -> bool:
         """The same as `keywords.begins_query`, but a run of parentheses is not read again for each of them."""
-        return begins_query(self.tokens, self.behind_parentheses[min(i, len(self.tokens))])
+        return begins_query(self.tokens, self.after_parentheses[min(i, len(self.tokens))])
 
     def read(self) -> None:
         levels, i = [_Level(self, 0, len(self.tokens), is_query=True)], 0
@@ -188,7 +189,7 @@ class _Level:
         self.query: _Query | None = outer  # the query whose relations, or the clauses after them, are being read
         self.select: int | None = None
         self.statement = ""  # the last SELECT, MERGE or JOIN
-        self.relations, self.part = relations, _BEHIND
+        self.relations, self.part = relations, _AFTER_RELATION
         self.tree: int | None = None  # the start of the join tree that is being read, if joins on time can follow it
         self.relation = _Relation(start=lo, query=outer, stop=lo)
         self.join: _Join | None = None
@@ -347,7 +348,7 @@ class _Level:
             self.join.criteria = self.join.stop = i
         elif self.join is not None and self.part == _CONDITION:
             self.join.on, self.join.stop = (self.condition, i), i
-        self.part = _BEHIND
+        self.part = _AFTER_RELATION
 
     def _is_missing_relation(self, i: int) -> bool:
         """Whether token i, where a relation should begin, is a word that can only follow a relation."""
@@ -371,18 +372,18 @@ class _Level:
         elif ends_relations(tokens, i):
             is_pivot = self.part == _RELATION and word != "LATERAL"
             self._end_part(i)
-            self.part, self.tree = (_PIVOT, self.tree) if is_pivot else (_BEHIND, None)
+            self.part, self.tree = (_PIVOT, self.tree) if is_pivot else (_AFTER_RELATION, None)
             self.relations = "" if word == "LATERAL" else self.relations
         elif self.part == _CRITERIA:
-            self.part = _BEHIND
+            self.part = _AFTER_RELATION
         return i + 1
 
     def _is_clause(self, i: int) -> bool:
         """Whether a MATCH_RECOGNIZE at token i can read the relation that is being read."""
         if self.part not in (_RELATION, _PIVOT) or self.relations == _ARGUMENT or i == self.relation.start:
             return False
-        is_behind_relation = ends_operand(self.tokens, i - 1) or is_surely_name(self.tokens, i - 1)
-        return is_at(self.tokens, i + 1, "(") and is_behind_relation and self.tokens[i - 1].word not in ("AS", "OF")
+        is_after_relation = ends_operand(self.tokens, i - 1) or is_surely_name(self.tokens, i - 1)
+        return is_at(self.tokens, i + 1, "(") and is_after_relation and self.tokens[i - 1].word not in ("AS", "OF")
 
     def _take_clause(self, i: int) -> None:
         self.relation.clauses.append(i)
@@ -394,7 +395,7 @@ class _Level:
     def _join_at(self, keyword: int) -> int:
         """Read the keyword of a join and return the index after it."""
         first = first_word_of_join(self.tokens, keyword)
-        right = behind_join(self.tokens, keyword) or keyword + 1
+        right = after_join(self.tokens, keyword) or keyword + 1
         self.tree = None if self.part == _PIVOT else self.tree
         start, query = self.tree, self.query
         if not self.relations:
@@ -415,12 +416,12 @@ class _Level:
         if self.join is None or self.tokens[self.join.keyword].word != "ASOF":
             return i + 1
         close = closing(self.tokens, i + 1)
-        behind = close + 1 if close else self.hi
-        self.join.match_condition = (i, behind)
-        self.join.stop = self.join.criteria = behind
+        after = close + 1 if close else self.hi
+        self.join.match_condition = (i, after)
+        self.join.stop = self.join.criteria = after
         self.part = _CRITERIA
-        if behind < self.hi and is_at(self.tokens, behind, "WITHIN"):
-            self.part, self.condition = _DISTANCE, behind + 1
+        if after < self.hi and is_at(self.tokens, after, "WITHIN"):
+            self.part, self.condition = _DISTANCE, after + 1
         return i + 1
 
     def _criteria(self, i: int) -> int:

@@ -47,9 +47,9 @@ class WindowQuery:
 
     `items` are the items of the select list. `relation` is everything between FROM and the WINDOW clause: relations,
     WHERE, GROUP BY and HAVING; the last two begin at `group`. `plain` are the other windows of the WINDOW clause: name
-    in lower case → the tokens between their parentheses. `behind` is the first token after the WINDOW clause, and
+    in lower case → the tokens between their parentheses. `after` is the first token after the WINDOW clause, and
     `tail` are QUALIFY, ORDER BY, SORT BY, … there: (keyword, its items). If QUALIFY comes before the WINDOW clause,
-    `behind` is the word QUALIFY, and `late_clause` is the WINDOW clause.
+    `after` is the word QUALIFY, and `late_clause` is the WINDOW clause.
 
     `overs` are the words OVER in the select list and in the tail. Two things are errors: `repeated` names of windows,
     and `misplaced` calls between FROM and the WINDOW clause.
@@ -60,7 +60,7 @@ class WindowQuery:
     items: tuple[Range, ...]
     relation: Range
     group: int
-    behind: int
+    after: int
     tail: tuple[tuple[int, tuple[Range, ...]], ...]
     late_clause: Range | None
     plain: dict[str, Range]
@@ -95,19 +95,19 @@ def _read(tree: Tree, query: Query, select: int) -> WindowQuery | None:
         return None
     heads = [i for i in range(query.from_stop, query.stop) if tokens[i].depth == depth and ends_from(tokens, i)]
     window = next((i for i in heads if tokens[i].word == "WINDOW"), None)
-    behind = next((i for i in heads if tokens[i].word not in ("WHERE", "GROUP", "HAVING", "WINDOW")), query.stop)
+    after = next((i for i in heads if tokens[i].word not in ("WHERE", "GROUP", "HAVING", "WINDOW")), query.stop)
     own_stop = query.stop
     if select and tokens[select - 1].word in _SET_OPERATIONS:  # what follows belongs to all of its queries
-        later = (i for i in heads if i >= behind and tokens[i].word not in ("QUALIFY", "WINDOW"))
+        later = (i for i in heads if i >= after and tokens[i].word not in ("QUALIFY", "WINDOW"))
         own_stop = next(later, query.stop)
         heads = [i for i in heads if i < own_stop]
     window_stop = next((i for i in heads if window is not None and i > window), own_stop)
     pairs = [] if window is None else list(_definitions(tree, window, window_stop))
     definitions = dict(pairs)
     named = {name: w for name, w in definitions.items() if has_pattern(tokens, w.opening)}
-    ranges = ((select + 1, query.from_), (behind, own_stop))
+    ranges = ((select + 1, query.from_), (after, own_stop))
     calls = tuple(call for lo, hi in ranges for call in _calls(tree, lo, hi, named))
-    relation_stop = behind if window is None else min(behind, window)
+    relation_stop = after if window is None else min(after, window)
     misplaced = tuple(_calls(tree, query.from_ + 1, relation_stop, named))
     windows = tuple(dict.fromkeys([*named.values(), *(call.window for call in (*calls, *misplaced))]))
     if not windows:
@@ -119,9 +119,9 @@ def _read(tree: Tree, query: Query, select: int) -> WindowQuery | None:
         items=tuple(split_at_commas(tokens, start, query.from_)),
         relation=(query.from_ + 1, relation_stop),
         group=next((i for i in heads if tokens[i].word in ("GROUP", "HAVING")), relation_stop),
-        behind=behind,
-        tail=tuple(_tail(tokens, [i for i in heads if i >= behind], own_stop)),
-        late_clause=None if window is None or window < behind else (window, window_stop),
+        after=after,
+        tail=tuple(_tail(tokens, [i for i in heads if i >= after], own_stop)),
+        late_clause=None if window is None or window < after else (window, window_stop),
         plain={name: (w.opening + 1, w.closing) for name, w in definitions.items() if name not in named},
         windows=windows,
         calls=calls,

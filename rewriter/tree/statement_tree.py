@@ -62,7 +62,7 @@ class Relation:
 class Join:
     """A join on time.
 
-    `first` is the first word of its type, `keyword` is INTERVAL or ASOF, `behind` is the first token after JOIN. The
+    `first` is the first word of its type, `keyword` is INTERVAL or ASOF, `after` is the first token after JOIN. The
     left operand, the whole join tree before the join, begins at `start` and ends at `first`. `right` is None if no
     relation follows. `match_condition` is the range of tokens of MATCH_CONDITION (…), `within` the range of the
     distance after its WITHIN, `on` the range of the condition after ON, `using` the range between the parentheses of
@@ -72,7 +72,7 @@ class Join:
     start: int
     first: int
     keyword: int
-    behind: int
+    after: int
     right: Relation | None
     match_condition: tuple[int, int] | None
     within: tuple[int, int] | None
@@ -115,7 +115,7 @@ class Site:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The result of a MATCH_RECOGNIZE as a relation of its SELECT: tokens `start` to `behind`, alias included.
+    """The result of a MATCH_RECOGNIZE as a relation of its SELECT: tokens `start` to `after`, alias included.
 
     `alias` is "" if there is none. `columns` are the names of columns in the alias. Both are in lower case.
     """
@@ -123,7 +123,7 @@ class Result:
     query: Query
     select: int
     start: int
-    behind: int
+    after: int
     alias: str
     columns: tuple[str, ...]
 
@@ -209,7 +209,7 @@ class Tree:
         >>> text = "SELECT 1 FROM t MATCH_RECOGNIZE (PATTERN (A)) AS m (a, b) WHERE x"
         >>> tree = read_tree(text)
         >>> result = tree.result(Fragment(text, 16, 31))
-        >>> result.alias, result.columns, tree.tokens[result.behind].text
+        >>> result.alias, result.columns, tree.tokens[result.after].text
         ('m', ('a', 'b'), 'WHERE')
         """
         i = index_at(self.tokens, keyword.start)
@@ -223,14 +223,14 @@ class Tree:
             return None
         number = relation.clauses.index(i) + 1
         close = closing(self.tokens, i + 1) or len(self.tokens)
-        alias, behind = relation.aliases[number], [*relation.clauses, relation.stop][number]
+        alias, after = relation.aliases[number], [*relation.clauses, relation.stop][number]
         if alias is None or alias.name - close > 1 + (self.tokens[close + 1].word == "AS"):  # a TABLESAMPLE before it
-            alias, behind = None, close + 1
+            alias, after = None, close + 1
         return Result(
             query=query,
             select=query.select,
             start=relation.start,
-            behind=behind,
+            after=after,
             alias=self.key(alias.name) if alias else "",
             columns=tuple(map(self.key, alias.columns)) if alias else (),
         )

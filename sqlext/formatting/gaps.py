@@ -17,10 +17,10 @@ _CONTINUED = 4  # columns by which further lines of a block are indented if they
 
 @dataclass(frozen=True)
 class Comment:
-    """A comment; `is_behind` is true if it is on the same line as the token before it."""
+    """A comment; `is_trailing` is true if it is on the same line as the token before it."""
 
     text: str
-    is_behind: bool
+    is_trailing: bool
 
 
 @dataclass
@@ -44,16 +44,16 @@ def comments(gap: str) -> Iterator[Comment]:
     """The comments of a gap. Comments with /* may be nested, as in Spark.
 
     >>> list(comments(" -- a\\n /* b /* c */ */ "))
-    [Comment(text='-- a', is_behind=True), Comment(text='/* b /* c */ */', is_behind=False)]
+    [Comment(text='-- a', is_trailing=True), Comment(text='/* b /* c */ */', is_trailing=False)]
     """
-    i, is_behind = 0, True
+    i, is_trailing = 0, True
     while i < len(gap):
         if gap.startswith(("--", "/*"), i):
             stop = _end_of_line(gap, i) if gap[i] == "-" else _end_of_block(gap, i)
-            yield Comment(gap[i:stop].rstrip("\r"), is_behind)
+            yield Comment(gap[i:stop].rstrip("\r"), is_trailing)
             i = stop
         else:
-            is_behind = is_behind and gap[i] != "\n"
+            is_trailing = is_trailing and gap[i] != "\n"
             i += 1
 
 
@@ -85,12 +85,12 @@ def laid_out(text: str, tokens: Tokens, layout: Layout) -> str:
             gap = _new_gap(gap, layout.gaps[i], newline)
         elif i < shift_stop and shift:
             gap = _shifted(gap, shift)
-        column = _column_behind(column, gap)
+        column = _column_after(column, gap)
         indent = column if "\n" in gap or i == 0 else indent
         if i in layout.blocks:
             shift, shift_stop = _shift(text, tokens, layout, i, column, indent), layout.blocks[i]
         word = layout.words.get(i, token.text)
-        column = _column_behind(column, word)
+        column = _column_after(column, word)
         result += [gap, word]
     return "".join(result) + text[tokens[-1].stop if tokens else 0 :]
 
@@ -117,7 +117,7 @@ def _new_gap(gap: str, wanted: str, newline: str) -> str:
     if not wanted.startswith("\n"):
         return gap if inside else wanted
     wanted = wanted.replace("\n", newline)
-    return "".join((" " if c.is_behind else wanted) + c.text for c in inside) + wanted
+    return "".join((" " if c.is_trailing else wanted) + c.text for c in inside) + wanted
 
 
 def _shifted(gap: str, shift: int) -> str:
@@ -127,7 +127,7 @@ def _shifted(gap: str, shift: int) -> str:
     return _INDENT.sub(lambda m: "\n" + " " * max(0, len(m[1]) + shift), gap)
 
 
-def _column_behind(column: int, text: str) -> int:
+def _column_after(column: int, text: str) -> int:
     return column + len(text) if "\n" not in text else len(text) - text.rfind("\n") - 1
 
 

@@ -29,15 +29,15 @@ def lay_out_join(tree: Tree, join: JoinClause) -> LayOut:
     """Put the join on a line of its own below FROM, and its conditions below it; a short FROM stays on one line."""
 
     def lay_out(text: str, tokens: Tokens) -> Layout:
-        first, behind = index_at(tokens, join.words.start), index_at(tokens, join.words.stop)
+        first, after = index_at(tokens, join.words.start), index_at(tokens, join.words.stop)
         stop = index_at(tokens, join.whole.stop)
         from_ = join.query.from_
         layout = Layout()
-        for i in range(first, behind):
+        for i in range(first, after):
             layout.words[i] = tokens[i].word
             layout.gaps[i] = " "
-        layout.gaps[behind] = " "
-        criteria = [i for i in range(behind, stop) if _begins_criterion(join, tokens, i)]
+        layout.gaps[after] = " "
+        criteria = [i for i in range(after, stop) if _begins_criterion(join, tokens, i)]
         for i, end in zip(criteria, [*criteria[1:], stop]):
             layout.words[i] = tokens[i].word
             layout.gaps[i] = layout.gaps[i + 1] = " "

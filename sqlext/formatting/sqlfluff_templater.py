@@ -40,7 +40,7 @@ class SqlExtTemplater(RawTemplater):
 def _templated(text: str, name: str, edits: list[Edit]) -> TemplatedFile:
     slices: list[TemplatedFileSlice] = []
     raw: list[RawFileSlice] = []
-    result, behind = "", 0
+    result, after = "", 0
 
     def add(kind: str, start: int, stop: int, new: str) -> None:
         nonlocal result
@@ -51,10 +51,10 @@ def _templated(text: str, name: str, edits: list[Edit]) -> TemplatedFile:
             result += new
 
     for edit in edits:
-        add("literal", behind, edit.start, text[behind : edit.start])
+        add("literal", after, edit.start, text[after : edit.start])
         add("templated", edit.start, edit.stop, str(edit.replacement))
-        behind = edit.stop
-    add("literal", behind, len(text), text[behind:])
+        after = edit.stop
+    add("literal", after, len(text), text[after:])
     return TemplatedFile(source_str=text, templated_str=result, fname=name, sliced_file=slices, raw_sliced=raw)
 
 

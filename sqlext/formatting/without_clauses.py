@@ -97,10 +97,10 @@ def _head(tokens: Tokens) -> Iterator[Edit]:
     cursor.take("IF", "NOT", "EXISTS")
     if cursor.take_name() is None:
         return
-    behind = cursor.index
-    as_ = next((i for i in range(behind, len(tokens)) if tokens[i].word == "AS" and tokens[i].depth == 0), behind)
-    if as_ > behind:
-        yield _left_out(tokens, behind, as_)
+    after = cursor.index
+    as_ = next((i for i in range(after, len(tokens)) if tokens[i].word == "AS" and tokens[i].depth == 0), after)
+    if as_ > after:
+        yield _left_out(tokens, after, as_)
 
 
 def _watermarks(tokens: Tokens) -> Iterator[Edit]:
@@ -112,10 +112,10 @@ def _watermarks(tokens: Tokens) -> Iterator[Edit]:
         elif token.word == "WATERMARK":
             delay = next((k for k in range(i + 1, len(tokens)) if is_at(tokens, k, "DELAY", "OF")), None)
             if delay is not None:
-                yield _left_out(tokens, i, _behind_interval(tokens, delay + 2))
+                yield _left_out(tokens, i, _after_interval(tokens, delay + 2))
 
 
-def _behind_interval(tokens: Tokens, i: int) -> int:
+def _after_interval(tokens: Tokens, i: int) -> int:
     i += is_at(tokens, i, "INTERVAL")
     while i < len(tokens) and (
         tokens[i].kind in (NUMBER, STRING) or tokens[i].text in ("-", "+", "TO") or tokens[i].word in INTERVAL_UNITS
@@ -126,11 +126,11 @@ def _behind_interval(tokens: Tokens, i: int) -> int:
 
 def _of_clauses(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
     for part in statement.of(ClauseSite):
-        yield _behind(statement.tree, part.site.keyword, part.site.whole)
+        yield _after(statement.tree, part.site.keyword, part.site.whole)
     for rules in statement.of(RulesClause):
-        yield _behind(statement.tree, rules.keyword, rules.whole)
+        yield _after(statement.tree, rules.keyword, rules.whole)
     for source in statement.of(IdleSource):
-        yield _behind_token(tokens, Fragment(source.whole.source, source.idle.start, source.whole.stop))
+        yield _after_token(tokens, Fragment(source.whole.source, source.idle.start, source.whole.stop))
     yield from _of_windows(statement, tokens)
     yield from _of_emits(statement, tokens)
 
@@ -156,7 +156,7 @@ def _edited(fragment: Fragment, edits: list[Edit]) -> str:
     return str(Source(fragment.source, tuple(inside)).slice(fragment.start, fragment.stop))
 
 
-def _behind(tree: Tree, keyword: Fragment, whole: Fragment) -> Edit:
+def _after(tree: Tree, keyword: Fragment, whole: Fragment) -> Edit:
     """The edit that leaves out a clause after a relation, with the alias that only the clause reads."""
     at = index_at(tree.tokens, keyword.start)
     relation = tree.relation_of(at)
@@ -165,7 +165,7 @@ def _behind(tree: Tree, keyword: Fragment, whole: Fragment) -> Edit:
     return Edit(tree.tokens[last].stop, whole.stop, "")
 
 
-def _behind_token(tokens: Tokens, fragment: Fragment) -> Edit:
+def _after_token(tokens: Tokens, fragment: Fragment) -> Edit:
     return _left_out(tokens, index_at(tokens, fragment.start), index_at(tokens, fragment.stop))
 
 

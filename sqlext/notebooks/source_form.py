@@ -47,9 +47,9 @@ def read_cells(text: str, start: int, language: str) -> Notebook:
 
 def _read_cell(text: str, start: int, stop: int, language: str) -> tuple[Cell, int]:
     """The cell between two offsets of a file, and the line in which its text begins."""
-    start = _behind_blank_lines(text, start)
+    start = _after_blank_lines(text, start)
     title = _TITLE.match(text, start, stop)
-    start = _behind_blank_lines(text, title.end()) if title else start
+    start = _after_blank_lines(text, title.end()) if title else start
     lines = text[start:stop].strip("\n").split("\n")
     magic = f"{_COMMENTS[language]} MAGIC"
     is_comment = all(line.startswith(magic) for line in lines)
@@ -59,7 +59,7 @@ def _read_cell(text: str, start: int, stop: int, language: str) -> tuple[Cell, i
     return Cell(cell.language, cell.text, title[1].strip() if title else ""), first_line
 
 
-def _behind_blank_lines(text: str, start: int) -> int:
+def _after_blank_lines(text: str, start: int) -> int:
     return len(text) - len(text[start:].lstrip("\n"))
 
 

@@ -37,7 +37,7 @@ def _text(plan: EmitPlan, prefix: Text, is_streaming: bool) -> str:
     ]
     sections = {
         "SQL before the firings": str(rows_query(plan.columns, plan, prefix)),
-        "SQL behind the firings": str(result_query(plan, "firings")),
+        "SQL after the firings": str(result_query(plan, "firings")),
     }
     return "\n".join([*lines, *(f"== {title} ==\n{text}" for title, text in sections.items())])
 

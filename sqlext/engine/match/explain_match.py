@@ -42,7 +42,7 @@ def _queries(planned: PhysicalPlan) -> dict[str, str]:
         return {"SQL of the match": str(lead.lead_query(plan, planned.prefix))}
     return {
         "SQL before the match": str(before(plan, planned.prefix)),
-        "SQL behind the match": str(result_query(plan, "matches", planned.prefix)),
+        "SQL after the match": str(result_query(plan, "matches", planned.prefix)),
     }
 
 

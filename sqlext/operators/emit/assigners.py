@@ -36,33 +36,33 @@ def assign(assigner: Assigner, time: np.ndarray) -> InWindow:
     return _ASSIGN[assigner.kind](assigner, time)
 
 
-def _behind(time: np.ndarray, step: int, offset: int) -> np.ndarray:
+def _since_step(time: np.ndarray, step: int, offset: int) -> np.ndarray:
     """How much later each time is than the last multiple of `step` (plus `offset`) that is not after it."""
     return (time % step - offset % step) % step
 
 
 def _tumble(assigner: Assigner, time: np.ndarray) -> InWindow:
-    behind = _behind(time, assigner.size, assigner.offset)
-    return InWindow(np.arange(len(time)), earlier(time, behind), later(time, assigner.size - behind))
+    since = _since_step(time, assigner.size, assigner.offset)
+    return InWindow(np.arange(len(time)), earlier(time, since), later(time, assigner.size - since))
 
 
 def _hop(assigner: Assigner, time: np.ndarray) -> InWindow:
     most = -(-assigner.size // assigner.step)
-    last = _behind(time, assigner.step, assigner.offset)
-    behind = (last[:, None] + assigner.step * np.arange(most - 1, -1, -1)).ravel()
-    is_in = behind < assigner.size
-    row, behind = np.repeat(np.arange(len(time)), most)[is_in], behind[is_in]
-    return InWindow(row, earlier(time[row], behind), later(time[row], assigner.size - behind))
+    last = _since_step(time, assigner.step, assigner.offset)
+    since = (last[:, None] + assigner.step * np.arange(most - 1, -1, -1)).ravel()
+    is_in = since < assigner.size
+    row, since = np.repeat(np.arange(len(time)), most)[is_in], since[is_in]
+    return InWindow(row, earlier(time[row], since), later(time[row], assigner.size - since))
 
 
 def _cumulate(assigner: Assigner, time: np.ndarray) -> InWindow:
     most = assigner.size // assigner.step
-    behind = _behind(time, assigner.size, assigner.offset)
-    ahead = assigner.step * np.arange(1, most + 1) - behind[:, None]
+    since = _since_step(time, assigner.size, assigner.offset)
+    ahead = assigner.step * np.arange(1, most + 1) - since[:, None]
     is_in, is_last = ahead > 0, time[:, None] > NEVER - np.maximum(ahead, 0)
     is_in[:, 1:] &= ~(is_in & is_last)[:, :-1]  # keep one window that ends with the last time
     row = np.repeat(np.arange(len(time)), most)[is_in.ravel()]
-    return InWindow(row, earlier(time, behind)[row], later(time[row], ahead[is_in]))
+    return InWindow(row, earlier(time, since)[row], later(time[row], ahead[is_in]))
 
 
 def _global(assigner: Assigner, time: np.ndarray) -> InWindow:

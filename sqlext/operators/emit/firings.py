@@ -45,7 +45,7 @@ def partial_values(
     start = np.where(is_first, first[pane], np.concatenate([[0], stop[:-1]]))
     rank = np.arange(n + p) - np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
     place = np.argsort(order)[:n]  # the index of each point among the segments
-    at_points, behind = [], []
+    at_points, at_last = [], []
     for aggregation, states in zip(aggregations, panes.partials):
         values = aggregation.reduce(entry_row, start, stop)
         whole = aggregation.merge(states, taken(values, is_first))
@@ -54,8 +54,8 @@ def partial_values(
         if not is_discarding:  # with DISCARDING, the segment after a point begins anew
             values = aggregation.running(values, rank)
         at_points.append(taken(values, place))
-        behind.append(taken(values, is_last))
-    return at_points, tuple(behind)
+        at_last.append(taken(values, is_last))
+    return at_points, tuple(at_last)
 
 
 # result rows: the keys, then `result_columns`, then the aggregates

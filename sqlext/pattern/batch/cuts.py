@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlext.pattern.batch import two_pass
-from sqlext.pattern.program.automaton import DEAD, DONE, automaton, targets_behind, targets_from
+from sqlext.pattern.program.automaton import DEAD, DONE, automaton, targets_after, targets_from
 from sqlext.pattern.program.jit import compiled
 from sqlext.pattern.program.program import Program
 from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, Rows, Task
@@ -89,7 +89,7 @@ def _tables(program: Program, bits: tuple[int | None, ...]) -> Tables:
     starts = targets_from(tables.graph, 0, at_start=False)
     return Tables(
         packed=packed,
-        after=two_pass.unions([_positions(targets) for targets in targets_behind(tables.graph)], kind),
+        after=two_pass.unions([_positions(targets) for targets in targets_after(tables.graph)], kind),
         starts=np.array([_positions(starts)], kind),
         single=np.array([1 << p for p in range(max(tables.size, 1))], kind),
     )

@@ -29,7 +29,7 @@ from sqlext.pattern.batch.blocks import (
     meets,
     next_partition,
 )
-from sqlext.pattern.program.automaton import DEAD, DONE, Automaton, automaton, targets_behind, targets_from
+from sqlext.pattern.program.automaton import DEAD, DONE, Automaton, automaton, targets_after, targets_from
 from sqlext.pattern.program.jit import compiled
 from sqlext.pattern.program.program import Program
 from sqlext.pattern.task.skip_kernels import is_skip_target
@@ -87,7 +87,7 @@ def packed_tables(program: Program, bits: tuple[int | None, ...]) -> Tables:
     """The tables of a program whose label l needs mask bit `bits[l]` (None: none)."""
     tables = automaton(program, bits)
     graph, m = tables.graph, tables.size
-    targets = targets_behind(graph)
+    targets = targets_after(graph)
     targets += [targets_from(graph, 0, at_start=False), targets_from(graph, 0, at_start=True)]
     kind = np.dtype(next(f"uint{size}" for size in (8, 16, 32, 64) if m <= size))
     sources = [as_set(p for p in range(m) if q in targets[p]) for q in range(m)]

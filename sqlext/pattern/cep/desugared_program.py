@@ -132,16 +132,16 @@ class _Builder:
         for run in _runs(self.nfa.after[wait.position]):
             final = run if isinstance(run, Final) else None
             label = self._label(Variant(wait.label, takes(wait), final))
-            behind: Hashable = ("closure", run)
+            target: Hashable = ("closure", run)
             if final is not None:
-                behind = "end" if final.at_end else "done"
-            ways.append((MatchLabel(label, is_hidden), behind))
+                target = "end" if final.at_end else "done"
+            ways.append((MatchLabel(label, is_hidden), target))
         for formula, left in skips(wait):
             self.todo.append(left)
             ways.append((MatchLabel(self._label(Variant(GAP, formula))), left))
         block: list[tuple] = []
-        for i, (instruction, behind) in enumerate(ways):
-            block += [*([("split", +1, +3)] if i < len(ways) - 1 else []), (instruction,), ("jump", behind)]
+        for i, (instruction, target) in enumerate(ways):
+            block += [*([("split", +1, +3)] if i < len(ways) - 1 else []), (instruction,), ("jump", target)]
         return block or [("jump", 0)]
 
     def _label(self, variant: Variant) -> int:

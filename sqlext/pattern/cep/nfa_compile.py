@@ -232,7 +232,7 @@ class _Closures:
             elif isinstance(x, Jump):
                 stack.append((x.target, way))
             elif not isinstance(x, MatchStart) or at_start:
-                stack.append((i + 1, self._behind(i, way)))
+                stack.append((i + 1, self._after(i, way)))
         return tuple(targets)
 
     def _check_steps(self) -> None:
@@ -244,7 +244,7 @@ class _Closures:
                 hint="every optional element doubles the ways: use fewer of them between absences.",
             )
 
-    def _behind(self, i: int, way: _Way) -> _Way:
+    def _after(self, i: int, way: _Way) -> _Way:
         """Return the way after instruction i, which takes no row."""
         x = self.code[i]
         if isinstance(x, Relax):

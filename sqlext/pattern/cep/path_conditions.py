@@ -117,11 +117,11 @@ class Rewriting:
         """The condition of a variant in addition to its mask bit, None if the bit is enough. Raises NotExpressible."""
         parts = [self._clause(c, variant) for c in variant.formula if any(self._is_dependent(x) for x, _ in c)]
         if self.task.is_between:
-            behind = Navigation(
+            earlier = Navigation(
                 argument=self._column("limit"), labels=self._real(None), offset=0 if variant.origin == GAP else 1
             )
             row = Operand(Navigation(argument=self._column("row")), "int")
-            parts.append(MachineCall(function="less", arguments=(row, Operand(behind, "int", _NO_BOUND)), kind="bool"))
+            parts.append(MachineCall(function="less", arguments=(row, Operand(earlier, "int", _NO_BOUND)), kind="bool"))
         final = variant.final
         if final is not None and any(self._is_dependent(x) for x in (*final.not_next, *final.absent)):
             raise NotExpressible

@@ -30,7 +30,7 @@ NOTHING = -1
 FAR = 1 << 60  # after every row: no path can complete
 NODE = -2  # `right` of a node; with BETWEEN ROWS it is NODE - 1 - the oldest row that may precede the node's row
 
-DUE_BEFORE, DUE_BEHIND = 1, 2  # the bits of `due`; negated, the `final` of a hit
+DUE_BEFORE, DUE_AFTER = 1, 2  # the bits of `due`; negated, the `final` of a hit
 
 FULL = -1  # returned instead of a number of matches: the next result does not fit
 SPENT = -2  # returned instead of a number of matches: too many entries were visited
@@ -158,7 +158,7 @@ def advance(tables, buffer, rows, due, hits, progress, scratch):
     """Process the rows from progress[0] up to progress[1] while there is room, and write the hits to `hits`.
 
     `tables`: Tables; `buffer`: (left, right, row, state, newest, group); `rows`: RowBits; `due: int8[n]`, or empty: the
-    rows BEFORE or BEHIND which the groups themselves are hits; `hits`: (entry, row, final); `progress: int64[4]`: next
+    rows BEFORE or AFTER which the groups themselves are hits; `hits`: (entry, row, final); `progress: int64[4]`: next
     row, end, size of the buffer, number of hits; `scratch: int32[2, w]`.
     """
     left, right, row, state, newest, group = buffer
@@ -206,8 +206,8 @@ def advance(tables, buffer, rows, due, hits, progress, scratch):
                 count += 1
         for w in range(states):
             group[w] = next_group[w]
-        if len(due) > 0 and (due[r] & DUE_BEHIND) != 0:
-            count = _groups(group, r, -DUE_BEHIND, hits, count)
+        if len(due) > 0 and (due[r] & DUE_AFTER) != 0:
+            count = _groups(group, r, -DUE_AFTER, hits, count)
         r += 1
     progress[0], progress[2], progress[3] = r, size, count
 
@@ -318,17 +318,17 @@ def first_live(tables, rows, bounds, begin, open_from, pending, need, out):
     """
     states = len(tables.position)
     for p in range(len(bounds) - 1):
-        behind = bounds[p + 1]
-        out[p] = behind
+        stop = bounds[p + 1]
+        out[p] = stop
         for w in range(states):
             need[0, w] = open_from[p]
         now = 0
-        for r in range(behind - 1, begin[p] - 1, -1):
+        for r in range(stop - 1, begin[p] - 1, -1):
             after, here = need[now], need[1 - now]
             for w in range(states):
                 best = FAR
                 if rows.holds[r, tables.take[w]]:
-                    best = _need_behind(tables, rows, pending, after, open_from[p], w, r)
+                    best = _need_after(tables, rows, pending, after, open_from[p], w, r)
                 for e in range(tables.skip_first[w], tables.skip_first[w + 1]):
                     if rows.holds[r, tables.skip[e]]:
                         best = min(best, after[tables.skip_to[e]])
@@ -338,13 +338,13 @@ def first_live(tables, rows, bounds, begin, open_from, pending, need, out):
                 for x in range(tables.start_first[first], tables.start_first[first + 1]):
                     w = tables.start[x]
                     is_taken = rows.holds[r, tables.take[w]]
-                    if is_taken and _need_behind(tables, rows, pending, after, open_from[p], w, r) <= r:
+                    if is_taken and _need_after(tables, rows, pending, after, open_from[p], w, r) <= r:
                         out[p] = r
             now = 1 - now
 
 
 @compiled
-def _need_behind(tables, rows, pending, after, open_row, w, r):
+def _need_after(tables, rows, pending, after, open_row, w, r):
     """Return the first row where the bound of a path that takes row r in state w may begin, as in `first_live`."""
     q, best = tables.position[w], FAR
     for x in range(tables.after_first[q], tables.after_first[q + 1]):

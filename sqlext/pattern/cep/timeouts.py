@@ -135,7 +135,7 @@ def _by_states(task: CepTask, rows: Rows, starts: np.ndarray, is_first: np.ndarr
     due = np.zeros(len(limits), np.int8)
     ends = partition_ends(rows.bounds)
     due[limits[starts[limits[starts] < ends[starts]]]] |= shared_buffer.DUE_BEFORE
-    due[ends[starts] - 1] |= shared_buffer.DUE_BEHIND
+    due[ends[starts] - 1] |= shared_buffer.DUE_AFTER
     bits, hi = bits._replace(may_start=may_start), min(int(limits[starts].max()) + 1, len(limits))
     positions = task.nfa.positions
     mapped_as = [positions[wait.position] for _, wait in states.states]

@@ -122,7 +122,7 @@ def _graph(program: Program, taking: list[int], bit: list[int]) -> Graph:
     )
 
 
-def targets_behind(graph: Graph) -> list[list[int]]:
+def targets_after(graph: Graph) -> list[list[int]]:
     """For each position its targets after it has taken a row, as `targets_from` lists them."""
     return [targets_from(graph, int(i) + 1, at_start=False) for i in graph.instruction]
 

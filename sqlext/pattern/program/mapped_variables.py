@@ -62,7 +62,7 @@ def first_rows(program: Program) -> FirstRows:
     ([0], [1], [0], [1])
     """
     instructions = program.instructions
-    is_opening, before, since = _labels_behind(instructions)
+    is_opening, before, since = _labels_after(instructions)
     ends = reaches_done(instructions, blocking=(MatchLabel,))
     opening, following, ending = 0, 0, 0
     first, later = ([0] * len(program.labels) for _ in range(2))
@@ -87,7 +87,7 @@ def first_rows(program: Program) -> FirstRows:
     )
 
 
-def _labels_behind(instructions: tuple[Instruction, ...]) -> tuple[list[bool], list[int], list[int]]:
+def _labels_after(instructions: tuple[Instruction, ...]) -> tuple[list[bool], list[int], list[int]]:
     """For each instruction: whether it is reached before any row, and the first and the later labels of paths to it.
 
     Sets of labels are the bits of integers.

@@ -109,7 +109,7 @@ def _search(code, rows, bounds, request, scratch, result):
     satisfied, is_gap, ends, hit = rows
     limit, end = bounds
     stack, visited, takers = scratch
-    start, first, behind, is_between = request[0], request[1], request[2], request[4]
+    start, first, stop, is_between = request[0], request[1], request[2], request[4]
     watermark, stamp = request[5], request[6]
     stack[0, 0], stack[1, 0], stack[2, 0] = 0, 0, -1 if is_between == 1 else start
     top, last, outcome = 1, start, FAILED
@@ -128,7 +128,7 @@ def _search(code, rows, bounds, request, scratch, result):
             v, is_taken = code[1, i], False
             if base >= 0 and len(end) > 0 and end[base] <= watermark and row >= limit[base]:
                 result[2] = max(result[2], end[base])
-            elif row >= behind:
+            elif row >= stop:
                 outcome = UNKNOWN
             else:
                 last = max(last, row)
@@ -136,14 +136,14 @@ def _search(code, rows, bounds, request, scratch, result):
             if is_taken and ends[v] > 0:
                 about = row if is_between == 1 else start
                 has_ended = len(end) > 0 and end[about] <= watermark
-                stop = min(limit[about], behind) if has_ended else behind
-                if (ends[v] & NEXT_ROW) != 0 and row + 1 >= stop:
+                bound_stop = min(limit[about], stop) if has_ended else stop
+                if (ends[v] & NEXT_ROW) != 0 and row + 1 >= bound_stop:
                     is_taken = False
                     if has_ended:
                         result[2] = max(result[2], end[about])
                     else:
                         outcome = UNKNOWN
-                elif hit[v, row] < stop:
+                elif hit[v, row] < bound_stop:
                     is_taken = False
                     last = max(last, hit[v, row])
                 elif (ends[v] & BOUND) != 0 and not has_ended:
@@ -166,7 +166,7 @@ def _search(code, rows, bounds, request, scratch, result):
             stack[0, top] = code[1, i] if kind == JUMP else i + 1
             stack[1, top], stack[2, top] = taken, base
             top += 1
-        elif kind == END and row >= behind:
+        elif kind == END and row >= stop:
             outcome = UNKNOWN
         elif kind == END:
             last = max(last, row)

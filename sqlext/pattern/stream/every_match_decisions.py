@@ -177,11 +177,11 @@ def _first_live(step: _Step, states: States, truth: np.ndarray, bits: RowBits) -
 
 def _waits(end: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     """`bool[n]`: whether a match with this end at the row waits for later rows as long as its bound lasts."""
-    n, behind = truth.shape[1], partition_ends(bounds)
-    is_last = np.arange(n) + 1 == behind
+    n, stop = truth.shape[1], partition_ends(bounds)
+    is_last = np.arange(n) + 1 == stop
     waits = np.full(n, bool(end.absent))
     if end.absent:
-        waits = next_with(end.absent, truth, bounds) == behind
+        waits = next_with(end.absent, truth, bounds) == stop
     if end.needs_next:
         waits = is_last | (waits & ~next_satisfies(end.not_next, truth))
     return waits
@@ -228,9 +228,9 @@ def _by_paths(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray, list[Path]]:
     live, partial = bounds[1:].astype(np.int64), list[Path]()
     matches: list[tuple[int, tuple, Path]] = []  # partition, sort key, path
     times: list[int] = []
-    for p, (first, behind) in enumerate(zip(step.position.row.tolist(), bounds[1:].tolist())):
-        for start in searcher.starts((first, behind)):
-            search = searcher.search(start, (int(bounds[p]), behind), 0)
+    for p, (first, stop) in enumerate(zip(step.position.row.tolist(), bounds[1:].tolist())):
+        for start in searcher.starts((first, stop)):
+            search = searcher.search(start, (int(bounds[p]), stop), 0)
             for path, when in _paths(step, search):
                 sort, time = _decided_at(step, path, when)
                 if step.position.time[p] < time <= step.event_times.watermark:

@@ -77,9 +77,9 @@ class PathFacts:
 
     def _end(self, final: Final, path: MappedPath, needed: int) -> Verdict:
         """Whether the match may end with the path's last row."""
-        row, behind = path.rows[-1], path.partition[1]
+        row, stop = path.rows[-1], path.partition[1]
         ended = self._ended(row if self.task.is_between else path.rows[0])
-        limit = behind if ended is None else min(behind, ended[0])
+        limit = stop if ended is None else min(stop, ended[0])
         if final.needs_next and row + 1 >= limit:
             return UNKNOWN if ended is None else Verdict(holds=False, last=needed, until=ended[1])
         hit, last, is_known = self._forbidden(final, path, limit)
@@ -96,7 +96,7 @@ class PathFacts:
         Return the last row that is needed to know of such a row (None without one), the last row that was needed to
         know that other rows do not forbid it, and whether all needed rows are there.
         """
-        row, behind = path.rows[-1], path.partition[1]
+        row, stop = path.rows[-1], path.partition[1]
         if self.event_times.need is None and not any(map(self._is_dependent, (*final.not_next, *final.absent))):
             if final not in self.hits:
                 self.hits[final] = next_hit(final, self.evaluator.truth, self.rows.bounds)
@@ -104,9 +104,9 @@ class PathFacts:
             return (nearest if nearest < limit else None), row + final.needs_next, True
         hit: int | None = None
         last, is_known = row + int(final.needs_next), True
-        for label, later in _tests_behind(final, row, limit):
+        for label, later in _tests_after(final, row, limit):
             needed = later if self.event_times.need is None else int(self.event_times.need[label, later])
-            if needed >= behind:
+            if needed >= stop:
                 is_known = False
             elif self.evaluator.holds(path, label, later):
                 hit = needed if hit is None else min(hit, needed)
@@ -128,7 +128,7 @@ def next_hit(final: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     return np.where(hit < ends, hit, n)
 
 
-def _tests_behind(final: Final, row: int, limit: int) -> Iterator[tuple[int, int]]:
+def _tests_after(final: Final, row: int, limit: int) -> Iterator[tuple[int, int]]:
     """(label, row): the rows after a match that ends with `row`, each of which must not satisfy the label."""
     yield from ((label, row + 1) for label in final.not_next)
     yield from ((label, later) for later in range(row + 1, limit) for label in final.absent)

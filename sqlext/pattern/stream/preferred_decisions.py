@@ -77,8 +77,8 @@ def _needed(task: CepTask, program: DesugaredProgram, rows: Rows, need: np.ndarr
         final = program.variants[i].final
         assert final is not None
         read = np.vstack([need[list(final.not_next)][:, 1:], np.arange(1, n)]).max(axis=0)
-        behind = np.maximum(needed[i], np.append(read, n))
-        needed[i] = np.where(evaluate(local_part(task, program.variants[i].formula), truth), behind, needed[i])
+        later = np.maximum(needed[i], np.append(read, n))
+        needed[i] = np.where(evaluate(local_part(task, program.variants[i].formula), truth), later, needed[i])
     return needed
 
 

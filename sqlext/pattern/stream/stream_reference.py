@@ -74,7 +74,7 @@ class Facts(Protocol):
 
 def search(program: Program, request: Request, facts: Facts, max_steps: int = MAX_STEPS) -> Outcome | None:
     """The outcome of one search, None for unknown; after `max_steps` it ends with the error STEP_BUDGET."""
-    first, behind = request.partition
+    first, stop = request.partition
     labels: list[int] = []
     hidden: list[bool] = []
     looked_at, until = request.start, BEGINNING
@@ -94,7 +94,7 @@ def search(program: Program, request: Request, facts: Facts, max_steps: int = MA
             if ended is not None and row >= ended[0]:
                 until = max(until, ended[1])
                 continue
-            verdict = facts.verdict(request, labels, instruction.label) if row < behind else UNKNOWN
+            verdict = facts.verdict(request, labels, instruction.label) if row < stop else UNKNOWN
             if verdict.holds is None:
                 return None
             looked_at, until = max(looked_at, verdict.last), max(until, verdict.until)
@@ -110,7 +110,7 @@ def search(program: Program, request: Request, facts: Facts, max_steps: int = MA
         elif isinstance(instruction, MatchStart):
             if row == first and request.is_first:
                 stack.append((i + 1, taken, visited | {i}))
-        elif row >= behind:  # $: a later row may come
+        elif row >= stop:  # $: a later row may come
             return None
         else:
             looked_at = max(looked_at, row)

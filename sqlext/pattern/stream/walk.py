@@ -166,19 +166,19 @@ def _spans(positions: Automaton, state: np.ndarray, results: Results, failure: s
 
 
 @compiled
-def _pull_back(tables, inputs, first, behind, room):
+def _pull_back(tables, inputs, first, stop, room):
     """Fill room[0] with ends of the nearest matches, room[1] with the last rows looked at, for rows from `first` on.
 
     Rows are counted from `first`. The end of an unknown path is the end of the shortest match that it may become.
     """
     m, nearest, looked_at = len(tables.label), room[0], room[1]
-    for row in range(behind - 1, first - 1, -1):
+    for row in range(stop - 1, first - 1, -1):
         here = row - first
         for p in range(m):
             needed = row
             if len(inputs.need) > 0:
                 needed = inputs.need[tables.label[p], row]
-            if needed >= behind:
+            if needed >= stop:
                 nearest[here, p], looked_at[here, p] = here + 1, _FAR
                 continue
             end, last = np.int64(_FAR), needed - first
@@ -188,7 +188,7 @@ def _pull_back(tables, inputs, first, behind, room):
                     t = tables.target[k]
                     if t == DONE:
                         end = min(end, np.int64(here + 1))
-                    elif row + 1 < behind:
+                    elif row + 1 < stop:
                         end = min(end, np.int64(nearest[here + 1, t]))
                         last = max(last, np.int64(looked_at[here + 1, t]))
                     else:
@@ -198,13 +198,13 @@ def _pull_back(tables, inputs, first, behind, room):
 
 
 @compiled
-def _is_unknown(inputs, tables, position, row, behind):
+def _is_unknown(inputs, tables, position, row, stop):
     """True if the condition reads rows that are not there yet."""
-    return len(inputs.need) > 0 and inputs.need[tables.label[position], row] >= behind
+    return len(inputs.need) > 0 and inputs.need[tables.label[position], row] >= stop
 
 
 @compiled
-def _walk(tables, inputs, origin, behind, start, at, limit, state, results):
+def _walk(tables, inputs, origin, stop, start, at, limit, state, results):
     """The length of the match from `start` on, its positions after state[MAPPED]; or _FAIL, _UNKNOWN, _TOO_LONG.
 
     `origin`: the row from which `room` counts; `at`: the place in `Tables.first` of the beginning; `limit`: counted
@@ -223,10 +223,10 @@ def _walk(tables, inputs, origin, behind, start, at, limit, state, results):
                 break
             if row >= limit:
                 ran_out = True
-            elif origin + row == behind:
+            elif origin + row == stop:
                 return _UNKNOWN
             elif nearest[row, t] <= limit and nearest[row, t] < _FAR:
-                if _is_unknown(inputs, tables, t, origin + row, behind):
+                if _is_unknown(inputs, tables, t, origin + row, stop):
                     return _UNKNOWN
                 chosen = t
                 break
@@ -258,8 +258,8 @@ def _walk(tables, inputs, origin, behind, start, at, limit, state, results):
 def _search_partition(tables, inputs, watermark, recorded, state, results):
     """Continue from state[ROW]; return _FINISHED where nothing more is decided."""
     p = state[PARTITION]
-    origin, behind = inputs.begin[p], inputs.bounds[p + 1]
-    while state[ROW] < behind:
+    origin, stop = inputs.begin[p], inputs.bounds[p + 1]
+    while state[ROW] < stop:
         start = state[ROW]
         is_very_first = start == inputs.bounds[p] and inputs.is_first[p]
         at = len(tables.first) - 2 if is_very_first else len(tables.first) - 3
@@ -267,7 +267,7 @@ def _search_partition(tables, inputs, watermark, recorded, state, results):
         if len(inputs.end) > 0 and inputs.end[start] <= watermark:
             limit = inputs.limit[start] - origin
         before = state[TIME]
-        length = _walk(tables, inputs, origin, behind, start, at, limit, state, results)
+        length = _walk(tables, inputs, origin, stop, start, at, limit, state, results)
         if length == _TOO_LONG:
             state[TIME] = before
             return _FULL

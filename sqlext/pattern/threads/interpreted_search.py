@@ -18,7 +18,7 @@ from sqlext.pattern.batch.two_pass import live_positions
 from sqlext.pattern.conditions.conditions import evaluate
 from sqlext.pattern.program.automaton import DONE, Graph, automaton, targets_from
 from sqlext.pattern.task.task import Condition, MatchTask, Rows, Spans
-from sqlext.pattern.threads.path_keys import KEY_NEVER, KeyPart, key_parts, seen_behind
+from sqlext.pattern.threads.path_keys import KEY_NEVER, KeyPart, key_parts, seen_after
 from sqlext.pattern.threads.walked_path import WalkedPath
 
 FIRST_STEPS = 10_000  # every partition may take these steps
@@ -155,7 +155,7 @@ class _Searcher:
 
     def _keys(self, graph: Graph) -> list[list[KeyPart] | None]:
         """The parts of the path that conditions after each position can see; None if there are too many."""
-        seen = seen_behind(self.task.program.instructions, self.path.seen)
+        seen = seen_after(self.task.program.instructions, self.path.seen)
         keys = [key_parts(seen[at + 1], self.rows.limit is not None) for at in graph.instruction.tolist()]
         return [None if (KEY_NEVER, 0, 0, 0) in parts else parts for parts in keys]
 

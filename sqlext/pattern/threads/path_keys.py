@@ -85,7 +85,7 @@ class SeenParts:
         return [*recent, *((KEY_LAST_LABEL, number, j, step) for j in range(self._older_bases(source, tested)))]
 
 
-def seen_behind(instructions: Sequence[Instruction], seen: Sequence[frozenset[KeyPart]]) -> list[frozenset[KeyPart]]:
+def seen_after(instructions: Sequence[Instruction], seen: Sequence[frozenset[KeyPart]]) -> list[frozenset[KeyPart]]:
     """For each instruction, the parts of the path that the conditions tested from it on can see.
 
     `seen[l]` is what the condition of label l can see. Computed backward to a fixed point; sets are bits of integers.

@@ -263,7 +263,7 @@ def find_reach(bounds, mask, follow_start, follow, is_final, bit, ends, reach):
     for partition in range(bounds.size - 1):
         lo, hi = bounds[partition], bounds[partition + 1]
         for row in range(hi - 1, lo - 1, -1):
-            here, behind = ends[row & 1], ends[1 - (row & 1)]
+            here, following = ends[row & 1], ends[1 - (row & 1)]
             for p in range(size):
                 here[p] = never
                 if bit[p] >= 0 and not (mask[row, bit[p] >> 3] >> (bit[p] & 7)) & 1:
@@ -272,7 +272,7 @@ def find_reach(bounds, mask, follow_start, follow, is_final, bit, ends, reach):
                     here[p] = hi if is_final[p] else never
                     continue
                 for k in range(follow_start[p], follow_start[p + 1]):
-                    here[p] = min(here[p], row + 1 if follow[k] == DONE else behind[follow[k]])
+                    here[p] = min(here[p], row + 1 if follow[k] == DONE else following[follow[k]])
             reach[row] = never
             start = size + (row == lo)
             for k in range(follow_start[start], follow_start[start + 1]):

@@ -42,7 +42,7 @@ from sqlext.pattern.threads.condition_code import Code, assemble
 from sqlext.pattern.threads.condition_machine import OVERFLOW
 from sqlext.pattern.threads.interpreted_search import budget_error
 from sqlext.pattern.threads.memo import empty_memo
-from sqlext.pattern.threads.path_keys import key_parts, seen_behind
+from sqlext.pattern.threads.path_keys import key_parts, seen_after
 from sqlext.pattern.threads.thread_kernel import (
     BUDGET,
     FAULT_CODE,
@@ -172,7 +172,7 @@ def compile_task(task: MatchTask, is_limited: bool) -> tuple[Automaton, Code, Ta
     positions = automaton(task.program, task.bits)
     graph = positions.graph
     follow_start, follow = _follow(graph)
-    seen = seen_behind(task.program.instructions, code.seen)
+    seen = seen_after(task.program.instructions, code.seen)
     keys = [key_parts(seen[at + 1], is_limited) for at in graph.instruction]
     tables = Tables(
         follow_start=follow_start,
