@@ -2,11 +2,11 @@
 
 `python tests/engine/streams/killed.py FOLDER [KILLS [TABLE …]]` begins with an empty folder and kills twenty times by
 default, while it fills all TABLES or those that are named; test_killed.py kills once. The driver (Python and JVM) is
-killed by SIGKILL and started again, with another number of cores and of shuffle partitions. It runs four queries at
+killed by SIGKILL and started again, with another number of cores and of shuffle partitions. It runs five queries at
 once, each of which reads one file in each micro-batch: one appends matches, one appends firings, one keeps the last
-firing of each window by UPSERT KEY, and one matches pattern rules, which the driver adds, changes, disables, enables
-and drops meanwhile. Every other time the driver is killed while it resumes, otherwise at a random moment after its
-first complete micro-batch.
+firing of each window by UPSERT KEY, one appends rows and their nearest rows by ASOF JOIN, and one matches pattern
+rules, which the driver adds, changes, disables, enables and drops meanwhile. Every other time the driver is killed
+while it resumes, otherwise at a random moment after its first complete micro-batch.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ FIRINGS = """SELECT k, window_start, sum(i) AS s, max(c) AS c {times}
   FROM TUMBLE(TABLE {rows}, DESCRIPTOR(ts), INTERVAL 5 MINUTES)
  GROUP BY k, window_start, window_end EMIT EARLY EVERY INTERVAL 1 MINUTE, EVERY 2 ROWS"""
 TIMES = ", window_firing AS n, window_rowtime AS at"
+NEAREST = """SELECT l.i, l.ts, r.i AS nearest FROM {rows} AS l LEFT ASOF JOIN {rows} AS r
+  MATCH_CONDITION (NEAREST (l.ts, r.ts)) WITHIN INTERVAL 3 MINUTES ON l.k + 1 = r.k"""
 ALERTS = """SELECT rule_name, rule_version, match_number, k, first_time, last_time, to_json(measures) AS measures
   FROM {rows} MATCH_RULES (PARTITION BY k ORDER BY ts RULES rules) AS m"""
 # Each statement adds a version, so their number tells which one is next. All of these matches end with their last rows.
@@ -56,6 +58,7 @@ TABLES = {
     "decided": "AS " + MATCHES.format(rows=STREAM),
     "firings": "AS " + FIRINGS.format(rows=STREAM, times=TIMES),
     "latest": "UPSERT KEY (k, window_start) AS " + FIRINGS.format(rows=STREAM, times=""),
+    "nearest": "AS " + NEAREST.format(rows=STREAM),
     "alerts": "AS " + ALERTS.format(rows=STREAM),
 }
 EXPECTED = {  # over the rows that arrived, up to the watermark `passed`
@@ -63,6 +66,7 @@ EXPECTED = {  # over the rows that arrived, up to the watermark `passed`
     "firings": f"SELECT * FROM ({FIRINGS}) WHERE at <= {{passed}}",
     "latest": f"""SELECT r.* FROM (SELECT max_by(struct(k, window_start, s, c), struct(at, n)) AS r
       FROM ({FIRINGS}) WHERE at <= {{passed}} GROUP BY k, window_start)""",
+    "nearest": f"SELECT * FROM ({NEAREST}) WHERE ts + INTERVAL 3 MINUTES <= {{passed}}",
     "alerts": f"SELECT * FROM ({ALERTS}) WHERE last_time <= {{passed}}",
 }
 

@@ -13,14 +13,14 @@ import pytest
 
 from tests.sampling import SAMPLE, sample
 
-TABLES = ["decided", "firings", "latest", "alerts"]
+TABLES = ["decided", "firings", "latest", "nearest", "alerts"]
 KILLS = "20" if SAMPLE == "all" else "1"
 
 
 @pytest.mark.slow
 def test_killed_streams_resume_without_losing_or_doubling_rows(tmp_path):
     program = Path(__file__).parent / "killed.py"
-    command = [sys.executable, program, tmp_path / "stream", KILLS, *sample(TABLES, 4)]
+    command = [sys.executable, program, tmp_path / "stream", KILLS, *sample(TABLES, len(TABLES))]
     process = subprocess.run(command, capture_output=True, text=True)
     assert process.returncode == 0, process.stderr[-2000:]
     assert process.stdout.strip().splitlines()[-1].startswith(f"{KILLS} kills")
