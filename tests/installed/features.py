@@ -100,6 +100,9 @@ GROUP BY k, window_start, window_end EMIT AFTER WATERMARK"""
 _JOIN = """
 SELECT l.k, r.v FROM ticks l INTERVAL JOIN later r ON l.k = r.k AND r.ts BETWEEN l.ts AND l.ts + INTERVAL 1 MINUTE
 WHERE l.v = 9 AND r.v <> 9"""
+_NEAREST = """
+SELECT l.v, r.v AS next FROM ticks AS l LEFT ASOF JOIN later AS r MATCH_CONDITION (l.ts < r.ts) WITHIN INTERVAL 1 MINUTE
+ON l.k = r.k"""
 
 
 # Of each micro-batch: (seconds, v). The last one moves the watermark, which begins at 1970, past all others.
@@ -125,6 +128,7 @@ STREAMS = {
     "stream_match": (_MATCH, ["a  7"]),
     "stream_emit": (_WINDOWS, ["a  10"]),
     "stream_interval_join": (_JOIN, ["a  7"]),
+    "stream_asof_join": (_NEAREST, ["10  NULL", "7  NULL", "8  10", "9  7"]),
 }
 
 

@@ -123,6 +123,9 @@ CONNECT = """
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.warehouse.dir": "here",
+        "spark.sql.streaming.stateStore.providerClass":
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        "spark.sql.shuffle.partitions": "2",
     }).getOrCreate()
     own = type(spark).sql
     assert sqlext.extend(sqlext.extend(spark)) is spark and sqlext.is_extended(spark)
@@ -133,6 +136,12 @@ CONNECT = """
     print(spark.sql(f"SELECT t.x, b.* FROM t ASOF JOIN {times} MATCH_CONDITION (t.x > b.x)").collect())
     pairs = f"SELECT t.*, b.y FROM t FULL INTERVAL JOIN {times} ON b.x BETWEEN t.x AND t.x + 1"
     print(sorted(map(str, spark.sql(pairs).collect())))
+    spark.sql("CREATE TABLE s USING delta AS SELECT timestamp_seconds(3600 * id) AS ts, id FROM range(1, 5)")
+    left, right = (f"STREAM s WATERMARK ts DELAY OF INTERVAL 0 SECONDS AS {name}" for name in "lr")
+    nearest = f"SELECT l.id, r.id AS before FROM {left} LEFT ASOF JOIN {right} MATCH_CONDITION (l.ts > r.ts)"
+    writer = spark.sql(nearest).writeStream.option("checkpointLocation", "here/checkpoint").trigger(availableNow=True)
+    writer.toTable("joined").awaitTermination()
+    print(sorted(map(tuple, spark.table("joined").collect())))
     view = parse_create_view("CREATE VIEW v AS SELECT * FROM t")
     views.create(spark, unhooked(spark), view)
     print(views.names(spark, unhooked(spark)))
@@ -162,11 +171,12 @@ def test_connect_sessions_are_extended_too(tmp_path):
         "[Row(id=0, x=1)]",
         "[Row(x=1, x=0, y=5)]",
         "['Row(x=1, y=6)', 'Row(x=None, y=5)', 'Row(x=None, y=7)']",
+        "[(1, None), (2, 1), (3, 2), (4, 3)]",
         "['v']",
         "[]",
         "TABLE_OR_VIEW_NOT_FOUND",
         *["2 SQLEXT_SKIP_TO_MISSING_ROW"] * 3,
-        "[Row(k=1)] ['k'] ['sqlext_views', 't', 'w']",
+        "[Row(k=1)] ['k'] ['joined', 's', 'sqlext_views', 't', 'w']",
         "True False",
     ]
 
