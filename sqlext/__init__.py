@@ -17,6 +17,8 @@ from sqlext.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtError, SqlExtErrors, UnsupportedError
+    from sqlext.formatting.automaton_picture import PatternPicture
+    from sqlext.sessions.draw import draw
     from sqlext.sessions.explain import compile, explain, why
     from sqlext.sessions.session import extend, is_extended, restore, session
     from sqlext.sessions.stream_state import state
@@ -26,12 +28,14 @@ __all__ = [
     "BindError",
     "DataError",
     "ParseError",
+    "PatternPicture",
     "SetupError",
     "SqlExtError",
     "SqlExtErrors",
     "StreamState",
     "UnsupportedError",
     "compile",
+    "draw",
     "explain",
     "extend",
     "is_extended",
@@ -46,6 +50,8 @@ _MODULES = {
     "sqlext.errors": (
         "BindError", "DataError", "ParseError", "SetupError", "SqlExtError", "SqlExtErrors", "UnsupportedError",
     ),
+    "sqlext.formatting.automaton_picture": ("PatternPicture",),
+    "sqlext.sessions.draw": ("draw",),
     "sqlext.sessions.explain": ("compile", "explain", "why"),
     "sqlext.sessions.session": ("extend", "is_extended", "restore", "session"),
     "sqlext.sessions.stream_state": ("state",),

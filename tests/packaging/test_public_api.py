@@ -22,7 +22,7 @@ def called(function: object) -> list[str]:
     """How a function is called: its parameters, those with a default as `name=`.
 
     >>> called(sqlext.state)
-    ['query']
+    ['query', 'key=', '*', 'spark=']
     """
     words = []
     for parameter in inspect.signature(function).parameters.values():  # type: ignore[arg-type]

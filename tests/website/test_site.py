@@ -11,6 +11,7 @@ import pytest
 
 from website.build import build, sources
 from website.error_pages import error_pages, listed_errors, written
+from website.pictures import COOKBOOK, DOCS, pictures
 
 ROOT = Path(__file__).parents[2]
 _TAG = re.compile(r"<(\w+)\b[^>]*?\b(?:src|href)=(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))[^>]*>")
@@ -101,3 +102,15 @@ def test_what_is_written_about_an_error_is_not_in_the_sources():
     assert [name for name in written() if name not in pages] == []
     assert [page.name for page in pages.values() if page.cause and page.messages] == []
     assert [page.name for page in pages.values() if page.cure and page.hints] == []
+
+
+def test_the_pictures_are_those_of_the_documents():
+    drawn = pictures()
+    assert [file.name for file, text in drawn.items() if file.read_text("utf-8") != text] == []
+    assert {*(COOKBOOK / "pictures").glob("*.svg"), DOCS / "why_automaton.svg"} == drawn.keys()
+
+
+def test_each_picture_is_on_its_page():
+    for file in pictures():
+        page = DOCS / "why.md" if file.parent == DOCS else COOKBOOK / f"{file.stem}.md"
+        assert f"]({file.relative_to(page.parent)})" in page.read_text("utf-8"), page.name

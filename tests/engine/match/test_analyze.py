@@ -52,6 +52,19 @@ def test_options_and_methods_of_the_session(spark):
     assert shown.startswith("== Clause 1, line 2 ==\n== Start here ==\n1 start row reached DOWN{2,}")
 
 
+def test_the_picture_of_a_query_has_the_counts_of_its_report(spark):
+    query, _ = statement(CASES[0][1])
+    clause = json.loads(spark.sql(f"EXPLAIN MATCH ANALYZE FORMAT JSON {query}").collect()[0].plan)["clauses"][0]
+    start, *elements, match = sqlext.draw(query, spark=spark).automaton.nodes
+    assert (start.count, match.count) == (clause["funnel"]["tried"], clause["funnel"]["matches"])
+    assert [node.count for node in elements] == [element["reached"] for element in clause["elements"]]
+
+
+def test_what_has_no_pattern_is_not_drawn():
+    with pytest.raises(UnsupportedError, match="there is no MATCH_RECOGNIZE to draw"):
+        sqlext.draw("SELECT 1")
+
+
 @pytest.mark.parametrize("query", ["SELECT 1", "DROP TABLE no_such_table"])
 def test_what_has_nothing_to_count_is_refused(spark, query):
     with pytest.raises(UnsupportedError) as error:
