@@ -30,7 +30,21 @@ def concatenated(columns: Sequence[pa.Array], most_bytes: int = MOST_BYTES) -> p
     if len(kinds) > 1:  # some of the columns are long
         kinds = {wide_type(c.type) for c in columns}
     (kind,) = kinds
-    return pa.concat_arrays([c if c.type == kind else c.cast(kind) for c in columns])
+    return pa.concat_arrays([with_offsets(c, kind) for c in columns])
+
+
+def with_offsets(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The column as `kind`, which is its type with other offsets. Raises ArrowInvalid if they cannot count the bytes.
+
+    >>> words = pa.array([[("a", "x")], [("b", "y")]], pa.map_(pa.string(), pa.string()))
+    >>> with_offsets(words.take(pa.array([1])), pa.map_(pa.large_string(), pa.string())).to_pylist()
+    [[('b', 'y')]]
+    """
+    if column.type == kind:
+        return column
+    if "map<" in str(kind):  # PyArrow before 26 ends the process if it casts a map that `take` has made
+        column = pa.concat_arrays([column, column.slice(0, 0)])
+    return column.cast(kind)
 
 
 def wide_type(kind: pa.DataType) -> pa.DataType:
@@ -85,11 +99,8 @@ def narrowed(name: str, column: pa.Array) -> pa.Array:
     >>> str(narrowed("c", pa.array(["a"], pa.large_string())).type)
     'string'
     """
-    kind = narrow_type(column.type)
-    if column.type == kind:
-        return column
     try:
-        return column.cast(kind)
+        return with_offsets(column, narrow_type(column.type))
     except pa.ArrowInvalid:
         raise DataError(
             "LONG_VALUE", f"a value of {name} has more than 2 GiB, which Spark cannot hold", hint="collect fewer rows."
