@@ -22,7 +22,7 @@ def _figure(name: str, node: Node) -> str:
     railroad.Diagram(content).writeSvg(parts.append)
     svg = "".join(parts).replace("\n", "")
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{name}: railroad diagram" ', 1)
-    return f'<figure class="railroad"><figcaption>{name}</figcaption><div>{svg}</div></figure>'
+    return f'<figure class="railroad"><figcaption>{name}</figcaption><div tabindex="0">{svg}</div></figure>'
 
 
 def _lines(node: Node) -> list[railroad.DiagramItem]:
