@@ -30,7 +30,7 @@ from sqlext.rewriter.text.tokens import tokenize
 
 CONDITION, WITHIN, QUANTIFIER, TIES = "condition", "within", "quantifier", "ties"
 GAP, ABSENCE = "gap", "absence"
-_QUANTIFIER = re.compile(r"([*+?]|\{[^{}]*\})([?+]?)$")
+QUANTIFIER_TEXT = re.compile(r"([*+?]|\{[^{}]*\})([?+]?)$")
 _DIRECTION = ("ASC", "DESC", "NULLS", "FIRST", "LAST")
 
 
@@ -151,7 +151,7 @@ def _quantifiers(clause: MatchClause) -> Iterator[Relaxation]:
     for node, is_bare in _repeatable(clause.pattern, is_bare=True):
         start, stop = node.place
         if isinstance(node, ast.Quantified):
-            written = _QUANTIFIER.search(source[start:stop])
+            written = QUANTIFIER_TEXT.search(source[start:stop])
             if written is None:
                 continue
             at, suffix = start + written.start(), written[2]

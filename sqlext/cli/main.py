@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from sqlext.cli import check_command, completion_command, format_command, hook_command, pack_command, shell_command
+from sqlext.cli import (
+    check_command,
+    completion_command,
+    format_command,
+    hook_command,
+    pack_command,
+    playground_command,
+    shell_command,
+)
 from sqlext.notebooks import notebook_command
 from sqlext.sessions import formats
 from sqlext.sessions.typed_values import named_text, typed_value
@@ -152,6 +160,7 @@ def _parser() -> argparse.ArgumentParser:
     notebook_command.add_command(commands)
     format_command.add_command(commands)
     shell_command.add_command(commands)
+    playground_command.add_command(commands)
     pack_command.add_commands(commands)
     hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
     hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")

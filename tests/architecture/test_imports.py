@@ -39,6 +39,7 @@ LIBRARIES = {
     "sqlext.notebooks.notebook_command": set(),  # the command line works without the packages of notebooks
     "sqlext.notebooks": {*_JUPYTER, "matplotlib", "pandas", "pyspark", "rich"},
     "sqlext.sessions.warm": {"numpy", "pyarrow", "pyspark"},
+    "sqlext.playground": {"numpy", "pyarrow"},
     "sqlext.cli.run_command": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }

@@ -70,7 +70,7 @@ def batch_times(
     end_values = None if end is None else end.values
     part, event_times = rows, EventTimes(key=key.values, watermark=_LAST, end=end_values, need=need)
     if len(kept) < len(rows.mask):
-        part, event_times = _only(kept, partition, rows, event_times)
+        part, event_times = first_rows(kept, partition, rows, event_times)
     decisions = decide(task, part, event_times, first_position(part), StreamFacts(reads_ahead=need is not None))
     spans, by_last = decisions.spans, isinstance(task, CepTask) and task.is_between and task.skip.mode == NO_SKIP
     is_partial = np.zeros(len(spans.start), np.bool_) if spans.timed_out is None else spans.timed_out
@@ -98,7 +98,7 @@ def _rows_that_pass(rows: Rows, key: Values) -> tuple[np.ndarray, np.ndarray]:
     return kept, np.unique(np.searchsorted(rows.bounds, kept, side="right") - 1)
 
 
-def _only(kept: np.ndarray, partition: np.ndarray, rows: Rows, event_times: EventTimes) -> tuple[Rows, EventTimes]:
+def first_rows(kept: np.ndarray, partition: np.ndarray, rows: Rows, event_times: EventTimes) -> tuple[Rows, EventTimes]:
     """The rows `kept`, which are the first rows of the partitions `partition`, and their event times."""
     owner = np.searchsorted(rows.bounds, kept, side="right") - 1
     bounds = np.concatenate([np.searchsorted(owner, partition), [len(kept)]]).astype(np.int64)

@@ -1,0 +1,134 @@
+"""The buttons of the page: each is an edit of the clause that the user wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlext.errors import BindError
+from sqlext.pattern.program import ast
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.match.relaxations import GAP, QUANTIFIER_TEXT, edited, relaxations
+from sqlext.rewriter.text.splice import Edit
+from sqlext.rewriter.text.tokens import tokenize
+
+GREEDY, RELUCTANT = "greedy", "reluctant"
+STRICT, RELAXED = "strict", "relaxed"
+_MODES = ("PAST LAST ROW", "TO NEXT ROW")
+SKIP, QUANTIFIERS, GAPS, WITHIN = "skip", "quantifiers", "gaps", "within"
+
+
+def controls_of(clause: MatchClause) -> dict[str, Any]:
+    """The state of each control: `skip`: the mode and the modes that are possible; `quantifiers`: GREEDY, RELUCTANT or
+    None if there are none; `gaps`: STRICT, RELAXED, or None if there is nothing to choose."""
+    return {
+        "skip": _skip(clause),
+        "skips": [
+            *_MODES,
+            *(f"TO {end} {v.text}" for v in clause.pattern_variables for end in ("FIRST", "LAST")),
+            "NO SKIP",
+        ],
+        "quantifiers": _quantifiers(clause),
+        "gaps": RELAXED if _relaxed(clause) else STRICT if _gaps(clause) else None,
+        "within": None if clause.within is None else clause.within.bound.text,
+    }
+
+
+def with_control(clause: MatchClause, control: str, value: str) -> str:
+    """The user's text with a control at another value.
+
+    >>> from sqlext.rewriter.match.parse_match import parse_match
+    >>> from sqlext.rewriter.match.sites import scan
+    >>> text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B+) DEFINE B AS v > 1)"
+    >>> clause = parse_match(text, tokenize(text), scan(text)[0])
+    >>> for control, value in (("skip", "TO NEXT ROW"), ("quantifiers", "reluctant"), ("gaps", "relaxed"),
+    ...                        ("within", "INTERVAL '5' MINUTE")):
+    ...     print(with_control(clause, control, value)[45:])
+    AFTER MATCH SKIP TO NEXT ROW
+      PATTERN (A B+) DEFINE B AS v > 1)
+    PATTERN (A B+?) DEFINE B AS v > 1)
+    PATTERN (A -> B+) DEFINE B AS v > 1)
+    PATTERN (A B+) WITHIN INTERVAL '5' MINUTE DEFINE B AS v > 1)
+
+    Raises BindError: PLAYGROUND_QUESTION.
+    """
+    edits = {SKIP: _with_skip, QUANTIFIERS: _with_quantifiers, GAPS: _with_gaps, WITHIN: _with_within}
+    if control not in edits:
+        raise BindError(
+            "PLAYGROUND_QUESTION", f"there is no control {control}", hint=f"controls are {', '.join(edits)}."
+        )
+    return edited(clause.whole.source, tuple(edits[control](clause, value)))
+
+
+def _skip(clause: MatchClause) -> str:
+    after = clause.after_match
+    if after is None:
+        return _MODES[0]
+    return after.mode if after.target is None else f"{after.mode} {after.target.text}"
+
+
+def _with_skip(clause: MatchClause, mode: str) -> Iterator[Edit]:
+    if mode not in controls_of(clause)["skips"]:
+        raise BindError(
+            "PLAYGROUND_QUESTION", f"PATTERN has no variable for SKIP {mode}", hint="choose a mode of the list."
+        )
+    text = f"AFTER MATCH {mode}" if mode == "NO SKIP" else f"AFTER MATCH SKIP {mode}"
+    if clause.after_match is not None:
+        yield Edit(clause.after_match.fragment.start, clause.after_match.fragment.stop, text)
+        return
+    at = next(t.start for t in reversed(_tokens_before(clause)) if t.word == "PATTERN")
+    line = clause.whole.source[clause.whole.source.rfind("\n", 0, at) + 1 : at]
+    yield Edit(at, at, f"{text}\n{line if line.isspace() else '  '}")
+
+
+def _tokens_before(clause: MatchClause):
+    return [t for t in tokenize(clause.whole.source) if t.start < clause.pattern_text.start]
+
+
+def _suffixes(clause: MatchClause) -> Iterator[tuple[int, str]]:
+    """Where the suffix of each quantifier is, which is nothing, `?` or `+`."""
+    for node in ast.walk(clause.pattern):
+        if isinstance(node, ast.Quantified):
+            start, stop = node.place
+            found = QUANTIFIER_TEXT.search(clause.whole.source[start:stop])
+            if found is not None:
+                yield start + found.start(2), found[2]
+
+
+def _quantifiers(clause: MatchClause) -> str | None:
+    suffixes = [suffix for _, suffix in _suffixes(clause)]
+    return None if not suffixes else RELUCTANT if "?" in suffixes else GREEDY
+
+
+def _with_quantifiers(clause: MatchClause, kind: str) -> Iterator[Edit]:
+    for at, suffix in _suffixes(clause):
+        if suffix != "+":  # possessive quantifiers stay
+            yield Edit(at, at + len(suffix), "?" if kind == RELUCTANT else "")
+
+
+def _gaps(clause: MatchClause) -> list[Edit]:
+    return [edit for relaxation in relaxations(clause) if relaxation.kind == GAP for edit in relaxation.edits]
+
+
+def _relaxed(clause: MatchClause) -> list[Edit]:
+    """The edits that take the operators `->` and `->>` away."""
+    relaxed = (node for node in ast.walk(clause.pattern) if isinstance(node, ast.Relaxed))
+    return [Edit(node.place[0], node.item.place[0], "") for node in relaxed]
+
+
+def _with_gaps(clause: MatchClause, kind: str) -> Iterator[Edit]:
+    yield from _gaps(clause) if kind == RELAXED else _relaxed(clause)
+
+
+def _with_within(clause: MatchClause, bound: str) -> Iterator[Edit]:
+    if not bound:
+        yield from (e for r in relaxations(clause) if r.kind == WITHIN for e in r.edits)
+    elif clause.within is not None:
+        yield Edit(clause.within.bound.start, clause.within.bound.stop, bound)
+    else:
+        yield from _new_within(clause, bound)
+
+
+def _new_within(clause: MatchClause, bound: str) -> Iterator[Edit]:
+    at = next(t.stop for t in tokenize(clause.whole.source) if t.start >= clause.pattern_text.stop)
+    yield Edit(at, at, f" WITHIN {bound}")

@@ -1,0 +1,190 @@
+// The editor: a textarea, the same text with colours behind it, errors, and completions.
+
+import { $, colourOf, html } from './elements.js';
+
+const TOKEN = /(--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|('(?:[^'\\]|\\.|'')*'?|"(?:[^"\\]|\\.)*"?)|(\b\d+(?:\.\d+)?\b)|(`[^`]*`?|[\p{L}_][\p{L}\p{N}_]*)/gu;
+
+export class Editor {
+  /** `changed(text)` is called when the user has changed the text. */
+  constructor(changed) {
+    this.area = $('text');
+    this.behind = $('behind');
+    this.words = { keywords: new Set(), functions: [], columns: [], variables: [] };
+    this.errors = [];
+    this.lit = null;
+    this.completion = new Completion(this);
+    this.area.addEventListener('input', () => {
+      this.draw();
+      this.completion.propose();
+      changed(this.text);
+    });
+    this.area.addEventListener('scroll', () => this.scrolled());
+  }
+
+  get text() {
+    return this.area.value;
+  }
+
+  set text(text) {
+    this.area.value = text;
+    this.area.rows = Math.min(Math.max(text.split('\n').length + 1, 8), 18);
+    this.completion.close();
+    this.draw();
+  }
+
+  scrolled() {
+    this.behind.scrollTop = this.area.scrollTop;
+    this.behind.scrollLeft = this.area.scrollLeft;
+  }
+
+  /** Shows errors, each with its characters `start` to `stop`; `lit`: the characters of the current element. */
+  show(errors) {
+    this.errors = errors;
+    this.draw();
+    $('errors').replaceChildren(...errors.map((error) => this.described(error)));
+    if (errors.length) this.area.setAttribute('aria-invalid', 'true');
+    else this.area.removeAttribute('aria-invalid');
+  }
+
+  light(range) {
+    this.lit = range;
+    this.draw();
+  }
+
+  described(error) {
+    const excerpt = [];
+    if (error.start !== null) {
+      const characters = [...this.text];
+      const before = characters.slice(0, error.start).join('');
+      const first = before.lastIndexOf('\n') + 1;
+      const line = this.text.slice(first).split('\n')[0];
+      const number = `${before.split('\n').length}`.padStart(3);
+      const length = Math.max(1, Math.min(error.stop - error.start, [...line].length - [...before.slice(first)].length));
+      const pad = before.slice(first).replace(/[^\t]/gu, ' ');
+      excerpt.push(html('pre', {}, `${number} | ${line}\n    | ${pad}`, html('span', { class: 'caret' }, '^'.repeat(length))));
+    }
+    return html('div', { class: 'error', 'data-class': error.class },
+      html('div', {}, error.message), ...excerpt,
+      error.hint ? html('div', { class: 'hint' }, `Hint: ${error.hint}`) : null);
+  }
+
+  draw() {
+    const parts = [];
+    let at = 0;
+    for (const match of this.text.matchAll(TOKEN)) {
+      parts.push([at, match.index, '']);
+      at = match.index + match[0].length;
+      parts.push([match.index, at, this.kindOf(match)]);
+    }
+    parts.push([at, this.text.length, '']);
+    this.behind.replaceChildren(...parts.flatMap((part) => this.pieces(...part)), '\n');
+    this.scrolled();
+  }
+
+  kindOf([, comment, string, number, word]) {
+    if (comment !== undefined) return 'c';
+    if (string !== undefined) return 's';
+    if (number !== undefined) return 'd';
+    const label = this.words.variables.findIndex((name) => name.toLowerCase() === word.toLowerCase());
+    if (label >= 0) return `v ${label}`;
+    return this.words.keywords.has(word.toUpperCase()) && !this.words.columns.includes(word) ? 'k' : '';
+  }
+
+  /** A part of the text, cut where an error or the lit element begins or ends. */
+  pieces(from, to, kind) {
+    if (from === to) return [];
+    const ranges = [...this.errors.filter((e) => e.start !== null).map((e) => [e.start, e.stop, 'e']),
+      ...(this.lit ? [[...this.lit, 'lit']] : [])];
+    const cuts = [from, to, ...ranges.flat().filter((x) => typeof x === 'number' && x > from && x < to)];
+    cuts.sort((a, b) => a - b);
+    return cuts.slice(1).map((stop, i) => {
+      const marks = ranges.filter(([a, b]) => a < stop && b > cuts[i]).map(([, , mark]) => mark);
+      const text = this.text.slice(cuts[i], stop);
+      const [name, label] = kind.split(' ');
+      const classes = [name, ...marks].filter(Boolean).join(' ');
+      return classes ? html('span', { class: classes, colour: name === 'v' ? colourOf(+label) : null }, text) : text;
+    });
+  }
+}
+
+/** Proposes columns, variables, functions and keywords that begin like the word before the caret. */
+class Completion {
+  constructor(editor) {
+    this.editor = editor;
+    this.list = $('completions');
+    this.chosen = -1;
+    editor.area.addEventListener('keydown', (event) => this.key(event));
+    editor.area.addEventListener('blur', () => this.close());
+  }
+
+  get isOpen() {
+    return !this.list.hidden;
+  }
+
+  propose() {
+    const { area, words } = this.editor;
+    const before = area.value.slice(0, area.selectionStart);
+    const [word] = /[\p{L}_][\p{L}\p{N}_]*$/u.exec(before) ?? [''];
+    if (!word || /^[\p{L}\p{N}_]/u.test(area.value.slice(area.selectionStart))) return this.close();
+    const isLike = (name) => name.toLowerCase().startsWith(word.toLowerCase()) && name.toLowerCase() !== word.toLowerCase();
+    const found = [
+      ...words.columns.filter(isLike).map((name) => [name, 'column']),
+      ...words.variables.filter(isLike).map((name) => [name, 'variable']),
+      ...words.functions.filter(isLike).map((name) => [name, 'function']),
+      ...(word.length > 1 ? [...words.keywords].filter(isLike).map((name) => [name, '']) : []),
+    ].slice(0, 8);
+    if (!found.length) return this.close();
+    this.word = word;
+    this.list.replaceChildren(...found.map(([name, kind], i) => html('li',
+      { role: 'option', id: `completion-${i}`, 'data-name': name, on: { mousedown: (e) => { e.preventDefault(); this.take(name); } } },
+      name, html('span', {}, kind))));
+    this.list.hidden = false;
+    this.choose(0, false);
+    this.place(before);
+  }
+
+  place(before) {
+    const lines = before.split('\n');
+    const { area } = this.editor;
+    const style = getComputedStyle(area);
+    const canvas = (this.canvas ??= document.createElement('canvas').getContext('2d'));
+    canvas.font = `${style.fontSize} ${style.fontFamily}`;
+    const left = canvas.measureText(lines.at(-1)).width + parseFloat(style.paddingLeft) - area.scrollLeft;
+    const top = lines.length * parseFloat(style.lineHeight) + parseFloat(style.paddingTop) - area.scrollTop;
+    this.list.style.left = `${Math.max(0, Math.min(left, area.clientWidth - 170))}px`;
+    this.list.style.top = `${top + 2}px`;
+  }
+
+  choose(number, byKey = true) {
+    this.chosen = number;
+    this.byKey = byKey;
+    [...this.list.children].forEach((item, i) => item.setAttribute('aria-selected', String(i === number)));
+    this.editor.area.setAttribute('aria-activedescendant', `completion-${number}`);
+    this.list.children[number]?.scrollIntoView({ block: 'nearest' });
+  }
+
+  key(event) {
+    if (!this.isOpen) return;
+    const count = this.list.children.length;
+    if (event.key === 'ArrowDown') this.choose((this.chosen + 1) % count);
+    else if (event.key === 'ArrowUp') this.choose((this.chosen + count - 1) % count);
+    else if (event.key === 'Tab' || (event.key === 'Enter' && this.byKey)) this.take(this.list.children[this.chosen].dataset.name);
+    else if (event.key === 'Escape') this.close();
+    else return;
+    event.preventDefault();
+  }
+
+  take(name) {
+    const { area } = this.editor;
+    const at = area.selectionStart;
+    area.setRangeText(name, at - this.word.length, at, 'end');
+    this.close();
+    area.dispatchEvent(new Event('input'));
+    this.close();
+  }
+
+  close() {
+    this.list.hidden = true;
+    this.editor.area.removeAttribute('aria-activedescendant');
+  }
+}

@@ -1,0 +1,141 @@
+"""Answers about statements and rows, without a server."""
+
+import pytest
+
+from sqlext.errors import DataError
+from sqlext.playground.budget import WorkBudget
+from sqlext.playground.clause_edits import controls_of, with_control
+from sqlext.playground.questions import Playground, first_statement
+from sqlext.playground.read_csv import csv_table, read_csv
+from sqlext.playground.statement import read_statement
+
+ROWS = csv_table(b"ts,v\n2026-03-02 09:00:00,5\n2026-03-02 09:01:00,\n2026-03-02 09:02:00,7\n", "t")
+
+
+def ask(question, body, table=ROWS, **more):
+    text = f"SELECT * FROM t MATCH_RECOGNIZE ({body})"
+    return Playground(own=table, first=0).ask(question, {"table": "own", "text": text, **more})
+
+
+def test_a_condition_is_true_false_or_null_on_each_row():
+    found = ask("answer", "ORDER BY ts PATTERN (a b) DEFINE a AS v > 4, b AS v > 5 AND ts IS NOT NULL")
+    assert found["truth"] == ["tnt", "fnt"]
+    assert [c["truth"] for c in found["conjuncts"][1]] == ["fnt", "ttt"]
+
+
+@pytest.mark.parametrize(
+    "body, name, marked",
+    [
+        ("ORDER BY ts PATTERN (a b) DEFINE b AS w > 1", "SQLEXT_UNRESOLVED_COLUMN", "w"),
+        ("ORDER BY ts PATTERN (a b DEFINE b AS v > 1", None, None),
+        ("ORDER BY ts PATTERN (a b) DEFINE c AS v > 1", "SQLEXT_UNKNOWN_PATTERN_VARIABLE", "c"),
+    ],
+)
+def test_an_error_has_its_characters(body, name, marked):
+    found = ask("answer", body)
+    assert found["errors"]
+    if name is not None:
+        (error,) = found["errors"]
+        assert error["class"] == name
+        assert f"SELECT * FROM t MATCH_RECOGNIZE ({body})"[error["start"] : error["stop"]] == marked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "SELECT 1",
+        "SELECT * FROM other MATCH_RECOGNIZE (PATTERN (a) DEFINE a AS v > 1)",
+        "(" * 3000,
+        "'",
+        "\x00",
+        "é" * 500,
+    ],
+)
+def test_any_text_has_an_answer(text):
+    assert Playground(own=ROWS, first=0).ask("answer", {"table": "own", "text": text})["errors"]
+
+
+def test_a_search_ends_when_its_budget_is_spent():
+    playground = Playground(own=ROWS, first=0, budget=lambda: WorkBudget(steps=5))
+    text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (a* b) DEFINE a AS v > 0, b AS v > 9)"
+    (error,) = playground.ask("answer", {"table": "own", "text": text})["errors"]
+    assert error["class"] == "SQLEXT_PLAYGROUND_BUDGET"
+
+
+def test_a_search_ends_when_its_time_is_over():
+    times = iter([0.0, *[9.0] * 100])
+    budget = WorkBudget(steps=100, seconds=1, now=lambda: next(times))
+    with pytest.raises(DataError, match="PLAYGROUND_BUDGET"):
+        for _ in range(100):
+            budget.spend()
+
+
+CLAUSE = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (a b+ c{2,}) DEFINE b AS v > 1)"
+
+
+@pytest.mark.parametrize(
+    "control, value, changed",
+    [
+        ("skip", "TO LAST b", "AFTER MATCH SKIP TO LAST b"),
+        ("skip", "NO SKIP", "AFTER MATCH NO SKIP"),
+        ("quantifiers", "reluctant", "PATTERN (a b+? c{2,}?)"),
+        ("gaps", "relaxed", "PATTERN (a -> b+ -> c{2,})"),
+        ("within", "INTERVAL '5' MINUTE", "PATTERN (a b+ c{2,}) WITHIN INTERVAL '5' MINUTE"),
+    ],
+)
+def test_a_button_edits_the_clause_and_its_opposite_brings_it_back(control, value, changed):
+    clause = read_statement(CLAUSE, ROWS).clause
+    text = with_control(clause, control, value)
+    assert changed in text
+    again = read_statement(text, ROWS).clause
+    now, before = controls_of(again)[control], controls_of(clause)[control]
+    assert now == value
+    back = with_control(again, control, before or "")
+    assert controls_of(read_statement(back, ROWS).clause) == controls_of(clause)
+
+
+@pytest.mark.parametrize(
+    "content, types",
+    [
+        (b"\xef\xbb\xbfa,b\n1,x\n", {"a": "bigint", "b": "string"}),
+        (b"a,b\r\n1.5,true\r\n,false\r\n", {"a": "double", "b": "boolean"}),
+        (b"ts\n2026-03-02T09:00:00Z\n", {"ts": "timestamp"}),
+        (b'a\n"<script>alert(1)</script>"\n', {"a": "string"}),
+    ],
+)
+def test_the_values_of_a_csv_decide_its_types(content, types):
+    assert csv_table(content, "t").types == types
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"a,b\n1,2,3\n", "has 3 values in place of 2"),
+        (b"", "Empty CSV file"),
+        (b"a,a\n1,2\n", 'two columns of the text are called "a"'),
+        (b"a,\n1,2\n", "column 2 of the text has no name"),
+        (b"a\n\xff\n", "is not UTF-8: byte 3 in line 2"),
+        (b"a,b\n", "has no rows"),
+    ],
+)
+def test_a_bad_csv_is_an_error_with_its_reason(content, message):
+    with pytest.raises(DataError, match="CSV_FILE") as caught:
+        csv_table(content, "t")
+    assert message in caught.value.message
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(DataError, match="cannot be read"):
+        read_csv(tmp_path / "nothing.csv")
+
+
+def test_only_the_first_rows_of_a_long_csv_are_read():
+    table = csv_table(b"v\n" + b"1\n" * 10_001, "t")
+    assert table.rows == 10_000
+    assert table.note == "Only the first 10,000 rows are here."
+
+
+def test_the_first_statement_over_own_rows_is_answered():
+    found = Playground(own=ROWS, first=0).ask("answer", {"table": "own", "text": first_statement(ROWS)})
+    assert "errors" not in found

@@ -1,0 +1,177 @@
+"""The page in a browser, by clicking and typing."""
+
+import pytest
+
+from sqlext.playground.lessons import lessons
+from sqlext.playground.questions import Playground
+from sqlext.playground.read_csv import csv_table
+from tests.browser import axe, is_too_wide
+from tests.playground.browser import served
+
+ROWS = "ts,v\n" + "".join(f"2026-03-02 {i // 60:02}:{i % 60:02}:00,{i * 7919 % 101}\n" for i in range(1000))
+SCRIPT = 'ts,v,text\n1,2,"<script>document.title = 1</script><img src=x onerror=alert(1)>"\n2,3,b\n'
+
+
+@pytest.fixture(scope="module")
+def address():
+    with served(Playground()) as found:
+        yield found
+
+
+def ready(page, address):
+    page.goto(address)
+    page.wait_for_selector("#rows table")
+
+
+def test_all_lessons_are_passed_by_typing_and_clicking(browser_page, address):
+    page = browser_page
+    ready(page, address)
+    for lesson in lessons():
+        page.wait_for_selector(f"#lesson-title:has-text('Lesson {lesson.number} of')")
+        assert page.is_hidden("#lesson-passed")
+        page.click("#text")
+        page.keyboard.press("Control+A")
+        page.keyboard.insert_text(lesson.solution)
+        page.wait_for_selector("#lesson-passed:visible")
+        if lesson.number < len(lessons()):
+            page.click("#next-lesson")
+    assert page.locator("#tables option", has_text="✓").count() == 10
+
+
+def test_an_error_has_a_caret_under_its_place(browser_page, address):
+    page = browser_page
+    ready(page, address)
+    page.click("#text")
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text(lessons()[0].statement.replace("price < PREV", "prise < PREV"))
+    page.wait_for_selector(".error pre")
+    line, carets = page.inner_text(".error pre").split("\n")[:2]
+    assert line[carets.index("^") : carets.rindex("^") + 1] == "prise"
+    assert page.inner_text("#behind .e") == "prise"
+
+
+def test_the_search_steps_forward_and_back(browser_page, address):
+    page = browser_page
+    ready(page, address)
+    said = []
+    for button in ("#step-forward", "#step-forward", "#step-forward", "#step-back"):
+        page.click(button)
+        page.wait_for_timeout(150)
+        said.append(page.inner_text("#step-text"))
+    assert [text.split(":")[0] for text in said] == ["1 of 38", "2 of 38", "3 of 38", "2 of 38"] or said[1] == said[
+        3
+    ] != said[2]
+    assert page.locator("#automaton .is-now").count() == 1
+
+
+def test_the_watermark_emits_matches_and_keeps_rows(browser_page, address):
+    page = browser_page
+    ready(page, address)
+    page.check("#as-stream")
+    page.wait_for_selector("#stream-text:has-text('0 of 5')")
+    page.focus("#watermark")
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_selector("#stream-text:has-text('1 of 5 matches have been emitted')")
+    page.keyboard.press("End")
+    page.wait_for_selector("#stream-text:has-text('0 are after the watermark')")
+
+
+def test_a_row_says_why_and_buttons_edit_the_text(browser_page, address):
+    page = browser_page
+    ready(page, address)
+    page.click("#rows button >> nth=13")
+    page.wait_for_selector("#why-lines li:has-text('match')")
+    page.click("text=Reluctant")
+    page.wait_for_selector(f"#behind:has-text({'down+?'!r})")
+    page.click("text=Relaxed")
+    page.wait_for_selector(f"#behind:has-text({'-> down+?'!r})")
+
+
+def test_a_link_shows_the_same(browser_page, address):
+    page = browser_page
+    ready(page, address)
+    page.click("#text")
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" -- mine")
+    page.click("#rows button >> nth=3")
+    page.wait_for_selector("#why-lines li")
+    link = page.evaluate("location.hash")
+    page.goto("about:blank")
+    page.goto(address + link)
+    page.wait_for_selector("#why-lines li")
+    assert page.input_value("#text").endswith(" -- mine")
+
+
+def test_the_keyboard_alone_is_enough(browser_page, address):
+    page = browser_page
+    ready(page, address)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the link to the statement
+    page.focus("#text")
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text(lessons()[0].solution[:-1])
+    page.keyboard.type(")")
+    page.wait_for_selector("#lesson-passed:visible")
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "step-forward":
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#step-text:has-text('1 of')")
+
+
+def test_a_proposed_word_is_taken_by_tab(browser_page, address):
+    page = browser_page
+    ready(page, address)
+    page.click("#text")
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" pri")
+    page.wait_for_selector("#completions [data-name=price]")
+    page.keyboard.press("Tab")
+    assert page.input_value("#text").endswith(" price")
+
+
+def test_nothing_is_wider_than_a_narrow_screen(browser_page, address):
+    page = browser_page
+    page.set_viewport_size({"width": 400, "height": 800})
+    ready(page, address)
+    assert not is_too_wide(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_has_no_serious_problem_of_accessibility(browser_page, address, scheme):
+    page = browser_page
+    page.emulate_media(color_scheme=scheme)
+    ready(page, address)
+    assert axe(page) == []
+    page.check("#as-stream")
+    page.click("#step-forward")
+    page.click("#rows button >> nth=5")
+    page.wait_for_selector("#why-lines li")
+    assert axe(page) == []
+
+
+def test_markup_in_a_csv_is_text(browser_page):
+    page = browser_page
+    with served(Playground(own=csv_table(SCRIPT.encode(), "t"), first=0)) as address:
+        ready(page, address)
+        assert "<script>" in page.inner_text("#rows")
+        assert page.title() == "sqlext playground"
+        assert page.locator("#rows img").count() == 0
+
+
+def test_a_keystroke_over_a_thousand_rows_is_answered(browser_page):
+    page = browser_page
+    with served(Playground(own=csv_table(ROWS.encode(), "t"), first=0)) as address:
+        ready(page, address)
+        page.click("#text")
+        page.keyboard.press("Control+End")
+        took = []
+        for _ in range(15):
+            page.evaluate("delete document.body.dataset.answered")
+            page.keyboard.type(" ")
+            page.wait_for_selector("[data-answered]")
+            took.append(page.evaluate("window.answerTook"))
+        print("keystroke, ms:", sorted(round(t, 1) for t in took))
+        assert sorted(took)[len(took) // 2] < 500  # how long it is on a quiet machine: docs/playground.md
