@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from sqlext.aggregates.bind import bind_aggregate
 from sqlext.aggregates.registry import AGGREGATES, ALIASES, COMPUTED, unknown_aggregate
 from sqlext.errors import BindError, UnsupportedError
+from sqlext.expressions.function import SPARK_DEFAULTS, ExecutionSettings
 from sqlext.operators.emit.parts import (
     AGGREGATE,
     END,
@@ -58,8 +59,8 @@ class EmitPlan:
     `columns` are pairs (name, text) that Spark computes on each row of `relation`, which has the user's WHERE: first
     the keys (`keys` is their number), then the time, then the columns that aggregates and DELTA read. `durations` are
     the durations of the window function in microseconds. `shown` are pairs (name, text) that Spark computes on each
-    firing for which `having` holds. `input_types` are the columns of the data with their types. `is_ansi` is the
-    session's `spark.sql.ansi.enabled`.
+    firing for which `having` holds. `input_types` are the columns of the data with their types. `settings` are
+    the session's.
     """
 
     clause: EmitClause
@@ -72,7 +73,7 @@ class EmitPlan:
     shown: tuple[tuple[str, Text], ...]
     having: Text | None
     input_types: tuple[tuple[str, str], ...] = ()
-    is_ansi: bool = True
+    settings: ExecutionSettings = SPARK_DEFAULTS
 
 
 def lower_emit(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlext.aggregates.registry import AGGREGATES
 from sqlext.errors import UnsupportedError
-from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.function import SPARK_DEFAULTS, ExecutionSettings
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.spark_types import has_plain_equality, is_orderable
 from sqlext.pattern.task.task import Aggregate, Navigation
@@ -39,7 +39,7 @@ class InputRelation:
     resolver: TypeResolver
     is_aggregate: Callable[[str], bool]
     python_function: Callable[[str], PythonFunction | None] = lambda name: None
-    settings: ExecutionSettings = ExecutionSettings(is_ansi=True, time_zone="UTC")
+    settings: ExecutionSettings = SPARK_DEFAULTS
     is_static: bool = False
     takes_start_bounds: bool = True
     is_streaming: bool = False

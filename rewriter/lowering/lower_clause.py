@@ -91,7 +91,7 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
         bounds=tuple(bounds),
         needs_window=conditions.needs_window,
         input_types=relation.columns,
-        is_ansi=relation.settings.is_ansi,
+        settings=relation.settings,
         conjuncts=tuple(conditions.conjuncts),
     )
 

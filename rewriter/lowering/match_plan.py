@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlext.expressions.function import SPARK_DEFAULTS, ExecutionSettings
 from sqlext.operators.match.plan import Bound, FrameEnd, OperandColumn, Slot
 from sqlext.pattern.task.task import Condition, Task
 from sqlext.rewriter.match.match_clause import MatchClause
@@ -74,7 +75,7 @@ class MatchPlan:
     `order_by` contains pairs (expression, direction). `masks[b]` is the condition of bit b; `operands` are the columns
     that conditions read (Rows.columns). All `bounds` hold at once. Without `needs_window`, workers compute the parts of
     masks that read neighbouring rows, and find the partitions by comparing keys. `frame_end` is the end of a window's
-    frame. `is_ansi` is the session's `spark.sql.ansi.enabled`. `conjuncts` are those of DEFINE, except the ones that
+    frame. `settings` are the session's. `conjuncts` are those of DEFINE, except the ones that
     bound the match as WITHIN does.
     """
 
@@ -94,7 +95,7 @@ class MatchPlan:
     filters: tuple[Text, ...] = ()
     input_types: tuple[tuple[str, str], ...] = ()
     frame_end: FrameEnd = FrameEnd()
-    is_ansi: bool = True
+    settings: ExecutionSettings = SPARK_DEFAULTS
     conjuncts: tuple[Conjunct, ...] = ()
 
     @property

@@ -33,7 +33,7 @@ def worker_plan(plan: MatchPlan) -> MatchOperatorPlan:
         slots=plan.slots,
         bounds=plan.bounds,
         frame_end=plan.frame_end,
-        is_ansi=plan.is_ansi,
+        settings=plan.settings,
     )
 
 

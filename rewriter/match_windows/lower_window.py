@@ -95,7 +95,7 @@ def lower_window(
         bounds=tuple(bounds),
         needs_window=conditions.needs_window,
         input_types=relation.columns,
-        is_ansi=relation.settings.is_ansi,
+        settings=relation.settings,
         frame_end=frame_end,
     )
 

@@ -23,6 +23,9 @@ class ExecutionSettings:
     time_zone: str
 
 
+SPARK_DEFAULTS = ExecutionSettings(is_ansi=True, time_zone="UTC")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Signature:
     """One use of a function: its name, the types of its arguments after the casts of `parameter_types`, the type of its

@@ -141,7 +141,7 @@ class EmitPlanner:
         key = [column.name.lower() for column in self.target.upsert_key] if self.target is not None else []
         if key and is_whole_query(emit.whole, self.target, self.statement.tree):
             plan = upserted(plan, key)
-        plan = replace(plan, is_ansi=execution_settings(self.spark).is_ansi)
+        plan = replace(plan, settings=execution_settings(self.spark))
         planned = PlannedEmit(
             plan=plan,
             prefix=prefix,

@@ -256,7 +256,7 @@ def window_plan(plan: EmitPlan, rows: T.StructType) -> EmitOperatorPlan:
         emit=plan.emit,
         aggregates=plan.aggregates,
         keeps_rows=kept_of_window(plan)[0],
-        is_ansi=plan.is_ansi,
+        settings=plan.settings,
     )
 
 

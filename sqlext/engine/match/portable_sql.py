@@ -120,7 +120,7 @@ def _arguments(plan: MatchPlan, prefix: Text) -> list[Text]:
     arguments = [join("TABLE(", _table(plan, prefix), ") ", _partitioning(plan), f" ORDER BY ({_ROW})")]
     arguments += [join(f"{name} => ", string_literal(text)) for name, text in named if text]
     arguments.append(join("columns => ", string_literal(", ".join(plan.carried))))
-    return arguments if plan.is_ansi else [*arguments, join("ansi => false")]
+    return arguments if plan.settings.is_ansi else [*arguments, join("ansi => false")]
 
 
 def _partitioning(plan: MatchPlan) -> str:

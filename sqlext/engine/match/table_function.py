@@ -201,7 +201,7 @@ def _analyse(schema: T.StructType, arguments: dict[str, str], is_ansi: bool) -> 
         carried=tuple(map(_row_column, carrying.carried)),
         slots=slots,
         bounds=(Bound(is_inclusive="<=" in arguments["within"]),) if within else (),
-        is_ansi=is_ansi,
+        settings=settings,
     )
     return MatchAnalysis(
         schema=shown,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from sqlext.expressions.function import SPARK_DEFAULTS, ExecutionSettings
 from sqlext.operators.emit.parts import (
     AGGREGATE,
     END,
@@ -53,7 +54,7 @@ class EmitOperatorPlan:
     aggregates: tuple[FiringAggregate, ...]
     sort: tuple[SortKey, ...] = ()
     keeps_rows: bool = False
-    is_ansi: bool = True
+    settings: ExecutionSettings = SPARK_DEFAULTS
     skips_failures: bool = False
 
     @property

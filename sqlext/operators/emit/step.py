@@ -17,7 +17,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from sqlext.expressions.function import ExecutionSettings
 from sqlext.operators.emit import firing_points, triggers
 from sqlext.operators.emit.aggregate_states import Aggregation, States
 from sqlext.operators.emit.assigned import Assigned, StepRows, assigned, step_rows
@@ -54,8 +53,7 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: EmitOperator
     moment = max(watermark, before + 1)
     rows = step_rows(came, plan)
     columns = {name: one_chunk(rows.table.column(name)) for name in plan.schema.names}
-    settings = ExecutionSettings(is_ansi=plan.is_ansi, time_zone="UTC")  # no aggregate uses the time zone
-    calls = aggregations(plan, columns, settings)
+    calls = aggregations(plan, columns)
     partial = [] if plan.keeps_rows else calls
     windows = assigned(rows, stored_panes(state.keys, rows.key_code, plan), before, moment, plan, partial)
     points, panes = _points(rows, windows, before, moment, watermark, clock, plan)

@@ -10,7 +10,6 @@ from itertools import count
 import numpy as np
 import pyarrow as pa
 
-from sqlext.expressions.function import ExecutionSettings
 from sqlext.operators.emit.aggregate_states import Aggregation, Count, Errors, States, aggregation, report
 from sqlext.operators.emit.parts import FiringAggregate
 from sqlext.operators.emit.plan import EmitOperatorPlan
@@ -19,11 +18,9 @@ from sqlext.operators.rows.columns import NOT_COMPUTED
 from sqlext.operators.rows.failed_arguments import failed_aggregate, failed_rows
 
 
-def aggregations(
-    plan: EmitOperatorPlan, columns: Mapping[str, pa.Array], settings: ExecutionSettings
-) -> list[Aggregation]:
+def aggregations(plan: EmitOperatorPlan, columns: Mapping[str, pa.Array]) -> list[Aggregation]:
     """The aggregations of all calls over these columns of the rows."""
-    return [_whole(aggregation(call, columns, settings), call, columns) for call in plan.aggregates]
+    return [_whole(aggregation(call, columns, plan.settings), call, columns) for call in plan.aggregates]
 
 
 def partial_fields(plan: EmitOperatorPlan) -> list[tuple[pa.Field, ...]]:
@@ -32,7 +29,7 @@ def partial_fields(plan: EmitOperatorPlan) -> list[tuple[pa.Field, ...]]:
         return []
     columns = {field.name: pa.nulls(0, field.type) for field in plan.schema}
     number, fields = count(), []
-    for i, call in enumerate(aggregations(plan, columns, ExecutionSettings(is_ansi=plan.is_ansi, time_zone="UTC"))):
+    for i, call in enumerate(aggregations(plan, columns)):
         inner = call.inner if isinstance(call, Whole) else call
         states = [pa.field(f"__partial{next(number)}", kind) for kind in inner.fields]
         marks = [pa.field(f"{NOT_COMPUTED}{i}", pa.int64())] if isinstance(call, Whole) else []

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sqlext.aggregates.aggregator import Aggregator
 from sqlext.aggregates.registry import AGGREGATES
-from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.function import SPARK_DEFAULTS, ExecutionSettings
 from sqlext.expressions.values import from_arrow, to_arrow
 from sqlext.operators.match.plan import Slot
 from sqlext.operators.match.slot_values import member_values
@@ -44,7 +44,7 @@ def fold_column(
     spans: Spans,
     out: OutputRows,
     before: Progress | None = None,
-    is_ansi: bool = True,
+    settings: ExecutionSettings = SPARK_DEFAULTS,
 ) -> tuple[pa.Array, Progress | None]:
     """The slot's aggregate for each result row, over no rows for rows in no match; and the progress after them.
 
@@ -58,7 +58,7 @@ def fold_column(
     views = OutputRows(out.row[last], out.match[last], out.end[last])
     row, offset = navigation.members(slot.aggregate, spans, views)
     labels = navigation.member_labels(slot.aggregate, spans, views) if slot.by_label else None
-    aggregator = fold.aggregator(ExecutionSettings(is_ansi, "UTC"))
+    aggregator = fold.aggregator(settings)
     done = before if before is not None and _continues(before, out, counts) else Progress(-1, 0, aggregator.empty)
     members = _members(slot, columns, row[done.members :], None if labels is None else labels[done.members :])
     results: list[Any] = []

@@ -227,7 +227,7 @@ def _aggregate(slot: Slot, block: MatchBlock) -> pa.Array:
         is_count = slot.aggregate.function == "count" and not slot.aggregate.is_distinct
         values = Values(np.empty(0), are_valid(column)) if is_count else to_values(column)
     one_aggregate = replace(slot.aggregate, argument=MAPPED) if slot.by_label else slot.aggregate
-    result = navigation.aggregate(one_aggregate, values, block.spans, block.out, is_ansi=block.plan.is_ansi)
+    result = navigation.aggregate(one_aggregate, values, block.spans, block.out, is_ansi=block.plan.settings.is_ansi)
     keeps_type = slot.aggregate.function in ("min", "max")
     return to_arrow(result, block.columns[slot.columns[0]].type if keeps_type else None)
 
@@ -275,8 +275,8 @@ def _member_labels(slot: Slot, block: MatchBlock) -> np.ndarray | None:
 
 
 def _fold(slot: Slot, block: MatchBlock) -> pa.Array:
-    before, is_ansi = block.progress.get(slot.name), block.plan.is_ansi
-    column, after = fold_column(slot, block.columns, block.spans, block.out, before, is_ansi)
+    before, settings = block.progress.get(slot.name), block.plan.settings
+    column, after = fold_column(slot, block.columns, block.spans, block.out, before, settings)
     if after is not None:
         block.progress[slot.name] = after
     return column

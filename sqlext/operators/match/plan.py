@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlext.aggregates.bind import BoundAggregate
+from sqlext.expressions.function import SPARK_DEFAULTS, ExecutionSettings
 from sqlext.operators.rows.columns import WITHIN_END, WITHIN_KEY, SortKey
 from sqlext.pattern.task.task import Aggregate, Condition, Navigation, Task
 
@@ -117,7 +118,7 @@ class MatchOperatorPlan:
     slots: tuple[Slot, ...] = ()
     bounds: tuple[Bound, ...] = ()
     frame_end: FrameEnd = FrameEnd()
-    is_ansi: bool = True
+    settings: ExecutionSettings = SPARK_DEFAULTS
     limits: Limits = Limits()
 
 
