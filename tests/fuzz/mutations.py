@@ -16,11 +16,12 @@ from pathlib import Path
 
 from sqlext.errors import SqlExtError, SqlExtErrors
 from sqlext.expressions.function import ExecutionSettings
-from sqlext.rewriter.heads.heads import parse_create_view, parse_head
-from sqlext.rewriter.heads.stream_target import parse_target
+from sqlext.formatting.check_syntax import check_syntax
+from sqlext.rewriter.heads.view_statements import parse_view_statement
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower
 from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.rules.rule_statements import is_rule_statement
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import parse_statement
@@ -28,11 +29,15 @@ from sqlext.rewriter.statements.scan import explained, is_extended, might_be_ext
 from sqlext.rewriter.text.splice import Source, Text
 
 TESTS = Path(__file__).parents[1]
-FILES = ("rewriter/*.txt", "statements/*.txt", "engine/joins/*.txt", "migration/*.sql", "../sql_examples/*.sql")
+FILES = (
+    "fuzz/*.txt", "rewriter/*.txt", "rewriter/rules/*.txt", "statements/*.txt", "engine/*/*.txt", "migration/*.sql",
+    "../sql_examples/*.sql",
+)  # fmt: skip
 TYPES = ("int", "bigint", "double", "string", "timestamp", "date", "boolean", "decimal(18,2)", "array<int>")
 # The first words of lines that end a statement in the data files.
 _OUTCOME = re.compile(r"^(?:>>|rows\b.*|error\b.*|-- rows\b.*|-- error\b.*|-- write)$", re.MULTILINE)
 _TOKEN = re.compile(r"\s+|[A-Za-z_]\w*|\d+(?:\.\d+)?|'[^']*'|`[^`]*`|->>?|!->|\{-|-\}|<=>|[<>!]=|::|\|\||.", re.DOTALL)
+_ABOUT_STREAMS = re.compile(r"\w+( OR \w+)? STREAMING TABLES?\b")
 _INTERNAL = re.compile(r"__|_pyspark|\n *\+- ")  # generated names, and plans
 
 SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")
@@ -71,7 +76,7 @@ def statements() -> tuple[str, ...]:
         for path in sorted(TESTS.glob(pattern)):
             for block in re.split(r"\n(?:-- )?== .*\n", path.read_text("utf-8")):
                 text = _OUTCOME.split(block)[0].strip().rstrip(";")
-                if 20 < len(text) < 3000 and might_be_extended(text):
+                if 20 < len(text) < 3000 and (might_be_extended(text) or _ABOUT_STREAMS.match(text)):
                     texts.append(text)
     return tuple(texts)
 
@@ -136,12 +141,11 @@ def failure(text: str) -> str:
 
 def _read(text: str) -> None:
     """What happens to a text before Spark sees it: heads, parser, checks, lowering of each clause."""
-    parse_head(text)
-    parse_create_view(text)
-    parse_target(text)
-    query = explained(text)
-    if not is_extended(text):
+    check_syntax(text)
+    parse_view_statement(text)
+    if is_rule_statement(text) or not is_extended(text):
         return
+    query = explained(text)
     statement = parse_statement(query.text if query else text)
     source = Source(statement.tree.text)
     for part in statement.parts:
