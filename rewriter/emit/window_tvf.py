@@ -194,6 +194,8 @@ class _WindowCallReader:
                 raise self.cursor.error(message, lo, lo + 1, error_class="UNKNOWN_ARGUMENT")
             if name in arguments:
                 raise self.cursor.error(f"{name} is there twice", lo, hi, error_class="DUPLICATE_ARGUMENT")
+            if first >= hi:
+                raise self.cursor.error(f"the value of {name} is missing", lo, hi, error_class="WRONG_ARGUMENT")
             arguments[name] = first, hi
         missing = [name for name in order if name not in arguments and name != "OFFSET"]
         if missing:

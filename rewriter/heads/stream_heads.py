@@ -21,7 +21,8 @@ _FORMS = {
 
 @dataclass(frozen=True)
 class StreamCommand:
-    """`verb` is SHOW, DESCRIBE, STOP or REFRESH; `name` is the name of the table, None for SHOW.
+    """`verb` is SHOW, DESCRIBE, STOP or REFRESH; `name` is the name of the table at `place`, None for SHOW, whose
+    `place` is its words.
 
     `pattern`: the names that SHOW lists, as `view_statements.fits` reads it; `is_extended`: DESCRIBE … EXTENDED;
     `key`: the condition of DESCRIBE … FOR KEY.
@@ -70,7 +71,9 @@ def parse_command(text: str) -> StreamCommand | None:
                 "STREAM_COMMAND", f"{verb} STREAMING TABLE needs the name of a table", place=whole, hint=hint
             )
         key = _key(cursor) if verb == DESCRIBE and not is_extended and cursor.take("FOR") else None
-        command = StreamCommand(verb, name.parts, whole, is_extended=is_extended, key=key)
+        command = StreamCommand(
+            verb, name.parts, Place(text, name.start, name.stop), is_extended=is_extended, key=key
+        )  # fmt: skip
     if not cursor.is_at_end:
         what = "TABLES" if verb == SHOW else "TABLE and its name"
         raise cursor.error(f"nothing may follow {verb} STREAMING {what}", cursor.index, len(tokens))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from sqlext.errors import ParseError, Place, UnsupportedError
 from sqlext.rewriter.heads.heads import Cursor
@@ -24,7 +25,7 @@ _TABLE_CLAUSES = {
     ("LOCATION",): _TEXT,
 }
 _AFTER_TYPE = frozenset({"NOT", "COMMENT", "DEFAULT", "GENERATED"})  # these words follow the type of a column
-_CONSTRAINTS = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN", "CHECK"})
+_CONSTRAINTS = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN", "CHECK", "REFERENCES", "UNIQUE"})
 _FORM = (
     "write CREATE STREAMING TABLE name [(column, …)] [PARTITIONED BY (…) or CLUSTER BY (…)] [COMMENT '…'] "
     "[LOCATION '…'] [TBLPROPERTIES (…)] [UPSERT KEY (…)] [OPTIONS (…)] AS SELECT …."
@@ -43,13 +44,13 @@ class UpsertKeyColumn:
 class TableColumn:
     """A column in the list after the name of the table: `name [type] [NOT NULL] [COMMENT '…']`.
 
-    `rest`: what follows the name, None if nothing does; `has_type`: the rest begins with a type.
+    `rest`: what follows the name, None if nothing does; `type`: the type at the beginning of the rest, if it has one.
     """
 
     name: str
     place: Place
     rest: Fragment | None
-    has_type: bool
+    type: Fragment | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +96,10 @@ def parse_target(text: str) -> StreamTarget | None:
     >>> target = parse_target("CREATE OR REFRESH STREAMING TABLE db.t (k INT, n) COMMENT 'x' AS SELECT 1, 2;")
     >>> target.name, target.text[target.query_start : target.query_stop], target.is_insert
     (('db', 't'), 'SELECT 1, 2', False)
-    >>> [(c.name, c.has_type) for c in target.definition.columns], [c.text for c in target.definition.clauses]
-    ([('k', True), ('n', False)], ["COMMENT 'x'"])
+    >>> [(c.name, c.type and c.type.text) for c in target.definition.columns]
+    [('k', 'INT'), ('n', None)]
+    >>> [c.text for c in target.definition.clauses]
+    ["COMMENT 'x'"]
     >>> insert = parse_target("INSERT INTO t (k, n) SELECT 1, 2")
     >>> insert.text[insert.query_start : insert.query_stop], parse_target("INSERT OVERWRITE t SELECT 1")
     ('SELECT 1, 2', None)
@@ -167,7 +170,7 @@ class _TargetReader:
             raise cursor.expected("the name of a table")
         columns: tuple[TableColumn, ...] = ()
         if cursor.is_at("(") and not begins_query(cursor.tokens, cursor.index):
-            columns = tuple(self._columns())
+            columns = _distinct(list(self._columns()), "STREAM_TABLE", "the list of columns")
         while self._take_clause():
             pass
         self._take_as()
@@ -253,18 +256,21 @@ class _TargetReader:
         cursor, tokens = self.cursor, self.cursor.tokens
         if lo >= hi or not tokens[lo].is_name:
             raise cursor.error("a column is missing here", min(lo, hi), min(lo, hi) + 1)
-        if tokens[lo].word in _CONSTRAINTS:
+        constraint = next((i for i in range(lo, hi) if i != lo + 1 and tokens[i].word in _CONSTRAINTS), None)
+        if constraint is not None:
             raise UnsupportedError(
                 "STREAM_OPTION",
                 "a streaming table cannot be created with constraints",
-                place=cursor.fragment(lo, hi).place,
+                place=cursor.fragment(constraint, hi).place,
                 hint="add them afterwards: ALTER TABLE name ADD CONSTRAINT ….",
             )
+        first = lo + 1
+        type_end = next((i for i in range(first, hi) if tokens[i].word in _AFTER_TYPE), hi)
         return TableColumn(
             name=unquoted(tokens[lo].text),
-            place=cursor.fragment(lo, lo + 1).place,
-            rest=cursor.fragment(lo + 1, hi) if lo + 1 < hi else None,
-            has_type=lo + 1 < hi and tokens[lo + 1].word not in _AFTER_TYPE,
+            place=cursor.fragment(lo, first).place,
+            rest=cursor.fragment(first, hi) if first < hi else None,
+            type=cursor.fragment(first, type_end) if first < type_end else None,
         )
 
     def _options(self, start: int) -> dict[str, str]:
@@ -320,7 +326,7 @@ def _upsert_key(cursor: Cursor, start: int) -> tuple[UpsertKeyColumn, ...]:
             token = cursor.tokens[cursor.index - 1]
             columns.append(UpsertKeyColumn(name, Place(text, token.start, token.stop)))
             if cursor.take(")"):
-                return _distinct(columns)
+                return _distinct(columns, "UPSERT_KEY", "UPSERT KEY")
             if not cursor.take(","):
                 break
     last = min(cursor.index, len(cursor.tokens) - 1)
@@ -332,12 +338,15 @@ def _upsert_key(cursor: Cursor, start: int) -> tuple[UpsertKeyColumn, ...]:
     )
 
 
-def _distinct(columns: list[UpsertKeyColumn]) -> tuple[UpsertKeyColumn, ...]:
+Column = TypeVar("Column", UpsertKeyColumn, TableColumn)
+
+
+def _distinct(columns: list[Column], error_class: str, what: str) -> tuple[Column, ...]:
     """Return the columns. Raises ParseError if two of them have the same name."""
     names = [column.name.lower() for column in columns]
     for i, column in enumerate(columns):
         if column.name.lower() in names[:i]:
-            raise ParseError("UPSERT_KEY", f"{column.name} is twice in UPSERT KEY", place=column.place)
+            raise ParseError(error_class, f"{column.name} is twice in {what}", place=column.place)
     return tuple(columns)
 
 

@@ -93,7 +93,7 @@ def install(is_connect: bool) -> None:
 
         _log_errors_of_delta()
     if not hasattr(module.convert_exception, "__wrapped__"):
-        module.convert_exception = _recovering(module.convert_exception)
+        module.convert_exception = _recovering(module.convert_exception, is_connect)
 
 
 def _log_errors_of_delta() -> None:
@@ -116,13 +116,25 @@ def _log_errors_of_delta() -> None:
         CapturedException._log_exception = _log_exception  # type: ignore[method-assign]
 
 
-def _recovering(convert: Callable[..., Any]) -> Callable[..., Any]:
-    from pyspark.errors import StreamingQueryException
+def _runtime_error(error: Any) -> Any:
+    """An error of a class that PySpark raises; of the class UnknownException it raises Java's, with all its text."""
+    from pyspark.errors.exceptions.captured import SparkRuntimeException
+
+    message = error._desc.removeprefix("org.apache.spark.SparkException: ")
+    raised = SparkRuntimeException(desc=message, stackTrace=error._stackTrace)
+    raised._cause = error._cause
+    return raised
+
+
+def _recovering(convert: Callable[..., Any], is_connect: bool) -> Callable[..., Any]:
+    from pyspark.errors import StreamingQueryException, UnknownException
 
     @functools.wraps(convert)
     def convert_exception(*args: Any, **kwargs: Any) -> Any:
         converted = convert(*args, **kwargs)
-        _show_users_text(converted)
+        is_changed = _show_users_text(converted)
+        if is_changed and not is_connect and isinstance(converted, UnknownException):
+            converted = _runtime_error(converted)
         # this error has the query's name, and users of the query wait for it
         if isinstance(converted, StreamingQueryException):
             return converted
@@ -132,12 +144,17 @@ def _recovering(convert: Callable[..., Any]) -> Callable[..., Any]:
     return convert_exception
 
 
-def _show_users_text(converted: Any) -> None:
-    """Show the user's own text in the message of an exception, in place of the SQL that sqlext made from it."""
+def _show_users_text(converted: Any) -> bool:
+    """Show the user's own text in the message of an exception, in place of the SQL that sqlext made from it. Returns
+    whether this changed the message."""
+    is_changed = False
     for name in ("_desc", "_message"):  # of a classic session; of Connect
         message = getattr(converted, name, None)
         if isinstance(message, str):
-            setattr(converted, name, in_users_text(message))
+            shown = in_users_text(message)
+            is_changed |= shown != message
+            setattr(converted, name, shown)
+    return is_changed
 
 
 def _texts(converted: Any, args: tuple[Any, ...]) -> list[str]:

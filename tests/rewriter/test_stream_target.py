@@ -30,7 +30,11 @@ WRONG = [  # what follows the name of the table, with » before what the error p
 def test_the_clauses_of_create_table_may_be_in_any_order():
     target = parse_target(f"CREATE STREAMING TABLE IF NOT EXISTS a.t {WHOLE} AS {QUERY};")
     columns, clauses = target.definition.columns, target.definition.clauses
-    assert [(c.name, c.has_type) for c in columns] == [("k", True), ("v", False), ("s", True)]
+    assert [(c.name, c.type and c.type.text) for c in columns] == [
+        ("k", "INT"),
+        ("v", None),
+        ("s", "STRUCT<a: INT, b: ARRAY<INT>>"),
+    ]
     assert columns[2].rest.text == "STRUCT<a: INT, b: ARRAY<INT>>" and columns[1].rest is None
     assert [c.text.split()[0] for c in clauses] == ["CLUSTER", "COMMENT", "LOCATION", "TBLPROPERTIES"]
     assert (target.definition.location, target.trigger, target.upsert_key[0].name) == ("/a", "available-now", "k")

@@ -15,7 +15,9 @@ _SENT: deque[tuple[Text, str]] = deque(maxlen=64)
 _BLOCK = re.compile(r"\n?== SQL \(line (\d+), position (\d+)\) ==\n((?:.*\n +\^+ *\n?)+)")
 _MARKED_LINE = re.compile(r"(.*)\n( +)(\^+) *\n?")
 # an unquoted name of ours, or its end where Spark has cut the line
-_GENERATED = re.compile(r"\b(?:__[a-z]+_?\d+|__rows|_pyspark_\w+|\w*sqlext_\w+)\b|\.\.\.\w*(?:asof|right|left)\d+_\w+")
+_GENERATED = re.compile(
+    r"\b(?:__[a-z]+_?\d+|__rows|_pyspark_\w+|\w*sqlext_\w+)\b|\.\.\.\w*(?:(?:asof|right|left)\d+_\w+|[0-9a-f]{6}\b)"
+)
 
 
 def note(text: Text, user_text: str) -> None:

@@ -22,7 +22,9 @@ _QUALIFIER = re.compile(rf"{_HELPER_OF_SPARK}\.", re.IGNORECASE)
 # a generated column, such as `__c2`
 _COLUMN = re.compile(r"""(["`]?)\b(?:__[a-z]+_?\d+|__nothing|commonexpressionref\(\))(?!\w)\1""")
 _SUGGESTED = re.compile(r" Did you mean one of the following\? \[(.*?)\]\.")
-_INTERNAL = re.compile(rf"{_HELPER_OF_SPARK}|\n *\+- ", re.IGNORECASE)  # a generated name, or a plan
+_NUMBER = re.compile(r"(?<=\w)#\d+L?\b")  # Spark's own number of a column
+# a generated name, a plan, or the number of a column
+_INTERNAL = re.compile(rf"{_HELPER_OF_SPARK}|\n *\+- |{_NUMBER.pattern}", re.IGNORECASE)
 _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)|; line (\d+) pos (\d+)")
 _NEAR = re.compile(r"at or near '(.+?)'(?=[.:]|$)")
 _OWN_FUNCTIONS = frozenset({*CLAUSE_FUNCTIONS, *OUTCOMES})
@@ -32,7 +34,8 @@ _HINTS = {
     "spark.sql(…) outside of the function of the pipeline, and return its DataFrame there.",
     "NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING": "write it where you read the streaming table; the best row of each "
     "window is max_by(…) in a second window over the firings.",
-    "UNSUPPORTED_FEATURE.TIME_TRAVEL": "write VERSION AS OF after the name of the table, in the query of the view.",
+    "UNSUPPORTED_FEATURE.TIME_TRAVEL": "write VERSION AS OF or TIMESTAMP AS OF after the name of the table, in the "
+    "query of the view.",
     "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION": "write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS, and "
     "group by the windows of ts.",
 }
@@ -42,6 +45,7 @@ _SENTENCES = {
     "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION": "without a watermark the groups of a stream are never complete",
 }
 _TIME_TRAVEL = re.compile(r"\b(?:SYSTEM_)?(?:VERSION|TIME|TIMESTAMP)\s+AS\s+OF\b", re.IGNORECASE)
+_QUERY = re.compile(r"\s*\(*\s*(?:SELECT|WITH|FROM)\b", re.IGNORECASE)
 _HAS_CLEAR_NAME = re.compile(r"(?!_LEGACY)[A-Z]")
 
 
@@ -59,7 +63,7 @@ def user_error(
         return _unknown_function(e, name, place, functions)
     if "is not a temp view of streaming logical plan" in str(e):
         return _no_stream(e, text, user_text)
-    message = _SENTENCES.get(condition) or _message(e, place)
+    message = _SENTENCES.get(condition) or _message(e, place, user_text)
     return BindError(name, message, place=place, hint=_hint(e, condition, place, user_text))
 
 
@@ -70,7 +74,7 @@ def word_at(text: str, start: int) -> Place:
 
 
 def shows_internals(e: PySparkException) -> bool:
-    """True if Spark's message has names that sqlext generated, or a plan."""
+    """True if Spark's message has names that sqlext generated, a plan, or Spark's numbers of columns."""
     return _INTERNAL.search(str(e)) is not None
 
 
@@ -81,20 +85,24 @@ def about_other_system(e: PySparkException, user_text: str) -> BindError | None:
     return error if is_foreign and error.place is not None else None
 
 
-def _message(e: PySparkException, place: Place | None) -> str:
+def _message(e: PySparkException, place: Place | None, user_text: str) -> str:
     """The first line of the error, without the error's name and without generated names."""
     first_line = str(e).strip().split("\n")[0]
     message = re.sub(r"^\[[A-Z0-9_.]+\] ?|;? ?SQLSTATE: \w+.*$", "", first_line).rstrip("; ")
-    message = _SUGGESTED.sub(_suggestion, _QUALIFIER.sub("", message))
+    message = _SUGGESTED.sub(lambda m: _suggestion(m[1], user_text), _NUMBER.sub("", _QUALIFIER.sub("", message)))
     if place is not None and _COLUMN.search(message):  # Cannot resolve "(__s0 < 5)" due to …
         written = " ".join(place.text[place.start : place.stop].split())
         message = re.sub(r'"\([^"]*"', lambda m: f'"{written}"' if _COLUMN.search(m[0]) else m[0], message, count=1)
     return _COLUMN.sub("it", message)
 
 
-def _suggestion(match: re.Match[str]) -> str:
-    """Spark's suggestion without generated names."""
-    names = [name for name in match[1].split(", ") if not _COLUMN.fullmatch(name)]
+def _suggestion(suggested: str, user_text: str) -> str:
+    """Spark's suggestion without generated names, which all begin with two underscores.
+
+    >>> _suggestion("`k`, `__number`, `__own`", "SELECT kk, __own"), _suggestion("`__number`", "SELECT kk")
+    (' Did you mean one of the following? [`k`, `__own`].', '')
+    """
+    names = [name for name in suggested.split(", ") if "`__" not in name or name.strip("`") in user_text]
     return f" Did you mean one of the following? [{', '.join(names)}]." if names else ""
 
 
@@ -202,18 +210,20 @@ def place_of(e: PySparkException, text: Text, user_text: str) -> Place | None:
     travel = _TIME_TRAVEL.search(user_text) if "Time travel on the relation" in str(e) else None
     if travel is not None:
         return Place(user_text, travel.start(), travel.end())
-    if not contexts:
-        return _place_of_name(e, text, user_text) or _place_of_syntax(str(e), text, user_text)
-    fragment = contexts[0].fragment()
+    fragment = contexts[0].fragment() if contexts else ""
+    named = _place_of_name(e, text, user_text) if not contexts or _QUERY.match(fragment) else None
+    if named is not None or not contexts:
+        return named or _place_of_syntax(str(e), text, user_text)
     return place_of_fragment(fragment, contexts[0].startIndex(), text, user_text, _missing_name(e, fragment))
 
 
 def _place_of_name(e: PySparkException, text: Text, user_text: str) -> Place | None:
-    """The first name of the expression that an error without a position is about."""
+    """The first name of the expression that an error without a position, or with that of a whole query, is about."""
     parameters = e.getMessageParameters() or {}
     expression = _QUALIFIER.sub("", parameters.get("expressionList") or parameters.get("expression") or "")
     name = re.search(r"[A-Za-z_]\w*", expression)
-    found = re.search(rf"\b{name[0]}\b", str(text), re.IGNORECASE) if name else None
+    start = max(str(text).upper().find("WHERE"), 0) if "condition" in parameters else 0
+    found = re.compile(rf"\b{name[0]}\b", re.IGNORECASE).search(str(text), start) if name else None
     origin = text.origin(found.start()) if found else None
     return None if origin is None else Place(user_text, origin, _end_of_word(user_text, origin))
 
@@ -241,15 +251,15 @@ def place_of_name(text: str, parts: Parts) -> slice | None:
 def _place_of_syntax(message: str, text: Text, user_text: str) -> Place | None:
     """The word at which Spark's parser stopped. If the user did not write that word, the last character before it that
     the user wrote."""
+    near = _NEAR.search(message.strip().split("\n")[0])
     position = _POSITION.search(message)
-    if position is None:
-        return None
+    if position is None:  # Spark gives none for a word too much
+        return _last_place(near[1], text, user_text) if near else None
     line, column = int(position[1] or position[3]), int(position[2] or position[4])
     lines = str(text).splitlines(keepends=True)[:line]
     if not lines:
         return None
     at = len("".join(lines[:-1])) + _own_column(message, lines[-1], column)
-    near = _NEAR.search(message.strip().split("\n")[0])
     starts = [m.start() for m in re.finditer(re.escape(near[1]), str(text))] if near else []
     if near and starts:
         start = min(starts, key=lambda s: abs(s - at))  # Spark's position is sometimes that of the previous word
@@ -259,6 +269,13 @@ def _place_of_syntax(message: str, text: Text, user_text: str) -> Place | None:
     origins = (text.origin(i) for i in range(min(at, len(str(text)) - 1), -1, -1))
     origin = next((o for o in origins if o is not None and not user_text[o].isspace()), None)
     return None if origin is None else Place(user_text, origin, origin + 1 if near else _end_of_word(user_text, origin))
+
+
+def _last_place(word: str, text: Text, user_text: str) -> Place | None:
+    """The last place of a word of the user; None if there is none."""
+    origins = (text.origin(m.start()) for m in re.finditer(re.escape(word), str(text)))
+    own = [o for o in origins if o is not None and user_text.startswith(word, o)]
+    return Place(user_text, own[-1], own[-1] + len(word)) if own else None
 
 
 def _own_column(message: str, line: str, column: int) -> int:

@@ -166,7 +166,14 @@ class _Description:
         condition = Source(self.call.text).slice(self.command.key.start, self.command.key.stop)
         query = join(f"SELECT {quoted(_NUMBER)} FROM {keys} WHERE (", condition, f") ORDER BY 1 LIMIT {MAX_KEYS}")
         wanted: dict[int, list[int]] = {}
-        for (at,) in queries.run(query).collect():
+        try:
+            chosen = queries.run(query).collect()
+        except BindError as error:
+            hint = (
+                error.hint or f"the condition is about the key: {', '.join(clause.keys.values()) or 'there is none'}."
+            )
+            raise error.placed(self.command.key.place).with_(hint=hint) from None
+        for (at,) in chosen:
             number, i = places[at]
             wanted.setdefault(number, []).append(i)
         return wanted

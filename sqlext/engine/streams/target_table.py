@@ -16,7 +16,7 @@ from pyspark.sql import types as T
 from sqlext.catalog.checkpoint import Checkpoint, stored_query
 from sqlext.catalog.warehouse import path_here, remove_unfinished, table_folder
 from sqlext.engine.queries.spark_errors import user_error
-from sqlext.errors import BindError
+from sqlext.errors import BindError, Place
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.text.names import Parts, quote, quoted
@@ -31,7 +31,7 @@ _REHEARSAL = "_sqlext_rehearsal"  # ends the name of the table that shows whethe
 def check_target(spark: SparkSession, target: StreamTarget) -> None:
     """Raise BindError unless the target is a table, or can become one. Nothing is created."""
     name, shown = quote(target.name), ".".join(target.name)
-    if "/" in target.name[-1]:
+    if "/" in target.name[-1] and len(target.name) > 1:
         return  # delta.`/a/path`
     if not _NAME.fullmatch(target.name[-1]) and len(target.name) < 3:
         raise BindError(
@@ -67,8 +67,19 @@ def renamed(frame: DataFrame, target: StreamTarget) -> DataFrame:
             place=columns[min(len(columns), len(own) + 1) - 1].place,
             hint=f"the query returns {', '.join(own)}.",
         )
+    _check_types(frame.select(*map(F.col, map(quoted, own))), target)
     names = iter(column.name for column in columns)
     return frame.toDF(*(name if name in HIDDEN else next(names) for name in frame.columns))
+
+
+def _check_types(frame: DataFrame, target: StreamTarget) -> None:
+    """Raise BindError, with the place of the type, if a column of the query cannot be cast to the type in the list."""
+    source = Source(target.text)
+    for name, column in zip(frame.columns, target.definition.columns):
+        if column.type is not None:
+            cast = join(f"CAST({quoted(name)} AS ", source.slice(column.type.start, column.type.stop), ")")
+            with _errors_at(target, cast, column.type.place), quiet_probes():
+                _ = frame.select(F.expr(str(cast))).schema  # over Connect only this asks the server
 
 
 def prepare(spark: SparkSession, frame: DataFrame, target: StreamTarget, checkpoint: str | None) -> bool:
@@ -146,7 +157,7 @@ def table_statement(name: Parts, schema: T.StructType, target: StreamTarget, wit
     columns = []
     for i, column in enumerate(schema.fields):
         written = definition.columns[i] if definition.columns else None
-        kind = "" if written is not None and written.has_type else f" {type_text(column.dataType)}"
+        kind = "" if written is not None and written.type is not None else f" {type_text(column.dataType)}"
         item = Text((Piece(f"{quoted(column.name)}{kind}"),))
         if written is not None and written.rest is not None:
             item = join(item, " ", source.slice(written.rest.start, written.rest.stop))
@@ -196,13 +207,13 @@ def _rehearse(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> No
 
 
 @contextmanager
-def _errors_at(target: StreamTarget, text: Text) -> Iterator[None]:
-    """Errors of Spark about `text` get their place in the statement, or the place of the table's name."""
+def _errors_at(target: StreamTarget, text: Text, place: Place | None = None) -> Iterator[None]:
+    """Errors of Spark about `text` get their place in the statement, or `place`, or that of the table's name."""
     try:
         yield
     except PySparkException as e:
         error = user_error(e, text, target.text)
-        raise (error if error.place else error.with_(place=target.place)) from None
+        raise error.placed(place or target.place) from None
 
 
 def _folder(spark: SparkSession, target: StreamTarget) -> Path | None:
