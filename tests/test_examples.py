@@ -27,7 +27,7 @@ EXPECT = "-- expect:"
 BLOCK = re.compile(r"^```sql\n((?:(?!```).*\n)*?)((?:^-- .*\n)+)```", re.MULTILINE)
 WALKS = ("operations", "rules", "streams", "tutorial")  # documents whose blocks run one after the other
 FENCED = re.compile(r"^```(sql|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/migration").glob("*.md"))]
 RECIPES = sorted((ROOT / "docs" / "cookbook").glob("*.md"))
 
 

@@ -1,6 +1,6 @@
 """What a clause from another system means there and does not mean here, although it is accepted: for EXPLAIN MATCH.
 
-A clause is from another system if it has that system's own words. docs/migration.md has the same list.
+A clause is from another system if it has that system's own words. docs/migration/README.md has the same list.
 """
 
 from __future__ import annotations

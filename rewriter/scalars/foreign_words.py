@@ -1,16 +1,16 @@
 """Functions and syntax of other systems that Spark does not have, and what to write instead of each.
 
-Only what Spark refuses belongs here: a name that a session has registered never gets this far. docs/migration.md has
-the whole statements.
+Only what Spark refuses belongs here: a name that a session has registered never gets this far. docs/migration/ has the
+whole statements.
 """
 
 from __future__ import annotations
 
 import re
 
-_FUNNEL = (
-    "write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration.md."
-)
+_CLICKHOUSE = "docs/migration/clickhouse-doris.md"
+_ESPER = "docs/migration/esper-siddhi-streams.md"
+_FUNNEL = f"write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): {_CLICKHOUSE}."
 _EXISTS = "write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows."
 _BUCKET = "write date_trunc('HOUR', ts), or GROUP BY the windows of TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR)."
 _FUNCTIONS = {
@@ -71,9 +71,9 @@ _LAST_ROW = "write QUALIFY row_number() OVER (PARTITION BY key ORDER BY ts DESC)
 _TUMBLE = "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end."
 _ASOF = "write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key."
 _RANGE_JOIN = "write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts."
-_PATTERN = "write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration.md."
+_PATTERN = f"write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): {_ESPER}."
 _ROLLING = "write avg(x) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW)."
-_WINDOW_VIEW = "write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration.md."
+_WINDOW_VIEW = f"write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: {_ESPER}."
 # the text up to the word at which Spark's parser stopped, that word included → hint
 _SYNTAX: tuple[tuple[str, str], ...] = (
     (r"\*\s*EXCLUDE\s*\(?\s*\w*$", "write SELECT * EXCEPT (a, b)."),

@@ -14,7 +14,7 @@ SELECT user_id, windowFunnel(3600)(ts, event = 'view', event = 'cart', event = '
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
 --   1 | SELECT user_id, windowFunnel(3600)(ts, event = 'view', event = 'cart', event = 'buy') AS level FROM events GROUP BY user_id
 --     |                                              ^
--- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration.md.
+-- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration/clickhouse-doris.md.
 -- write
 SELECT user_id, max(steps) AS level
 FROM events MATCH_RECOGNIZE (
@@ -35,7 +35,7 @@ SELECT user_id, windowFunnel(3600, 'strict_order')(ts, event = 'view', event = '
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
 --   1 | SELECT user_id, windowFunnel(3600, 'strict_order')(ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id
 --     |                                                              ^
--- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration.md.
+-- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration/clickhouse-doris.md.
 -- write
 SELECT user_id, max(steps) AS level
 FROM events MATCH_RECOGNIZE (
@@ -56,7 +56,7 @@ SELECT level, count() AS users FROM (SELECT user_id, windowFunnel(3600)(ts, even
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
 --   1 | SELECT level, count() AS users FROM (SELECT user_id, windowFunnel(3600)(ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id) GROUP BY level
 --     |                                                                                   ^
--- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration.md.
+-- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration/clickhouse-doris.md.
 -- write
 SELECT level, count(*) AS users FROM (
   SELECT user_id, max(steps) AS level
@@ -306,7 +306,7 @@ SELECT user_id, window_funnel(3600, 'default', ts, event = 'view', event = 'cart
 -- SQLEXT_UNRESOLVED_ROUTINE: there is no function window_funnel
 --   1 | SELECT user_id, window_funnel(3600, 'default', ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id
 --     |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration.md.
+-- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration/clickhouse-doris.md.
 -- write
 SELECT user_id, max(steps) AS level
 FROM events MATCH_RECOGNIZE (
@@ -346,7 +346,7 @@ SELECT user_id, window_funnel(3600, ts, 0, [event = 'view', event = 'cart']) AS 
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
 --   1 | SELECT user_id, window_funnel(3600, ts, 0, [event = 'view', event = 'cart']) AS level FROM events GROUP BY user_id
 --     |                                            ^
--- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration.md.
+-- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration/clickhouse-doris.md.
 -- write
 SELECT user_id, max(steps) AS level
 FROM events MATCH_RECOGNIZE (

@@ -13,7 +13,7 @@ select a.ts, b.ts from pattern [every a=readings(temp > 30) -> b=readings(sensor
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
 --   1 | select a.ts, b.ts from pattern [every a=readings(temp > 30) -> b=readings(sensor = a.sensor and temp > a.temp)]
 --     |                                ^
--- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration.md.
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, a_ts, b_ts
 FROM readings MATCH_RECOGNIZE (
@@ -32,7 +32,7 @@ select a.ts from pattern [every a=readings(temp > 30) -> b=readings(temp > a.tem
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
 --   1 | select a.ts from pattern [every a=readings(temp > 30) -> b=readings(temp > a.temp) where timer:within(10 min)]
 --     |                          ^
--- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration.md.
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, a_ts
 FROM readings MATCH_RECOGNIZE (
@@ -49,7 +49,7 @@ select a.ts from pattern [every a=readings(temp > 30) -> (timer:interval(10 min)
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
 --   1 | select a.ts from pattern [every a=readings(temp > 30) -> (timer:interval(10 min) and not b=readings(sensor = a.sensor))]
 --     |                          ^
--- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration.md.
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, a_ts
 FROM readings MATCH_RECOGNIZE (
@@ -143,7 +143,7 @@ select sensor, avg(temp) from readings#time(10 min) group by sensor;
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '#'.
 --   1 | select sensor, avg(temp) from readings#time(10 min) group by sensor
 --     |                                       ^
--- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration.md.
+-- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW) AS mean FROM readings;
 -- rows sensor:string,ts:timestamp,mean:double
@@ -160,7 +160,7 @@ select sensor, avg(temp) from readings#length(2) group by sensor;
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '#'.
 --   1 | select sensor, avg(temp) from readings#length(2) group by sensor
 --     |                                       ^
--- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration.md.
+-- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS mean FROM readings;
 -- rows sensor:string,ts:timestamp,mean:double
@@ -177,7 +177,7 @@ select sensor, count(*) from readings#time_batch(1 hour) group by sensor;
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '#'.
 --   1 | select sensor, count(*) from readings#time_batch(1 hour) group by sensor
 --     |                                      ^
--- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration.md.
+-- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, window_start, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY sensor, window_start, window_end;
 -- rows sensor:string,window_start:timestamp,n:bigint
@@ -191,7 +191,7 @@ from every e1=readings[temp > 30] -> e2=readings[temp > e1.temp] within 10 min s
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
 --   1 | from every e1=readings[temp > 30] -> e2=readings[temp > e1.temp] within 10 min select e1.sensor insert into alerts
 --     |              ^
--- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration.md.
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, e1_ts
 FROM readings MATCH_RECOGNIZE (
@@ -208,7 +208,7 @@ from every e1=readings, e2=readings[temp > e1.temp]+ select e1.sensor insert int
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
 --   1 | from every e1=readings, e2=readings[temp > e1.temp]+ select e1.sensor insert into rises
 --     |              ^
--- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration.md.
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, e1_ts, n
 FROM readings MATCH_RECOGNIZE (
