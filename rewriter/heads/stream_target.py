@@ -256,7 +256,8 @@ class _TargetReader:
         cursor, tokens = self.cursor, self.cursor.tokens
         if lo >= hi or not tokens[lo].is_name:
             raise cursor.error("a column is missing here", min(lo, hi), min(lo, hi) + 1)
-        constraint = next((i for i in range(lo, hi) if i != lo + 1 and tokens[i].word in _CONSTRAINTS), None)
+        words = {i: tokens[i].word for i in _outside_brackets(tokens, lo, hi)}
+        constraint = next((i for i, word in words.items() if word in _CONSTRAINTS), None)
         if constraint is not None:
             raise UnsupportedError(
                 "STREAM_OPTION",
@@ -265,7 +266,7 @@ class _TargetReader:
                 hint="add them afterwards: ALTER TABLE name ADD CONSTRAINT ….",
             )
         first = lo + 1
-        type_end = next((i for i in range(first, hi) if tokens[i].word in _AFTER_TYPE), hi)
+        type_end = next((i for i, word in words.items() if i >= first and word in _AFTER_TYPE), hi)
         return TableColumn(
             name=unquoted(tokens[lo].text),
             place=cursor.fragment(lo, first).place,
@@ -306,15 +307,20 @@ def _trigger(text: str, value: Token) -> str:
 
 def _between_commas(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:
     """The ranges between the commas of tokens `lo` to `hi`, except for commas in brackets and in STRUCT<…>."""
-    depth, angles = tokens[lo - 1].depth + 1, 0
-    for i in range(lo, hi):
-        token = tokens[i]
-        if token.kind != STRING:
-            angles += token.text.count("<") - token.text.count(">")
-        if token.text == "," and token.depth == depth and angles == 0:
-            yield lo, i
-            lo = i + 1
+    for i in [i for i in _outside_brackets(tokens, lo, hi) if tokens[i].text == ","]:
+        yield lo, i
+        lo = i + 1
     yield lo, hi
+
+
+def _outside_brackets(tokens: Tokens, lo: int, hi: int) -> Iterator[int]:
+    """Those of tokens `lo` to `hi`, of which the first is no bracket, that are in no brackets and in no STRUCT<…>."""
+    angles = 0
+    for i in range(lo, hi):
+        if tokens[i].depth == tokens[lo].depth:
+            angles += 0 if tokens[i].kind == STRING else tokens[i].text.count("<") - tokens[i].text.count(">")
+            if angles == 0:
+                yield i
 
 
 def _upsert_key(cursor: Cursor, start: int) -> tuple[UpsertKeyColumn, ...]:

@@ -9,8 +9,9 @@ from sqlext.rewriter.heads.stream_target import parse_target
 
 QUERY = "SELECT k, v FROM STREAM s"
 WHOLE = (
-    "(k INT NOT NULL COMMENT 'a, b', v, s STRUCT<a: INT, b: ARRAY<INT>>) USING delta UPSERT KEY (k) CLUSTER BY (k, s.a)"
-    " OPTIONS ('Trigger' = 'Available-Now') COMMENT 'x' LOCATION '/a' TBLPROPERTIES ('delta.appendOnly' = 'true')"
+    "(k INT NOT NULL COMMENT 'a, b', v, s STRUCT<comment: INT COMMENT 'x', check: ARRAY<INT>>) USING delta"
+    " UPSERT KEY (k) CLUSTER BY (k, s.check) OPTIONS ('Trigger' = 'Available-Now') COMMENT 'x' LOCATION '/a'"
+    " TBLPROPERTIES ('delta.appendOnly' = 'true')"
 )
 WRONG = [  # what follows the name of the table, with » before what the error points at; its class and first words
     ("OPTIONS ('trigger' = »'bogus') AS SELECT 1", "STREAM_TRIGGER", "there is no trigger 'bogus'"),
@@ -22,6 +23,7 @@ WRONG = [  # what follows the name of the table, with » before what the error p
     ("COMMENT 'x' »COMMENT 'y' AS SELECT 1", "STREAM_TABLE", "this is written twice"),
     ("USING »parquet AS SELECT 1", "STREAM_OPTION", "a streaming table is a table of Delta"),
     ("(k, »CONSTRAINT c CHECK (k > 1)) AS SELECT 1", "STREAM_OPTION", "a streaming table cannot be created with"),
+    ("(k »PRIMARY KEY, n INT GENERATED ALWAYS AS (k > 1)) AS SELECT 1", "STREAM_OPTION", "a streaming table cannot be"),
     ("(k, », v) AS SELECT 1", "STREAM_TABLE", "a column is missing here"),
     ("COMMENT 'x' »AS", "STREAM_TABLE", "a query must follow here"),
 ]
@@ -33,9 +35,9 @@ def test_the_clauses_of_create_table_may_be_in_any_order():
     assert [(c.name, c.type and c.type.text) for c in columns] == [
         ("k", "INT"),
         ("v", None),
-        ("s", "STRUCT<a: INT, b: ARRAY<INT>>"),
+        ("s", "STRUCT<comment: INT COMMENT 'x', check: ARRAY<INT>>"),
     ]
-    assert columns[2].rest.text == "STRUCT<a: INT, b: ARRAY<INT>>" and columns[1].rest is None
+    assert columns[2].rest.text == columns[2].type.text and columns[1].rest is None
     assert [c.text.split()[0] for c in clauses] == ["CLUSTER", "COMMENT", "LOCATION", "TBLPROPERTIES"]
     assert (target.definition.location, target.trigger, target.upsert_key[0].name) == ("/a", "available-now", "k")
     assert target.text[target.query_start : target.query_stop] == QUERY
