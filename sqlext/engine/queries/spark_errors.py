@@ -89,11 +89,21 @@ def _message(e: PySparkException, place: Place | None, user_text: str) -> str:
     """The first line of the error, without the error's name and without generated names."""
     first_line = str(e).strip().split("\n")[0]
     message = re.sub(r"^\[[A-Z0-9_.]+\] ?|;? ?SQLSTATE: \w+.*$", "", first_line).rstrip("; ")
-    message = _SUGGESTED.sub(lambda m: _suggestion(m[1], user_text), _NUMBER.sub("", _QUALIFIER.sub("", message)))
+    message = _without_numbers(_QUALIFIER.sub("", message), user_text)
+    message = _SUGGESTED.sub(lambda m: _suggestion(m[1], user_text), message)
     if place is not None and _COLUMN.search(message):  # Cannot resolve "(__s0 < 5)" due to …
         written = " ".join(place.text[place.start : place.stop].split())
         message = re.sub(r'"\([^"]*"', lambda m: f'"{written}"' if _COLUMN.search(m[0]) else m[0], message, count=1)
     return _COLUMN.sub("it", message)
+
+
+def _without_numbers(message: str, user_text: str) -> str:
+    """Spark's message without its numbers of columns, but with all that the user wrote.
+
+    >>> _without_numbers("k#12 is not 'room#7'", "SELECT k = 'room#7'")
+    "k is not 'room#7'"
+    """
+    return _NUMBER.sub(lambda number: number[0] if number[0] in user_text else "", message)
 
 
 def _suggestion(suggested: str, user_text: str) -> str:
@@ -222,7 +232,8 @@ def _place_of_name(e: PySparkException, text: Text, user_text: str) -> Place | N
     parameters = e.getMessageParameters() or {}
     expression = _QUALIFIER.sub("", parameters.get("expressionList") or parameters.get("expression") or "")
     name = re.search(r"[A-Za-z_]\w*", expression)
-    start = max(str(text).upper().find("WHERE"), 0) if "condition" in parameters else 0
+    where = re.search(r"\bWHERE\b", str(text), re.IGNORECASE) if "condition" in parameters else None
+    start = where.end() if where else 0
     found = re.compile(rf"\b{name[0]}\b", re.IGNORECASE).search(str(text), start) if name else None
     origin = text.origin(found.start()) if found else None
     return None if origin is None else Place(user_text, origin, _end_of_word(user_text, origin))
