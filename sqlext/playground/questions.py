@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -40,7 +41,7 @@ class Playground:
     first: int = 1
     budget: Callable[[], WorkBudget] = WorkBudget
     _tables: dict[str, Table] = field(default_factory=dict)
-    _known: KnownTruth = field(default_factory=KnownTruth)
+    _known: defaultdict[str, KnownTruth] = field(default_factory=lambda: defaultdict(KnownTruth))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def ask(self, question: str, asked: Json) -> Json:
@@ -77,7 +78,7 @@ class Playground:
 
     def search(self, asked: Json) -> RowsSearch:
         statement = read_statement(_statement(asked), self.table(asked))
-        return RowsSearch(statement=statement, budget=self.budget(), known=self._known)
+        return RowsSearch(statement=statement, budget=self.budget(), known=self._known[asked["table"]])
 
     # questions
 
@@ -97,14 +98,14 @@ class Playground:
     def answer(self, asked: Json) -> Json:
         """The answer to the text, and whether it solves the lesson."""
         table, text = self.table(asked), _statement(asked)
-        found = answer(text, table, self._known, self.budget())
+        found = answer(text, table, self._known[asked["table"]], self.budget())
         lesson = next((lesson for lesson in lessons() if str(lesson.number) == asked["table"]), None)
         if lesson is not None:
             found["passed"] = "matches" in found and self._passes(found, lesson, table)
         return found
 
     def _passes(self, found: Json, lesson: Lesson, table: Table) -> bool:
-        solution = answer(lesson.solution, table, self._known, self.budget())
+        solution = answer(lesson.solution, table, self._known[str(lesson.number)], self.budget())
         return _matched_rows(found) == _matched_rows(solution)
 
     def steps(self, asked: Json) -> Json:

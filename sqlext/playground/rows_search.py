@@ -32,7 +32,7 @@ _MOST_KEPT = 64  # truths of conditions
 
 
 class KnownTruth(OrderedDict[tuple, np.ndarray]):
-    """The truth of conditions that one row and its neighbours decide, kept from one keystroke to the next.
+    """The truth of conditions over one table that a row and its neighbours decide, kept from one keystroke to the next.
 
     The key is (partitions and order, variable, text); the least recently used ones are forgotten.
     """
@@ -150,7 +150,7 @@ class RowsSearch:
     @cached_property
     def _order_name(self) -> str:
         keys = [str(key) for key in self.plan.partition_by]
-        return f"{self.statement.table.name} {keys} {[(text, way) for text, way in self.plan.order_by]}"
+        return f"{keys} {[(text, way) for text, way in self.plan.order_by]}"
 
     @cached_property
     def task(self) -> Task:

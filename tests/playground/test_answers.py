@@ -5,6 +5,7 @@ import pytest
 from sqlext.errors import DataError
 from sqlext.playground.budget import WorkBudget
 from sqlext.playground.clause_edits import controls_of, with_control
+from sqlext.playground.lessons import lessons
 from sqlext.playground.questions import Playground, first_statement
 from sqlext.playground.read_csv import csv_table, read_csv
 from sqlext.playground.statement import read_statement
@@ -54,6 +55,25 @@ def test_an_error_has_its_characters(body, name, marked):
 )
 def test_any_text_has_an_answer(text):
     assert Playground(own=ROWS, first=0).ask("answer", {"table": "own", "text": text})["errors"]
+
+
+def test_rows_of_one_name_are_not_taken_for_each_other():
+    lesson, text = lessons()[0], lessons()[0].solution
+    own = csv_table(lesson.rows.replace("1", "7").encode(), lesson.table.name)
+    alone, together = Playground(own=own, first=0), Playground(own=own, first=0)
+    together.ask("answer", {"table": "1", "text": text})
+    asked = {"table": "own", "text": text}
+    assert together.ask("answer", asked)["truth"] == alone.ask("answer", asked)["truth"]
+
+
+def test_a_keystroke_tests_again_only_the_condition_that_it_changes():
+    budgets = []
+    playground = Playground(own=ROWS, first=0, budget=lambda: budgets.append(WorkBudget()) or budgets[-1])
+    body = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (a b) DEFINE a AS v > 9, b AS v > {})"
+    for number in (1, 1, 12):
+        playground.ask("answer", {"table": "own", "text": body.format(number)})
+    first, same, other = (WorkBudget().steps - budget.steps for budget in budgets)
+    assert (first - same, other - same) == (2 * ROWS.rows, ROWS.rows)
 
 
 def test_a_search_ends_when_its_budget_is_spent():
