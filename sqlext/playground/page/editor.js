@@ -37,7 +37,8 @@ export class Editor {
     this.behind.scrollLeft = this.area.scrollLeft;
   }
 
-  /** Shows errors, each with its characters `start` to `stop`; `lit`: the characters of the current element. */
+  /** Shows errors, each with its characters `start` to `stop`; `lit`: the characters of the current element. A character
+   * of Python may be two units of a text of JavaScript: `ranges` are in units. */
   show(errors) {
     this.errors = errors;
     this.draw();
@@ -70,6 +71,10 @@ export class Editor {
 
   draw() {
     const parts = [];
+    const characters = [...this.text];
+    const unit = (character) => characters.slice(0, character).join('').length;
+    const marks = [...this.errors.filter((e) => e.start !== null).map((e) => [e.start, e.stop, 'e']), ...(this.lit ? [[...this.lit, 'lit']] : [])];
+    this.ranges = marks.map(([start, stop, mark]) => [unit(start), unit(stop), mark]);
     let at = 0;
     for (const match of this.text.matchAll(TOKEN)) {
       parts.push([at, match.index, '']);
@@ -93,12 +98,10 @@ export class Editor {
   /** A part of the text, cut where an error or the lit element begins or ends. */
   pieces(from, to, kind) {
     if (from === to) return [];
-    const ranges = [...this.errors.filter((e) => e.start !== null).map((e) => [e.start, e.stop, 'e']),
-      ...(this.lit ? [[...this.lit, 'lit']] : [])];
-    const cuts = [from, to, ...ranges.flat().filter((x) => typeof x === 'number' && x > from && x < to)];
+    const cuts = [from, to, ...this.ranges.flat().filter((x) => typeof x === 'number' && x > from && x < to)];
     cuts.sort((a, b) => a - b);
     return cuts.slice(1).map((stop, i) => {
-      const marks = ranges.filter(([a, b]) => a < stop && b > cuts[i]).map(([, , mark]) => mark);
+      const marks = this.ranges.filter(([a, b]) => a < stop && b > cuts[i]).map(([, , mark]) => mark);
       const text = this.text.slice(cuts[i], stop);
       const [name, label] = kind.split(' ');
       const classes = [name, ...marks].filter(Boolean).join(' ');

@@ -39,7 +39,6 @@ const askAnswer = latest('answer', answered, failed);
 const askStream = latest('stream', (found) => { streamed = found; drawStream(); draw(); }, failed);
 
 function asked() {
-  window.askedAt = performance.now();
   askAnswer(question());
   remember();
 }
@@ -57,7 +56,6 @@ function answered(found, about) {
     if (state.row !== null) askWhy({ ...question(), row: state.row });
     draw();
   }
-  window.answerTook = performance.now() - window.askedAt;
   document.body.dataset.answered = about.text;
 }
 
