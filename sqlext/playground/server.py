@@ -168,6 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         if self.close_connection:
             self.send_header("Connection", "close")
+        self.connection.settimeout(self.server.seconds)  # for the answer; less was left for the request
         self.end_headers()
         self.wfile.write(content)
 
