@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from sqlext.errors import ParseError, Place, UnsupportedError
+from sqlext.errors import BindError, ParseError, Place, SqlExtError, UnsupportedError
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.heads.triggers import TRIGGER_HINT, trigger_of
 from sqlext.rewriter.text.fragments import Fragment
@@ -170,7 +170,7 @@ class _TargetReader:
             raise cursor.expected("the name of a table")
         columns: tuple[TableColumn, ...] = ()
         if cursor.is_at("(") and not begins_query(cursor.tokens, cursor.index):
-            columns = _distinct(list(self._columns()), "STREAM_TABLE", "the list of columns")
+            columns = _distinct(list(self._columns()), BindError, "DUPLICATE_COLUMN", "the list of columns")
         while self._take_clause():
             pass
         self._take_as()
@@ -332,7 +332,7 @@ def _upsert_key(cursor: Cursor, start: int) -> tuple[UpsertKeyColumn, ...]:
             token = cursor.tokens[cursor.index - 1]
             columns.append(UpsertKeyColumn(name, Place(text, token.start, token.stop)))
             if cursor.take(")"):
-                return _distinct(columns, "UPSERT_KEY", "UPSERT KEY")
+                return _distinct(columns, ParseError, "UPSERT_KEY", "UPSERT KEY")
             if not cursor.take(","):
                 break
     last = min(cursor.index, len(cursor.tokens) - 1)
@@ -347,12 +347,12 @@ def _upsert_key(cursor: Cursor, start: int) -> tuple[UpsertKeyColumn, ...]:
 Column = TypeVar("Column", UpsertKeyColumn, TableColumn)
 
 
-def _distinct(columns: list[Column], error_class: str, what: str) -> tuple[Column, ...]:
-    """Return the columns. Raises ParseError if two of them have the same name."""
+def _distinct(columns: list[Column], kind: type[SqlExtError], error_class: str, what: str) -> tuple[Column, ...]:
+    """Return the columns. Raises an error of this kind and class if two of them have the same name."""
     names = [column.name.lower() for column in columns]
     for i, column in enumerate(columns):
         if column.name.lower() in names[:i]:
-            raise ParseError(error_class, f"{column.name} is twice in {what}", place=column.place)
+            raise kind(error_class, f"{column.name} is twice in {what}", place=column.place)
     return tuple(columns)
 
 

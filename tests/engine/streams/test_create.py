@@ -15,7 +15,7 @@ REFUSED = [  # the statement, where its error points, the error's class
     (f"CREATE STREAMING TABLE `a-b` AS {QUERY}", "`a-b`", "TABLE_NAME"),
     (f"CREATE STREAMING TABLE nowhere.t AS {QUERY}", "nowhere.t", "SCHEMA_NOT_FOUND"),
     (f"CREATE STREAMING TABLE bad (a, b, c) AS {QUERY}", "c", "COLUMN_COUNT"),
-    (f"CREATE STREAMING TABLE bad (a, b, A) AS {QUERY}", "A", "STREAM_TABLE"),
+    (f"CREATE STREAMING TABLE bad (a, b, A) AS {QUERY}", "A", "DUPLICATE_COLUMN"),
     (f"CREATE STREAMING TABLE bad (a STRING, b DATE NOT NULL) AS {QUERY}", "DATE", "DATATYPE_MISMATCH"),
     (f"CREATE STREAMING TABLE bad (a BIGNT, b) AS {QUERY}", "BIGNT", "UNSUPPORTED_DATATYPE"),
     (f"CREATE STREAMING TABLE bad (a INT PRIMARY KEY, b) AS {QUERY}", "PRIMARY KEY", "STREAM_OPTION"),
