@@ -221,8 +221,9 @@ function drawStream() {
   $('watermark').setAttribute('aria-valuetext', shown);
   const view = streamView();
   const emitted = answer.matches.filter(view.isEmitted).length;
+  const kept = view.kept.size - view.waiting.size;
   const never = answer.matches.filter((match) => view.timeOf(match) === undefined).length;
-  $('stream-text').textContent = `${emitted} of ${answer.matches.length} matches have been emitted; ${view.kept.size - view.waiting.size} rows are kept for later, ${view.waiting.size} are after the watermark.`
+  $('stream-text').textContent = `${emitted} of ${answer.matches.length} matches have been emitted; ${kept} ${kept === 1 ? 'row is' : 'rows are'} kept for later, ${view.waiting.size} ${view.waiting.size === 1 ? 'is' : 'are'} after the watermark.`
     + (at > 0 ? ` A row that comes now with a time up to ${shown} is late.` : '')
     + (never ? ` ${never} ${never === 1 ? 'match waits' : 'matches wait'} for rows that decide ${never === 1 ? 'it' : 'them'}.` : '');
 }
