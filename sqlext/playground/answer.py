@@ -25,8 +25,9 @@ def answer(text: str, table: Table, known: KnownTruth, budget: WorkBudget) -> Js
     """The answer to a text. Errors of the text are part of it; no error is raised.
 
     >>> import pyarrow as pa
-    >>> rows = Table(name="t", types={"v": "int"}, columns={"v": pa.array([2, 1, 3], pa.int32())})
-    >>> text = "SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS v > PREV(v))"
+    >>> columns = {"i": pa.array([1, 2, 3], pa.int32()), "v": pa.array([2, 1, 3], pa.int32())}
+    >>> rows = Table(name="t", types={"i": "int", "v": "int"}, columns=columns)
+    >>> text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY i PATTERN (A B) DEFINE B AS v > PREV(v))"
     >>> found = answer(text, rows, KnownTruth(), WorkBudget())
     >>> found["matches"], found["truth"]
     ([{'start': 1, 'number': 1, 'rows': [1, 2], 'labels': [0, 1]}], ['ttt', 'nft'])

@@ -20,6 +20,7 @@ _DRIVER_ONLY = (
     "demo_data",
     "formatting",
     "notebooks",
+    "playground",
     "sessions",
 )  # folders that executors never read
 _TOKENIZER = "sqlglot"  # pure Python; `sqlext_match` and streams parse texts on workers
