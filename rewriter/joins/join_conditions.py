@@ -87,7 +87,8 @@ def comparisons(conjuncts: Sequence[Fragment], operators: frozenset[str]) -> Ite
 
 @dataclass(frozen=True, kw_only=True)
 class TimeRange:
-    """The range from `lower` to `upper`, in which `time` must be; the text of ON says whether a bound is in it.
+    """The range from `lower` to `upper`, in which `time` must be. `excludes_lower`, `excludes_upper`: the bound is not
+    in it. `conjuncts`: the members of ON that say so.
 
     It is not known yet whether the time and the bounds belong to different relations.
     """
@@ -95,15 +96,21 @@ class TimeRange:
     time: Fragment
     lower: Fragment
     upper: Fragment
+    excludes_lower: bool = False
+    excludes_upper: bool = False
+    conjuncts: tuple[Fragment, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Half:
-    """One comparison, read as a bound of `time`; `end` is "lower" or "upper"."""
+    """One comparison, read as a bound of `time`; `end` is "lower" or "upper"; `is_excluded`: the bound itself is not in
+    the range."""
 
     time: Fragment
     end: str
     bound: Fragment
+    is_excluded: bool
+    conjunct: Fragment
 
 
 def time_ranges(conjuncts: Sequence[Fragment]) -> Iterator[TimeRange]:
@@ -146,6 +153,7 @@ def between(conjunct: Fragment) -> TimeRange | None:
         time=without_parentheses(conjunct.part(tokens, 0, at[0])),
         lower=without_parentheses(conjunct.part(tokens, at[0] + 1, ands[0])),
         upper=without_parentheses(conjunct.part(tokens, ands[0] + 1, len(tokens))),
+        conjuncts=(conjunct,),
     )
 
 
@@ -155,14 +163,21 @@ def _halves(conjunct: Fragment) -> Iterator[_Half]:
     if comparison is None or comparison.operator not in _ORDERED:
         return
     left, right = without_parentheses(comparison.left), without_parentheses(comparison.right)
-    end = _ORDERED[comparison.operator]
-    yield _Half(time=left, end=end, bound=right)
-    yield _Half(time=right, end=_OTHER[end], bound=left)
+    end, is_excluded = _ORDERED[comparison.operator], comparison.operator in (">", "<")
+    yield _Half(time=left, end=end, bound=right, is_excluded=is_excluded, conjunct=conjunct)
+    yield _Half(time=right, end=_OTHER[end], bound=left, is_excluded=is_excluded, conjunct=conjunct)
 
 
 def _joined(a: _Half, b: _Half) -> TimeRange:
     lower, upper = (a, b) if a.end == _LOWER else (b, a)
-    return TimeRange(time=a.time, lower=lower.bound, upper=upper.bound)
+    return TimeRange(
+        time=a.time,
+        lower=lower.bound,
+        upper=upper.bound,
+        excludes_lower=lower.is_excluded,
+        excludes_upper=upper.is_excluded,
+        conjuncts=(a.conjunct, b.conjunct),
+    )
 
 
 # bounds

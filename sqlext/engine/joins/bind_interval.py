@@ -82,7 +82,7 @@ class _Binder:
 
     def _range(self) -> TimeRange | None:
         """The first range of ON; None if ON has `t = e` instead. Raises SqlExtError if it has neither."""
-        range_ = next(filter(self._is_between_sides, time_ranges(self.clause.conjuncts)), None)
+        range_ = range_between(self.sides)
         if range_ is not None:
             return range_
         equal = [c for _, c in comparisons(self.clause.conjuncts, _EQUAL) if self._are_opposite(c.left, c.right)]
@@ -95,13 +95,6 @@ class _Binder:
         if error is not None:
             raise error
         return None
-
-    def _is_between_sides(self, range_: TimeRange) -> bool:
-        side = self.sides.side_of(range_.time)
-        if side not in (LEFT, RIGHT):
-            return False
-        bounds = {self.sides.side_of(range_.lower), self.sides.side_of(range_.upper)}
-        return bounds in ({_other(side)}, {_other(side), BOTH})
 
     def _are_opposite(self, a: Fragment, b: Fragment) -> bool:
         return {self.sides.side_of(a), self.sides.side_of(b)} == {LEFT, RIGHT}
@@ -123,7 +116,8 @@ class _Binder:
         of = domain(types)
         if of is None:
             raise join_conditions.wrong_types(range_, types)
-        time, lower, upper = self.sides.text(range_.time), self._bound(range_.lower), self._bound(range_.upper)
+        time = self.sides.text(range_.time)
+        lower, upper = (bound_text(self.sides, bound) for bound in (range_.lower, range_.upper))
         width = range_width.constant_width(range_, self.sides.source, of, self.sides.queries, self.time_zone)
         if width is not None and width.is_zero:
             equal = join("(", time, ") = (", lower, ")")
@@ -139,12 +133,6 @@ class _Binder:
             bound = self._measured(bound)
         return bucket_join(self.clause, bound, self.sides.number)
 
-    def _bound(self, bound: Fragment) -> Text:
-        """A bound of the range. Beyond the last value of its type it is NULL, like the bound of a row without a
-        time."""
-        text = self.sides.text
-        return join_conditions.checked_sum(bound, self.sides.source, text) or text(bound)
-
     def _measured(self, bound: BoundRange) -> BoundRange:
         """The range with the widths that a query over both relations measures."""
         left, right = self.sides.relations[LEFT], self.sides.relations[RIGHT]
@@ -153,5 +141,19 @@ class _Binder:
         return replace(bound, spread=spread)
 
 
-def _other(side: str) -> str:
-    return RIGHT if side == LEFT else LEFT
+def range_between(sides: JoinSides) -> TimeRange | None:
+    """The first range of ON whose time is of one relation, and whose bounds are of the other one; None without one."""
+    return next((range_ for range_ in time_ranges(sides.clause.conjuncts) if _is_between(sides, range_)), None)
+
+
+def _is_between(sides: JoinSides, range_: TimeRange) -> bool:
+    side = sides.side_of(range_.time)
+    if side not in (LEFT, RIGHT):
+        return False
+    other = RIGHT if side == LEFT else LEFT
+    return {sides.side_of(range_.lower), sides.side_of(range_.upper)} in ({other}, {other, BOTH})
+
+
+def bound_text(sides: JoinSides, bound: Fragment) -> Text:
+    """A bound of the range. Beyond the last value of its type it is NULL, like the bound of a row without a time."""
+    return join_conditions.checked_sum(bound, sides.source, sides.text) or sides.text(bound)

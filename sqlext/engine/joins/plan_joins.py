@@ -34,7 +34,7 @@ class JoinPlanner:
     """Plans the joins of one statement. Joins in the operands of another join are planned before it.
 
     `hidden_in_inputs`: receives the columns of joins in the input of a MATCH_RECOGNIZE that the clause must not see, by
-    the first character of its keyword.
+    the first character of its keyword; `sides`: receives the relations of each join, for EXPLAIN MATCH ANALYZE and WHY.
     """
 
     def __init__(
@@ -43,12 +43,13 @@ class JoinPlanner:
         statement: ParsedStatement,
         queries: Queries,
         hidden_in_inputs: dict[int, list[str]],
+        sides: list[JoinSides],
         *,
         is_portable: bool,
     ):
         self.spark, self.statement, self.queries = spark, statement, queries
         self.time_zone = spark.conf.get("spark.sql.session.timeZone") or ""
-        self.hidden_in_inputs, self.is_portable = hidden_in_inputs, is_portable
+        self.hidden_in_inputs, self.sides, self.is_portable = hidden_in_inputs, sides, is_portable
         self.hidden: dict[Query, dict[str, list[str]]] = {}
 
     def plan(self, clause: JoinClause, source: Source, prefix: Text) -> Planned:
@@ -69,6 +70,7 @@ class JoinPlanner:
             prefix=prefix,
             queries=self.queries,
         )
+        self.sides.append(sides)
         if clause.kind == "ASOF":
             return self._planned_asof(clause, sides)
         interval = bind_interval(sides, self.time_zone)

@@ -18,7 +18,6 @@ from sqlext.engine.match.clause_report import ClauseReport, ConjunctReport, Elem
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.match.run_batch import check_types, input_query
 from sqlext.engine.queries.queries import Queries
-from sqlext.errors import UnsupportedError
 from sqlext.operators.match.tally import TALLY
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa_compile import skeleton
@@ -32,18 +31,7 @@ from sqlext.spark.worker_functions import map_in_arrow
 
 
 def analyze_clause(planned: PhysicalPlan, queries: Queries, limit: int | None) -> ClauseReport:
-    """The report about a clause. It reads the input of the clause twice. `limit`: at most so many partitions.
-
-    Raises UnsupportedError NOT_ANALYZED for a stream.
-    """
-    place = planned.plan.clause.keyword.place
-    if planned.is_streaming:
-        raise UnsupportedError(
-            "NOT_ANALYZED",
-            "EXPLAIN MATCH ANALYZE runs a query to its end, and a stream has none",
-            place=place,
-            hint="read the table as it is now: leave STREAM out.",
-        )
+    """The report about a clause in batch, whose input is read twice. `limit`: at most so many partitions."""
     plan = _limited(replace(planned.plan, filters=planned.filters_as_written), limit)
     began = time.monotonic()
     counts, in_turn = _counts(plan, planned, queries)
@@ -54,7 +42,7 @@ def analyze_clause(planned: PhysicalPlan, queries: Queries, limit: int | None) -
     )
     funnel = _funnel(plan, planned.prefix, queries, steps)
     return ClauseReport(
-        line=place.line,
+        line=plan.clause.keyword.place.line,
         rows=funnel.rows,
         filtered=counts["filtered"],
         filters=tuple(" ".join(str(f).split()) for f in planned.filters_of_engine),

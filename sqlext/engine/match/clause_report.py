@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+from sqlext.engine.queries.counts import MARK, count, table
 from sqlext.pattern.batch.recorder import (
     ABSENCE,
     BUDGET,
@@ -45,7 +46,6 @@ _LOST = {
     UNTIL: "because of UNTIL",
     POSSESSIVE: "because a possessive loop has the row",
 }
-_MARK = "   <-- zero from here on"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,7 @@ class ElementReport:
     def lost_by(self) -> str:
         """The reasons, the most frequent ones first."""
         reasons = sorted(self.lost.items(), key=lambda item: -item[1])
-        return ", ".join(f"{count:,} {_LOST[reason]}" for reason, count in reasons)
+        return ", ".join(f"{number:,} {_LOST[reason]}" for reason, number in reasons)
 
 
 class Line(NamedTuple):
@@ -129,11 +129,14 @@ class ClauseReport:
     counting_seconds: float
     search_seconds: float
 
+    @property
+    def results(self) -> int:
+        return self.funnel.matches
+
     def as_json(self) -> dict[str, Any]:
-        funnel = {name: value for name, value in vars(self.funnel).items() if isinstance(value, int)}
-        endings = dict(self.funnel.endings)
-        return {**asdict(self), "funnel": {**funnel, "skipped": self.funnel.skipped, "endings": endings},
-                "sentence": self.sentence}  # fmt: skip
+        funnel: dict[str, Any] = {name: value for name, value in vars(self.funnel).items() if isinstance(value, int)}
+        funnel |= {"skipped": self.funnel.skipped, "endings": dict(self.funnel.endings)}
+        return {"kind": "MATCH_RECOGNIZE", **asdict(self), "funnel": funnel, "sentence": self.sentence}
 
     # the funnel
 
@@ -165,7 +168,7 @@ class ClauseReport:
         """What the first zero means."""
         zero = self.first_zero
         if zero is None:
-            found = _count(self.funnel.matches, "match is", "matches are")
+            found = count(self.funnel.matches, "match is", "matches are")
             return f"{found} found: look at the query around the clause if its result has fewer rows."
         line = self.lines[zero]
         if isinstance(line.about, VariableReport):
@@ -196,22 +199,22 @@ class ClauseReport:
         before = self.elements[: self.elements.index(element)]
         name = element.written
         if element.reached:
-            found = _count(element.reached, "start row")
+            found = count(element.reached, "start row")
             return f"{found} found a first row for {name}, but none found {element.at_least}: {element.lost_by}."
         variable = next((v for v in self.variables if v.name == element.variable), None)
         holds = ""
         if variable is not None and not variable.is_tested:
-            holds = f" It holds on {_count(variable.true, 'row')}, but on none where PATTERN needs it."
+            holds = f" It holds on {count(variable.true, 'row')}, but on none where PATTERN needs it."
         if not before:
             return f"No start row can begin with {name}.{holds}"
         hint = " Write -> before it if other rows may lie between." if self.is_contiguous and holds else ""
         last = next((e for e in reversed(before) if e.reached), before[-1])
-        found = _count(last.reached if last.enough is None else last.enough, "start row")
+        found = count(last.reached if last.enough is None else last.enough, "start row")
         return f"{found} reached {last.written}, and then no row was {name}: {element.lost_by}.{holds}{hint}"
 
     def _most_endings(self) -> str:
-        endings = [(count, ending) for ending, count in self.funnel.endings.items() if ending != MATCH and count]
-        return "; ".join(f"{count:,} {_ENDINGS[ending]}" for count, ending in sorted(endings, reverse=True)[:3])
+        endings = [(number, ending) for ending, number in self.funnel.endings.items() if ending != MATCH and number]
+        return "; ".join(f"{number:,} {_ENDINGS[ending]}" for number, ending in sorted(endings, reverse=True)[:3])
 
     # the text
 
@@ -222,22 +225,19 @@ class ClauseReport:
         yield "== Start here =="
         yield self.sentence
         zero, lines = self.first_zero, self.lines
-        shown = [(line.text, f"{line.number:,}", _MARK if i == zero else "") for i, line in enumerate(lines)]
+        shown = [(line.text, line.number, MARK if i == zero else "") for i, line in enumerate(lines)]
         endings = [
-            (f"  {_ENDINGS[ending]}", f"{self.funnel.endings[ending]:,}", "")
+            (f"  {_ENDINGS[ending]}", self.funnel.endings[ending], "")
             for ending in _ENDINGS
             if self.funnel.endings[ending]
         ]
-        skipped = [("rows jumped over by AFTER MATCH SKIP", f"{self.funnel.skipped:,}", "")]
-        empty = [("  of them empty", f"{self.funnel.empty:,}", "")] if self.funnel.empty else []
-        table = [*shown[:-1], *endings, *(skipped if self.funnel.skipped else []), shown[-1], *empty]
-        width, digits = max(len(text) for text, _, _ in table), max(len(number) for _, number, _ in table)
-        for text, number, mark in table:
-            yield f"{text:<{width}}  {number:>{digits}}{mark}"
+        skipped = [("rows jumped over by AFTER MATCH SKIP", self.funnel.skipped, "")]
+        empty = [("  of them empty", self.funnel.empty, "")] if self.funnel.empty else []
+        yield from table([*shown[:-1], *endings, *(skipped if self.funnel.skipped else []), shown[-1], *empty])
         if self.funnel.left_out:
             yield f"{self.funnel.left_out:,} rows were not searched: the search took all its steps before them."
         if self.limit is not None:
-            yield f"LIMIT {self.limit} PARTITIONS: all numbers are of {_count(self.funnel.partitions, 'partition')}."
+            yield f"LIMIT {self.limit} PARTITIONS: all numbers are of {count(self.funnel.partitions, 'partition')}."
 
     def _conditions(self) -> Iterator[str]:
         if self.variables:
@@ -260,17 +260,9 @@ class ClauseReport:
     def _work(self) -> Iterator[str]:
         yield "== Work =="
         funnel = self.funnel
-        yield f"partitions: {funnel.partitions:,}, the largest has {_count(funnel.largest, 'row')}"
+        yield f"partitions: {funnel.partitions:,}, the largest has {count(funnel.largest, 'row')}"
         yield f"strategy that ran: {self.strategy}"
         if self.filters:
             yield f"rows dropped before the shuffle: {self.filtered:,}, by {' AND '.join(self.filters)}"
         yield f"steps of the search for this report: {funnel.steps:,}, in the defining search (reference)"
         yield f"cost of this report: {self.counting_seconds:.1f} s counting, {self.search_seconds:.1f} s searching"
-
-
-def _count(number: int, one: str, several: str = "") -> str:
-    """
-    >>> _count(1, "row"), _count(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{number:,} {one if number == 1 else several or one + 's'}"

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.match.analyze_match import analyze_clause
-from sqlext.engine.match.clause_report import ClauseReport
 from sqlext.engine.match.forms import PhysicalPlan
+from sqlext.engine.queries.counts import Report
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.statements.plan_statement import ViewPlan
+from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan
 from sqlext.engine.statements.run_statement import plan_to_run
-from sqlext.engine.streams.planner import PlannedRelation
+from sqlext.engine.why.analyze_join import analyze_join
 from sqlext.errors import Place, SqlExtError, UnsupportedError
+from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.statements.analyze_statement import AnalyzeStatement
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.spark.user_warnings import warn
@@ -38,24 +41,41 @@ def analyze_query(call: SqlCall, statement: AnalyzeStatement) -> str:
         raise error.moved(call.text, query.start) from None
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Analysis:
+    """A part of a query that is reported about: its first word, whether it is a stream, and what runs the report.
+    `title`: what such a part is called. `limit`: at most so many partitions are looked at, None for all."""
+
+    place: Place
+    title: str
+    is_streaming: bool
+    run: Callable[[int | None], Report]
+
+
 def _report(call: SqlCall, statement: AnalyzeStatement) -> str:
     first = tokenize(call.text)[0]
+    place = Place(call.text, first.start, first.stop)
     if first.text != "(" and first.word not in _QUERIES:
-        raise _not_analyzed("it runs a query, not a command", Place(call.text, first.start, first.stop))
+        raise _not_analyzed("it runs a query, not a command", place)
     plan = plan_to_run(call)
-    clauses = list(_clauses(plan.relations, plan.queries))
-    if not clauses:
-        place = Place(call.text, first.start, first.stop)
-        raise _not_analyzed("there is no MATCH_RECOGNIZE in the query", place)
+    analyses = list(_analyses(plan))
+    if not analyses:
+        raise _not_analyzed("the query has no MATCH_RECOGNIZE, no join on time and no EMIT", place)
+    if streaming := next((analysis for analysis in analyses if analysis.is_streaming), None):
+        raise UnsupportedError(
+            "NOT_ANALYZED",
+            "EXPLAIN MATCH ANALYZE runs a query to its end, and a stream has none",
+            place=streaming.place,
+            hint="read the table as it is now: leave STREAM out.",
+        )
     warn(plan.warnings)
-    if streaming := next((planned for planned, _ in clauses if planned.is_streaming), None):
-        analyze_clause(streaming, plan.queries, statement.partitions)
     plan.build()
     began = time.monotonic()
     rows = _run(plan.execute())
     seconds = time.monotonic() - began
-    reports = [analyze_clause(planned, queries, statement.partitions) for planned, queries in clauses]
-    others = [section.kind for section in plan.sections if section.kind not in ("Clause", "View")]
+    reports = [(analysis.title, analysis.run(statement.partitions)) for analysis in analyses]
+    kinds = {analysis.title for analysis in analyses} | {"View"}
+    others = [section.kind for section in plan.sections if section.kind not in kinds]
     return _as_json(reports, rows, seconds) if statement.is_json else _as_text(reports, rows, seconds, others)
 
 
@@ -66,13 +86,35 @@ def _not_analyzed(why: str, place: Place) -> UnsupportedError:
     )
 
 
-def _clauses(relations: Mapping[str, PlannedRelation], queries: Queries) -> Iterator[tuple[PhysicalPlan, Queries]]:
-    """The clauses of a statement and of the stored views that it reads, inner ones first."""
-    for relation in relations.values():
-        if isinstance(relation, PhysicalPlan):
-            yield relation, queries
-        elif isinstance(relation, ViewPlan):
-            yield from _clauses(relation.statement.relations, relation.statement.queries)
+def _analyses(plan: StatementPlan) -> Iterator[_Analysis]:
+    """The parts of a statement and of the stored views that it reads, those of the views first, then inner ones."""
+    own = []
+    for relation in plan.relations.values():
+        if isinstance(relation, ViewPlan):
+            yield from _analyses(relation.statement)
+        elif isinstance(relation, PhysicalPlan):
+            own.append(_of_clause(relation, plan.queries))
+    own += [_of_join(sides, plan.call.spark) for sides in plan.joins]
+    yield from sorted(own, key=lambda analysis: analysis.place.start)
+
+
+def _of_clause(planned: PhysicalPlan, queries: Queries) -> _Analysis:
+    return _Analysis(
+        place=planned.plan.clause.keyword.place,
+        title="Clause",
+        is_streaming=planned.is_streaming,
+        run=partial(analyze_clause, planned, queries),
+    )
+
+
+def _of_join(sides: JoinSides, spark: SparkSession) -> _Analysis:
+    time_zone = spark.conf.get("spark.sql.session.timeZone") or ""
+    return _Analysis(
+        place=sides.clause.keyword.place,
+        title="Join",
+        is_streaming=any(sides.rows(side, "1").isStreaming for side in (LEFT, RIGHT)),
+        run=partial(analyze_join, sides, time_zone),
+    )
 
 
 def _run(frame: DataFrame) -> int:
@@ -82,15 +124,17 @@ def _run(frame: DataFrame) -> int:
     return int(observed.get["rows"])
 
 
-def _as_json(reports: list[ClauseReport], rows: int, seconds: float) -> str:
-    clauses = [report.as_json() for report in reports]
-    return json.dumps({"rows": rows, "seconds": round(seconds, 3), "clauses": clauses}, indent=2)
+def _as_json(reports: Sequence[tuple[str, Report]], rows: int, seconds: float) -> str:
+    parts = [report.as_json() for _, report in reports]
+    return json.dumps({"rows": rows, "seconds": round(seconds, 3), "clauses": parts}, indent=2)
 
 
-def _as_text(reports: list[ClauseReport], rows: int, seconds: float, others: list[str]) -> str:
-    parts = [f"== Clause {number}, line {report.line} ==\n{report.text()}" for number, report in enumerate(reports, 1)]
-    is_lost = not rows and all(report.funnel.matches for report in reports)
-    lost = ": the clauses have matches, so the query around them (WHERE, HAVING, a join) keeps none" if is_lost else ""
+def _as_text(reports: Sequence[tuple[str, Report]], rows: int, seconds: float, others: list[str]) -> str:
+    parts = [f"== {title} {i}, line {report.line} ==\n{report.text()}" for i, (title, report) in enumerate(reports, 1)]
+    is_lost = not rows and all(report.results for _, report in reports)
+    lost = (
+        ": each part above has results, so the query around them (WHERE, HAVING, a join) keeps none" if is_lost else ""
+    )
     seen = [f"not counted here: {', '.join(others)}"] if others else []
     parts.append("\n".join(["== Query ==", f"rows of the result: {rows:,}{lost}", f"it took {seconds:.1f} s", *seen]))
     return "\n\n".join(parts)

@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
 from sqlext.engine.emit.plan_emits import EmitPlanner, WindowTvfPlanner
+from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.plan_joins import JoinPlanner
 from sqlext.engine.match.bind_clause import BoundClause, ClauseBinder
 from sqlext.engine.match.forms import PhysicalPlan, SessionSettings, choose
@@ -59,12 +60,13 @@ class StatementPlan:
     """A statement, ready to be run.
 
     `relations`: the clauses and the stored views, by the names that replace them in `source`, each after the relations
-    that it reads; `sections`: the sections of EXPLAIN MATCH, inner parts first; `needs_workers`: our code runs in
-    workers.
+    that it reads; `joins`: the joins on time, innermost first; `sections`: the sections of EXPLAIN MATCH, inner parts
+    first; `needs_workers`: our code runs in workers.
     """
 
     call: SqlCall
     relations: Mapping[str, PlannedRelation]
+    joins: tuple[JoinSides, ...]
     sections: tuple[Section, ...]
     needs_workers: bool
     source: Source
@@ -161,7 +163,8 @@ class ViewPlan:
 @dataclass(frozen=True, kw_only=True)
 class Planning:
     """The context that the planners of one statement share. `is_portable`: the plan is printed as plain SQL and not
-    run; `hidden_in_inputs`: the columns of joins that a clause must not see, by the first character of its keyword."""
+    run; `hidden_in_inputs`: the columns of joins that a clause must not see, by the first character of its keyword;
+    `joins`: the joins on time that have been planned."""
 
     call: SqlCall
     settings: SessionSettings
@@ -170,6 +173,7 @@ class Planning:
     plan_clause: PlanClause
     is_portable: bool
     hidden_in_inputs: dict[int, list[str]] = field(default_factory=dict)
+    joins: list[JoinSides] = field(default_factory=list)
 
 
 def _matches(p: Planning) -> MatchPlanner:
@@ -194,7 +198,7 @@ def _windows(p: Planning) -> MatchWindowPlanner:
 
 
 def _joins(p: Planning) -> JoinPlanner:
-    return JoinPlanner(p.call.spark, p.statement, p.queries, p.hidden_in_inputs, is_portable=p.is_portable)
+    return JoinPlanner(p.call.spark, p.statement, p.queries, p.hidden_in_inputs, p.joins, is_portable=p.is_portable)
 
 
 def _emits(p: Planning) -> EmitPlanner:
@@ -291,6 +295,7 @@ def _plan(
     return StatementPlan(
         call=call,
         relations=relations,
+        joins=tuple(planning.joins),
         sections=tuple(sections),
         needs_workers=needs_workers or any(relation.needs_workers for relation in relations.values()),
         source=source,

@@ -1,0 +1,44 @@
+"""Reports of EXPLAIN MATCH ANALYZE: what they have in common, and how they show counts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+MARK = "   <-- zero from here on"
+
+
+class Report(Protocol):
+    """The report about a part of a query, in a `line` of its text. `results`: its matches, pairs or firings."""
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def results(self) -> int: ...
+
+    def text(self) -> str: ...
+
+    def as_json(self) -> dict[str, Any]: ...
+
+
+def count(number: int, one: str, several: str = "") -> str:
+    """A number and its noun.
+
+    >>> count(1, "row"), count(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def table(rows: Sequence[tuple[str, int, str]]) -> Iterator[str]:
+    """The lines of a table of (text, number, mark).
+
+    >>> print("\\n".join(table([("rows read", 1200, ""), ("matches", 0, MARK)])))
+    rows read  1,200
+    matches        0   <-- zero from here on
+    """
+    shown = [(text, f"{number:,}", mark) for text, number, mark in rows]
+    width, digits = max(len(text) for text, _, _ in shown), max(len(number) for _, number, _ in shown)
+    for text, number, mark in shown:
+        yield f"{text:<{width}}  {number:>{digits}}{mark}"

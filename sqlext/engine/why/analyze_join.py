@@ -1,0 +1,117 @@
+"""EXPLAIN MATCH ANALYZE of a join on time: Spark counts where rows of both relations are lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import Row
+
+from sqlext.engine.joins.bind_interval import bind_interval
+from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.why.join_queries import others_query, pairs_query, side_query, some_keys_query
+from sqlext.engine.why.join_report import JoinReport, Miss, SideReport, Verdicts
+from sqlext.engine.why.join_shape import DATE, LOCAL, TIMESTAMP, Condition, JoinShape, shape_of
+from sqlext.engine.why.shown_values import interval
+from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
+from sqlext.rewriter.text.splice import Edit, Text, join
+
+_KEYS_SHOWN = 3
+
+
+def analyze_join(sides: JoinSides, time_zone: str, limit: int | None) -> JoinReport:
+    """The report about a join, whose relations Spark reads twice to three times. `time_zone`: the session's time zone;
+    `limit`: at most so many different keys are compared."""
+    began = time.monotonic()
+    shape, clause = shape_of(sides), sides.clause
+    pairs = _row(sides, pairs_query(shape, sides.prefix, limit))
+    reports = {side: _side(sides, shape, side, pairs) for side in (LEFT, RIGHT)}
+    number, verdicts = int(pairs["pairs"]), tuple[Verdicts, ...]()
+    if shape.others and number:
+        others = _row(sides, others_query(shape, sides.prefix, _joined(sides, shape, time_zone, "INNER")))
+        number, verdicts = int(others["kept"]), _verdicts(shape.others, others)
+        semi = join(sides.prefix, "SELECT count(*) AS met FROM ", _joined(sides, shape, time_zone, "LEFT SEMI"))
+        reports[LEFT] = replace(reports[LEFT], met=int(_row(sides, semi)["met"]))
+    return JoinReport(
+        kind=clause.kind,
+        line=clause.keyword.place.line,
+        left=reports[LEFT],
+        right=reports[RIGHT],
+        ranges=shape.ranges,
+        has_keys=bool(shape.keys),
+        has_range=shape.time is not None,
+        same_key=int(pairs["same_key"]),
+        in_range=int(pairs["pairs"]),
+        pairs=number,
+        keys=int(pairs["keys"]),
+        largest=int(pairs["largest"]),
+        others=verdicts,
+        miss=_miss(shape, pairs),
+        limit=limit if shape.keys else None,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _row(sides: JoinSides, query: Text) -> Row:
+    return sides.queries.run(query).collect()[0]
+
+
+def _side(sides: JoinSides, shape: JoinShape, side: str, pairs: Row) -> SideReport:
+    row = _row(sides, side_query(shape, side, sides.prefix))
+    what = "points" if side == shape.points else "ranges"
+    some_keys: Sequence[Row] = ()
+    if shape.keys and row["able"] and not pairs["same_key"]:
+        some_keys = sides.queries.run(some_keys_query(shape, side, sides.prefix, _KEYS_SHOWN)).collect()
+    return SideReport(
+        rows=row["rows"],
+        null_key=row["null_key"],
+        null_time=row["null_time"],
+        conditions=_verdicts(shape.own[side], row),
+        able=row["able"],
+        empty=row["empty"],
+        here=int(pairs[f"{what}_here"]),
+        met=int(pairs[f"{what}_met"]),
+        some_keys=tuple(f"({key})" for (key,) in some_keys),
+    )
+
+
+def _verdicts(conditions: Sequence[Condition], row: Row) -> tuple[Verdicts, ...]:
+    return tuple(
+        Verdicts(written=c.written, true=row[f"t{i}"], false=row[f"f{i}"], null=row[f"n{i}"])
+        for i, c in enumerate(conditions)
+    )
+
+
+def _joined(sides: JoinSides, shape: JoinShape, time_zone: str, join_type: str) -> Text:
+    """An INTERVAL JOIN as text for Spark; an INNER join is without its other conditions, whose pairs are counted."""
+    clause = replace(sides.clause, join_type=join_type)
+    of_type = JoinSides(
+        clause, number=sides.number, tree=sides.tree, source=sides.source, prefix=sides.prefix, queries=sides.queries
+    )
+    edits = [edit for edit in bind_interval(of_type, time_zone).edits if edit.start != clause.keyword.start]
+    edits.append(Edit(clause.words.start, clause.words.stop, "JOIN" if join_type == "INNER" else f"{join_type} JOIN"))
+    if join_type == "INNER":
+        written = {condition.written for condition in shape.others}
+        others = (c for c in clause.conjuncts if " ".join(c.text.split()) in written)
+        edits += [Edit(c.start, c.stop, "TRUE") for c in others]
+    return sides.source.edited(edits).slice(clause.whole.start, clause.whole.stop)
+
+
+def _miss(shape: JoinShape, pairs: Row) -> Miss | None:
+    if pairs["miss"] is None:
+        return None
+    far = pairs["miss"]
+    shown = (
+        interval(int(far)) if shape.kind in (TIMESTAMP, LOCAL) else f"{far:g}" if isinstance(far, float) else str(far)
+    )
+    if shape.kind == DATE:
+        shown += " day" if far == 1 else " days"
+    return Miss(
+        far=shown,
+        is_before=pairs["is_before"],
+        is_zero=not far,
+        time=f"{shape.written} = {pairs['time']}",
+        end=pairs["low" if pairs["is_before"] else "high"],
+        row=pairs["named"],
+    )

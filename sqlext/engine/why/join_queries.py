@@ -1,0 +1,229 @@
+"""The queries with which EXPLAIN MATCH ANALYZE counts a join on time. Pure: a shape in, SQL out.
+
+Pairs are counted, not made. The times of one relation and the ends of the ranges of the other one are put into one
+order for each key; the ranges that are open at a time are its partners. So a join of n rows takes time n log n, however
+many pairs it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlext.engine.why.join_shape import TEXT, End, JoinShape
+from sqlext.rewriter.joins.asof_sql import Key
+from sqlext.rewriter.joins.join_conditions import LEFT
+from sqlext.rewriter.text.splice import Text, TextLike, join
+
+# The order of events at one place: an end that excludes its place closes before the times there, and opens after them.
+_CLOSES_BEFORE, _OPENS, _TIME, _CLOSES, _OPENS_AFTER = range(5)
+
+
+def side_query(shape: JoinShape, side: str, prefix: Text) -> Text:
+    """One row of counts over one relation.
+
+    `rows`; `null_key`: rows with a NULL in a key that does not match NULL; `null_time`; t, f, n (TRUE, FALSE, NULL) of
+    each condition on the relation alone; `able`: rows that may have a partner; `empty`: ranges that contain nothing.
+    """
+    columns: list[TextLike] = ["count(*) AS rows"]
+    columns.append(join("count_if(", _any_null(_key_texts(shape, side)), ") AS null_key"))
+    columns.append(join("count_if(", _any_null(shape.needs.get(side, ())), ") AS null_time"))
+    for i, condition in enumerate(shape.own[side]):
+        columns.append(join("count_if(", condition.sql, f") AS t{i}"))
+        columns.append(join("count_if(NOT (", condition.sql, f")) AS f{i}"))
+        columns.append(join("count_if((", condition.sql, f") IS NULL) AS n{i}"))
+    columns.append(join("count_if(", _is_able(shape, side), ") AS able"))
+    empty: TextLike = _is_empty(shape) if side == shape.ranges else "FALSE"
+    columns.append(join("count_if(", empty, ") AS empty"))
+    return join(prefix, "SELECT ", join(*columns, separator=",\n       "), "\nFROM ", shape.relations[side])
+
+
+def pairs_query(shape: JoinShape, prefix: Text, limit: int | None = None) -> Text:
+    """One row of counts over all keys, of the rows that may have a partner.
+
+    `keys`: different keys; `points`, `ranges`: the rows of both relations; `same_key`: pairs with equal keys;
+    `ranges_here`, `points_here`: rows with a row of the same key; `pairs`: those whose time is in the range, too;
+    `ranges_met`, `points_met`: rows in such a pair; `largest`: the most rows of a key. Of all rows that have a row of
+    the same key and no time in their range, the nearest miss: `miss`, how far it is, `is_before`, whether the time is
+    before the range, and as texts `named`, the keys, `time`, `low` and `high`. `limit`: at most so many keys, the same
+    ones each time.
+    """
+    keyed = keys_query(shape, limit)
+    columns = [
+        "count(*) AS keys",
+        *(f"coalesce(sum({name}), 0) AS {name}" for name in ("points", "ranges", "pairs", "ranges_met", "points_met")),
+        "coalesce(sum(points * ranges), 0) AS same_key",
+        "coalesce(sum(IF(points > 0, ranges, 0)), 0) AS ranges_here",
+        "coalesce(sum(IF(ranges > 0, points, 0)), 0) AS points_here",
+        "coalesce(max(points + ranges), 0) AS largest",
+        "min(nearest) AS nearest",
+    ]
+    whole = join("SELECT ", ", ".join(columns), " FROM (\n", keyed, "\n)")
+    shown = ", ".join(f"{shape.shown(f'nearest.{name}')} AS {name}" for name in ("time", "low", "high"))
+    own = ", ".join(f"nearest.{name} AS {name}" for name in ("miss", "is_before", "named"))
+    return join(prefix, f"SELECT *, {own}, {shown} FROM (\n", whole, "\n)")
+
+
+def keys_query(shape: JoinShape, limit: int | None = None) -> Text:
+    """The counts of `pairs_query` for each key, which is in the columns k0, k1, …"""
+    keys = [f"k{i}" for i in range(len(shape.keys))]
+    by = f"PARTITION BY {', '.join(keys)} " if keys else ""
+    order = f"{by}ORDER BY far, pos, kind"
+    reverse = f"{by}ORDER BY far DESC, pos DESC, kind DESC"
+    passed = "ROWS UNBOUNDED PRECEDING"
+    point = f"IF(kind = {_TIME}, pos, NULL)"
+    events = join(*_events(shape), separator="\n  UNION ALL\n")
+    if limit is not None and keys:
+        events = join("WITH events AS (\n", events, "\n  ) SELECT * FROM events ", _of_some_keys(keys, limit))
+    windows = (
+        f"*, sum(delta) OVER ({order} {passed}) AS open, last_value({point}, true) OVER ({order} {passed}) AS last, "
+        f"last_value({point}, true) OVER ({reverse} {passed}) AS next"
+    )
+    placed = join(f"SELECT {windows} FROM (\n", events, "\n)")
+    is_range = f"kind IN ({_CLOSES_BEFORE}, {_CLOSES})"
+    met = "coalesce(last > low OR (last = low AND NOT low_excluded), low IS NULL AND last IS NOT NULL)"
+    columns = [
+        *keys,
+        f"count_if(kind = {_TIME}) AS points",
+        f"count_if({is_range}) AS ranges",
+        f"sum(IF(kind = {_TIME}, open, 0)) AS pairs",
+        f"count_if({is_range} AND {met}) AS ranges_met",
+        f"count_if(kind = {_TIME} AND open > 0) AS points_met",
+        f"min(CASE WHEN {is_range} AND NOT ({met}) AND (last IS NOT NULL OR next IS NOT NULL) THEN {_miss(shape)} END)"
+        " AS nearest",
+    ]
+    grouped = f"\nGROUP BY {', '.join(keys)}" if keys else ""
+    return join(f"SELECT {', '.join(columns)} FROM (\n", placed, f"\n){grouped}")
+
+
+def _of_some_keys(keys: Sequence[str], limit: int) -> str:
+    key = f"xxhash64({', '.join(keys)})"
+    return f"WHERE {key} IN (SELECT hash FROM (SELECT DISTINCT {key} AS hash FROM events) ORDER BY hash LIMIT {limit})"
+
+
+def _miss(shape: JoinShape) -> str:
+    """SQL for the nearest time beside a range: how far it is, and where."""
+    if shape.kind == TEXT or shape.time is None:  # a distance of texts is not known
+        return (
+            "CAST(NULL AS STRUCT<miss DOUBLE, is_before BOOLEAN, time DOUBLE, low DOUBLE, high DOUBLE, named STRING>)"
+        )
+    before, after = "try_subtract(low, last)", "try_subtract(next, high)"
+    is_before = f"coalesce({before} <= {after}, next IS NULL)"
+    time = f"IF({is_before}, last, next)"
+    return f"struct(least({before}, {after}) AS miss, {is_before} AS is_before, {time} AS time, low, high, named)"
+
+
+def others_query(shape: JoinShape, prefix: Text, pairs: TextLike) -> Text:
+    """One row: `kept`, the pairs on which all other conditions hold, and t, f, n of each of them. `pairs`: the join
+    without the other conditions."""
+    whole = join(*(join("(", c.sql, ")") for c in shape.others), separator=" AND ")
+    columns: list[TextLike] = [join("count_if(", whole, ") AS kept")]
+    for i, condition in enumerate(shape.others):
+        columns.append(join("count_if(", condition.sql, f") AS t{i}"))
+        columns.append(join("count_if(NOT (", condition.sql, f")) AS f{i}"))
+        columns.append(join("count_if((", condition.sql, f") IS NULL) AS n{i}"))
+    return join(prefix, "SELECT ", join(*columns, separator=",\n       "), "\nFROM ", pairs)
+
+
+def some_keys_query(shape: JoinShape, side: str, prefix: Text, number: int) -> Text:
+    """The first keys of a relation, as text, of the rows that may have a partner."""
+    named = _named(shape, side)
+    return join(
+        prefix, "SELECT DISTINCT ", named, " AS key FROM ", shape.relations[side], " WHERE ", _is_able(shape, side),
+        f" ORDER BY key LIMIT {number}",
+    )  # fmt: skip
+
+
+# rows
+
+
+def _key_texts(shape: JoinShape, side: str) -> list[Text]:
+    """The keys of a relation that may not be NULL."""
+    return [_of(key, side) for key in shape.keys if not key.matches_null]
+
+
+def _of(key: Key, side: str) -> Text:
+    return key.left if side == LEFT else key.right
+
+
+def _any_null(texts: Sequence[Text]) -> TextLike:
+    return join(*(join("(", text, ") IS NULL") for text in texts), separator=" OR ") if texts else "FALSE"
+
+
+def _is_able(shape: JoinShape, side: str) -> Text:
+    """Whether a row may have a partner: conditions on it alone hold, and it has its keys and times."""
+    null = _any_null([*_key_texts(shape, side), *shape.needs.get(side, ())])
+    own = (join("(", condition.sql, ")") for condition in shape.own[side])
+    return join(*own, join("NOT (", null, ")"), separator=" AND ")
+
+
+def _is_empty(shape: JoinShape) -> TextLike:
+    """Whether no time can be in the range of a row."""
+    if shape.lower is None or shape.upper is None:
+        return "FALSE"
+    low, high = shape.lower, shape.upper
+    either = join("(", low.is_excluded, " OR ", high.is_excluded, ")")
+    return join("(", low.sql, " > ", high.sql, " OR (", low.sql, " = ", high.sql, " AND ", either, "))")
+
+
+def _named(shape: JoinShape, side: str) -> TextLike:
+    """SQL for the keys of a row, as text."""
+    texts = [_of(key, side) for key in shape.keys]
+    if not texts:
+        return "''"
+    shown = [join(f"'{_escaped(_in_line(t))} = ', coalesce(CAST((", t, ") AS STRING), 'NULL')") for t in texts]
+    return join("concat(", join(*shown, separator=", ', ', "), ")")
+
+
+def _in_line(text: Text) -> str:
+    return " ".join(str(text).split())
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")
+
+
+# events
+
+
+def _events(shape: JoinShape) -> Iterator[Text]:
+    """The times, and the beginnings and the ends of the ranges.
+
+    The columns: the keys, `far` (-1 and 1 for an end that does not limit the range), `pos`, `kind`, `delta`: how many
+    ranges open; of the end of a range also `low`, `low_excluded`, `high` and the name of its row.
+    """
+    nothing = f"CAST(NULL AS {'STRING' if shape.kind == TEXT else 'BIGINT'})"
+    time = nothing if shape.time is None else shape.time
+    columns: list[TextLike] = [
+        *_keys(shape, shape.points),
+        "0 AS far",
+        join(time, " AS pos"),
+        f"{_TIME} AS kind",
+        "0 AS delta",
+    ]
+    columns += [f"{nothing} AS low", "FALSE AS low_excluded", f"{nothing} AS high", "NULL AS named"]
+    yield _select(columns, shape, shape.points, "TRUE")
+    has_room = join("NOT ", _is_empty(shape))
+    keys = _keys(shape, shape.ranges)
+    low, low_excluded, high, high_excluded = (*_sql(shape.lower, nothing), *_sql(shape.upper, nothing))
+    opens = join("IF(", low_excluded, f", {_OPENS_AFTER}, {_OPENS})")
+    far = "0" if shape.lower else "-1"
+    columns = [*keys, f"{far} AS far", join(low, " AS pos"), join(opens, " AS kind"), "1 AS delta"]
+    yield _select([*columns, nothing, "FALSE", nothing, "NULL"], shape, shape.ranges, has_room)
+    closes = join("IF(", high_excluded, f", {_CLOSES_BEFORE}, {_CLOSES})")
+    far = "0" if shape.upper else "1"
+    columns = [*keys, f"{far} AS far", join(high, " AS pos"), join(closes, " AS kind"), "-1 AS delta"]
+    columns += [join(low, " AS low"), join(low_excluded, " AS low_excluded"), join(high, " AS high")]
+    yield _select([*columns, join(_named(shape, shape.ranges), " AS named")], shape, shape.ranges, has_room)
+
+
+def _keys(shape: JoinShape, side: str) -> list[Text]:
+    return [join("(", _of(key, side), f") AS k{i}") for i, key in enumerate(shape.keys)]
+
+
+def _sql(end: End | None, nothing: str) -> tuple[TextLike, TextLike]:
+    return (nothing, "FALSE") if end is None else (end.sql, end.is_excluded)
+
+
+def _select(columns: Sequence[TextLike], shape: JoinShape, side: str, condition: TextLike) -> Text:
+    where = join(_is_able(shape, side), " AND ", condition)
+    return join("    SELECT ", join(*columns, separator=", "), " FROM ", shape.relations[side], " WHERE ", where)

@@ -1,0 +1,202 @@
+"""The report of EXPLAIN MATCH ANALYZE about a join on time: where its rows are lost. Pure: numbers in, text out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlext.engine.queries.counts import MARK, count, table
+from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdicts:
+    """How often a condition was TRUE, FALSE and NULL."""
+
+    written: str
+    true: int
+    false: int
+    null: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideReport:
+    """`able`: the rows that may have a partner: conditions on them alone hold, and no key and no time is NULL.
+    `empty`: ranges in which no time can be. `here`: the able rows whose keys a row of the other relation has; `met`:
+    those with a partner. `some_keys`: the first keys, if no row of the other relation has any of them."""
+
+    rows: int
+    null_key: int
+    null_time: int
+    conditions: tuple[Verdicts, ...]
+    able: int
+    empty: int
+    here: int = 0
+    met: int = 0
+    some_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Miss:
+    """The nearest time that is not in a range: how `far` it is from it, the time, the `end` of the range beside it, and
+    the keys of the row that has the range, all as text. `is_zero`: it is the end itself, which is excluded."""
+
+    far: str
+    is_before: bool
+    is_zero: bool
+    time: str
+    end: str
+    row: str = ""
+
+    @property
+    def text(self) -> str:
+        """
+        >>> miss = Miss(far="5 days", is_before=False, is_zero=False, time="r.d = 2026-01-11", end="2026-01-06")
+        >>> miss.text
+        'the nearest miss is 5 days: r.d = 2026-01-11, and the range ends at 2026-01-06'
+        """
+        verb = "begins" if self.is_before else "ends"
+        of = f" of the row with {self.row}" if self.row else ""
+        excluded = ", which is not in it" if self.is_zero else ""
+        return f"the nearest miss is {self.far}: {self.time}, and the range{of} {verb} at {self.end}{excluded}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinReport:
+    """`kind`: INTERVAL or ASOF; `ranges`: the relation whose rows have the ranges; `has_keys`, `has_range`: what is
+    compared. `same_key`: pairs with equal keys; `in_range`: those whose time is in the range; `pairs`: those for which
+    `others` hold, too, which `right.met` does not count."""
+
+    kind: str
+    line: int
+    left: SideReport
+    right: SideReport
+    ranges: str
+    has_keys: bool
+    has_range: bool
+    same_key: int
+    in_range: int
+    pairs: int
+    keys: int
+    largest: int
+    others: tuple[Verdicts, ...] = ()
+    miss: Miss | None = None
+    limit: int | None = None
+    seconds: float = 0
+
+    @property
+    def results(self) -> int:
+        return self.pairs
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "kind": f"{self.kind} JOIN", "sentence": self.sentence}
+
+    def _sides(self) -> Iterator[tuple[str, SideReport]]:
+        yield LEFT, self.left
+        yield RIGHT, self.right
+
+    @property
+    def lines(self) -> list[tuple[str, int]]:
+        """The lines of the funnel, from the rows to the pairs."""
+        lines = [(f"rows of the {name} relation", side.rows) for name, side in self._sides()]
+        lines += [(f"{name} rows that may have a partner", side.able) for name, side in self._sides()]
+        if self.has_keys:
+            lines += [(f"{name} rows whose keys the other relation has", side.here) for name, side in self._sides()]
+            lines.append(("pairs with equal keys", self.same_key))
+        if self.has_range:
+            lines.append(("pairs with the time in the range", self.in_range))
+        if self.others:
+            lines.append(("pairs that satisfy the other conditions", self.pairs))
+        return lines
+
+    @property
+    def first_zero(self) -> int | None:
+        """The index of the first line from which on there are no pairs; None if there are pairs."""
+        return next((i for i, (_, number) in enumerate(self.lines) if not number), None)
+
+    @property
+    def sentence(self) -> str:
+        """What the first zero means."""
+        if self.first_zero is None:
+            return self._found()
+        for name, side in self._sides():
+            if not side.rows:
+                return f"The {name} relation has no rows: look at it."
+            if not side.able:
+                return f"No {name} row may have a partner: {'; '.join(self._unable(side))}."
+        empty = (self.left if self.ranges == LEFT else self.right).empty
+        if not self.in_range and empty:
+            rows = count(empty, f"{self.ranges} row has", f"{self.ranges} rows have")
+            return f"{rows} no range: it ends before it begins. Exchange the two bounds."
+        if not self.same_key:
+            keys = (f"the {name} keys begin with {', '.join(side.some_keys)}" for name, side in self._sides())
+            return f"No two rows have equal keys: {'; '.join(keys)}."
+        pairs = f"{count(self.same_key, 'pair has', 'pairs have')} equal keys" if self.has_keys else "There are rows"
+        if not self.in_range:
+            miss = f": {self.miss.text}" if self.miss else ""
+            return f"{pairs}, but no time is in its range{miss}."
+        verdicts = "; ".join(f"{c.written} is FALSE on {c.false:,} and NULL on {c.null:,}" for c in self.others)
+        return f"{count(self.in_range, 'pair has', 'pairs have')} the time in the range, but {verdicts}."
+
+    def _found(self) -> str:
+        left = self.left
+        found = f"{left.met:,} of {count(left.rows, 'left row')} {'has' if left.met == 1 else 'have'} a partner"
+        in_range = "without a time in the range" if self.has_range else "without a row"
+        what = in_range if not self.others else f"{in_range} that satisfies the other conditions"
+        others = [
+            (left.rows - left.able, "that cannot have one (a NULL, or a condition on the row alone)"),
+            (left.able - left.here, "with keys that no right row has"),
+            (left.here - left.met, what),
+        ]
+        reasons = "; ".join(f"{count(number, 'row')} {why}" for number, why in others if number)
+        miss = f", {self.miss.text}" if self.miss and left.here > left.met else ""
+        return f"{found}{f'. The others: {reasons}' if reasons else ''}{miss}."
+
+    def _unable(self, side: SideReport) -> Iterator[str]:
+        for c in side.conditions:
+            if c.false + c.null:
+                yield f"{c.written} is FALSE on {count(c.false, 'row')} and NULL on {c.null:,}"
+        if side.null_key:
+            yield f"a key is NULL on {count(side.null_key, 'row')}"
+        if side.null_time:
+            yield f"the time is NULL on {count(side.null_time, 'row')}"
+
+    # the text
+
+    def text(self) -> str:
+        return "\n".join([*self._start_here(), *self._conditions(), *self._work()])
+
+    def _start_here(self) -> Iterator[str]:
+        yield "== Start here =="
+        yield self.sentence
+        zero = self.first_zero
+        rows = [(text, number, MARK if i == zero else "") for i, (text, number) in enumerate(self.lines)]
+        rows += [
+            ("left rows with a partner", self.left.met, ""),
+            ("left rows without one", self.left.rows - self.left.met, ""),
+        ]
+        if not self.others:
+            what = "that are in no range" if self.kind == "ASOF" else "without a partner"
+            rows.append((f"right rows {what}", self.right.rows - self.right.met, ""))
+        yield from table(rows)
+        if self.limit is not None:
+            yield f"LIMIT {self.limit} PARTITIONS: keys, pairs and partners are those of {count(self.keys, 'key')}."
+
+    def _conditions(self) -> Iterator[str]:
+        yield "== Conditions =="
+        for name, side in self._sides():
+            for c in side.conditions:
+                yield f"{c.written}: TRUE {c.true:,}, FALSE {c.false:,}, NULL {c.null:,} of {side.rows:,} {name} rows"
+            nulls = f"NULL in a key: {side.null_key:,}, in the time: {side.null_time:,} of {side.rows:,} {name} rows"
+            yield nulls + (f"; ranges in which no time can be: {side.empty:,}" if side.empty else "")
+        for c in self.others:
+            yield f"{c.written}: TRUE {c.true:,}, FALSE {c.false:,}, NULL {c.null:,} of {self.in_range:,} pairs"
+        if self.miss is not None:
+            yield self.miss.text
+
+    def _work(self) -> Iterator[str]:
+        yield "== Work =="
+        what = f"different keys: {self.keys:,}" if self.has_keys else "no keys: one task pairs all rows"
+        yield f"{what}; the largest has {count(self.largest, 'row')} of both relations"
+        yield f"cost of this report: {self.seconds:.1f} s counting"
