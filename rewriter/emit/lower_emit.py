@@ -33,6 +33,7 @@ from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart
 from sqlext.rewriter.emit.select_items import SelectItem
 from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, parts_of_text, read_aggregate
 from sqlext.rewriter.scalars.references import Scope, Words
+from sqlext.rewriter.text.and_list import and_list
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes
 from sqlext.rewriter.text.names import quoted, unquoted
@@ -57,7 +58,8 @@ class EmitPlan:
     """The plan of a query that EMITs.
 
     `columns` are pairs (name, text) that Spark computes on each row of `relation`, which has the user's WHERE: first
-    the keys (`keys` is their number), then the time, then the columns that aggregates and DELTA read. `durations` are
+    the keys (`keys` is their number), then the time, then the columns that aggregates and DELTA read. `data` is the
+    relation without the WHERE, and `where` has each member of its AND: (as written, text for Spark). `durations` are
     the durations of the window function in microseconds. `shown` are pairs (name, text) that Spark computes on each
     firing for which `having` holds. `input_types` are the columns of the data with their types. `settings` are
     the session's.
@@ -72,6 +74,8 @@ class EmitPlan:
     aggregates: tuple[FiringAggregate, ...]
     shown: tuple[tuple[str, Text], ...]
     having: Text | None
+    data: Text
+    where: tuple[tuple[str, Text], ...] = ()
     input_types: tuple[tuple[str, str], ...] = ()
     settings: ExecutionSettings = SPARK_DEFAULTS
 
@@ -117,9 +121,10 @@ class _Lowering:
         shown = tuple((self._name(item), self._over_firing(item.expression)) for item in clause.items)
         self.aliases = {unquoted(i.alias.text).lower(): i.expression for i in clause.items if i.alias is not None}
         having = None if clause.having is None else self._over_firing(clause.having)
-        relation = call.data_as(clause.alias, self.source)
+        relation = data = call.data_as(clause.alias, self.source)
+        where: Sequence[Fragment] = ()
         if clause.where is not None:
-            relation = join(relation, "\n WHERE ", self._slice(clause.where))
+            relation, where = join(data, "\n WHERE ", self._slice(clause.where)), and_list(clause.where)
         return EmitPlan(
             clause=clause,
             relation=relation,
@@ -138,6 +143,8 @@ class _Lowering:
             aggregates=tuple(self.aggregates),
             shown=shown,
             having=having,
+            data=data,
+            where=tuple((" ".join(part.text.split()), self._slice(part)) for part in where),
         )
 
     def _slice(self, fragment: Fragment) -> Text:

@@ -58,7 +58,7 @@ def run_emit(
     rows = queries.run(rows_query(plan.columns, plan, prefix))
     windows = replace(window_plan(plan, rows.schema), skips_failures=rows.isStreaming and skips_failures)
     if not rows.isStreaming:
-        return queries.run(result_query(plan, queries.name(_batch(plan, rows, windows))))
+        return queries.run(result_query(plan, queries.name(batch_firings(rows, windows))))
     firings = queries.name(_on_stream(plan, windows, queries, prefix, spark, writes_tables=writes_tables))
     return _result_of_stream(plan, queries, firings) if skips_failures else queries.run(result_query(plan, firings))
 
@@ -81,10 +81,15 @@ def kept_of_window(plan: EmitPlan) -> tuple[bool, str]:
     return False, "its partial aggregates"
 
 
-def _batch(plan: EmitPlan, rows: DataFrame, windows: EmitOperatorPlan) -> DataFrame:
+def batch_firings(rows: DataFrame, windows: EmitOperatorPlan) -> DataFrame:
+    """The firings over all rows."""
+    return map_in_arrow(by_key(rows, windows), partial(fire_batch, windows=windows), firing_schema(windows))
+
+
+def by_key(rows: DataFrame, windows: EmitOperatorPlan) -> DataFrame:
+    """The rows, with all rows of a key in one task."""
     keys = [F.col(name) for name in windows.keys]
-    whole = rows.repartition(*keys) if keys else rows.repartition(1)
-    return map_in_arrow(whole, partial(fire_batch, windows=windows), firing_schema(windows))
+    return rows.repartition(*keys) if keys else rows.repartition(1)
 
 
 def _on_stream(

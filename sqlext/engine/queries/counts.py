@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 MARK = "   <-- zero from here on"
@@ -20,6 +21,24 @@ class Report(Protocol):
     def text(self) -> str: ...
 
     def as_json(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdicts:
+    """How often a condition was TRUE, FALSE and NULL."""
+
+    written: str
+    true: int
+    false: int
+    null: int
+
+    def text(self, of: str) -> str:
+        """
+        >>> Verdicts(written="l.ok", true=1, false=2, null=0).text("left rows")
+        'l.ok: TRUE 1, FALSE 2, NULL 0 of 3 left rows'
+        """
+        total = self.true + self.false + self.null
+        return f"{self.written}: TRUE {self.true:,}, FALSE {self.false:,}, NULL {self.null:,} of {total:,} {of}"
 
 
 def count(number: int, one: str, several: str = "") -> str:

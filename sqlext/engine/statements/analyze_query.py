@@ -11,6 +11,7 @@ from functools import partial
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.match.analyze_match import analyze_clause
 from sqlext.engine.match.forms import PhysicalPlan
@@ -19,6 +20,7 @@ from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan
 from sqlext.engine.statements.run_statement import plan_to_run
+from sqlext.engine.why.analyze_emit import analyze_emit
 from sqlext.engine.why.analyze_join import analyze_join
 from sqlext.errors import Place, SqlExtError, UnsupportedError
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
@@ -94,6 +96,8 @@ def _analyses(plan: StatementPlan) -> Iterator[_Analysis]:
             yield from _analyses(relation.statement)
         elif isinstance(relation, PhysicalPlan):
             own.append(_of_clause(relation, plan.queries))
+        elif isinstance(relation, PlannedEmit):
+            own.append(_of_emit(relation, plan.queries))
     own += [_of_join(sides, plan.call.spark) for sides in plan.joins]
     yield from sorted(own, key=lambda analysis: analysis.place.start)
 
@@ -104,6 +108,15 @@ def _of_clause(planned: PhysicalPlan, queries: Queries) -> _Analysis:
         title="Clause",
         is_streaming=planned.is_streaming,
         run=partial(analyze_clause, planned, queries),
+    )
+
+
+def _of_emit(planned: PlannedEmit, queries: Queries) -> _Analysis:
+    return _Analysis(
+        place=planned.plan.clause.keyword.place,
+        title="Windows",
+        is_streaming=planned.is_streaming,
+        run=partial(analyze_emit, planned, queries),
     )
 
 

@@ -10,8 +10,9 @@ from pyspark.sql import Row
 
 from sqlext.engine.joins.bind_interval import bind_interval
 from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.queries.counts import Verdicts
 from sqlext.engine.why.join_queries import others_query, pairs_query, side_query, some_keys_query
-from sqlext.engine.why.join_report import JoinReport, Miss, SideReport, Verdicts
+from sqlext.engine.why.join_report import JoinReport, Miss, SideReport
 from sqlext.engine.why.join_shape import DATE, LOCAL, TIMESTAMP, Condition, JoinShape, shape_of
 from sqlext.engine.why.shown_values import interval
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT

@@ -6,18 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlext.engine.queries.counts import MARK, count, table
+from sqlext.engine.queries.counts import MARK, Verdicts, count, table
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdicts:
-    """How often a condition was TRUE, FALSE and NULL."""
-
-    written: str
-    true: int
-    false: int
-    null: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,11 +177,11 @@ class JoinReport:
         yield "== Conditions =="
         for name, side in self._sides():
             for c in side.conditions:
-                yield f"{c.written}: TRUE {c.true:,}, FALSE {c.false:,}, NULL {c.null:,} of {side.rows:,} {name} rows"
+                yield c.text(f"{name} rows")
             nulls = f"NULL in a key: {side.null_key:,}, in the time: {side.null_time:,} of {side.rows:,} {name} rows"
             yield nulls + (f"; ranges in which no time can be: {side.empty:,}" if side.empty else "")
         for c in self.others:
-            yield f"{c.written}: TRUE {c.true:,}, FALSE {c.false:,}, NULL {c.null:,} of {self.in_range:,} pairs"
+            yield c.text("pairs")
         if self.miss is not None:
             yield self.miss.text
 

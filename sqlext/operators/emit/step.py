@@ -56,7 +56,7 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: EmitOperator
     calls = aggregations(plan, columns)
     partial = [] if plan.keeps_rows else calls
     windows = assigned(rows, stored_panes(state.keys, rows.key_code, plan), before, moment, plan, partial)
-    points, panes = _points(rows, windows, before, moment, watermark, clock, plan)
+    points, panes = points_and_panes(rows, windows, before, moment, watermark, clock, plan)
     is_open = _close(panes, plan) > watermark
     kept = np.zeros(0, np.int64), np.zeros(0, np.int64)
     if plan.keeps_rows:
@@ -97,7 +97,7 @@ def _close(panes: Panes, plan: EmitOperatorPlan) -> np.ndarray:
     return later(_last(panes, plan), plan.emit.lateness)
 
 
-def _points(
+def points_and_panes(
     rows: StepRows, windows: Assigned, before: int, moment: int, watermark: int, clock: int, plan: EmitOperatorPlan
 ) -> tuple[Points, Panes]:
     """All firings of the step, and the panes after it, without their partial aggregates."""

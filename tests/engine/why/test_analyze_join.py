@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
@@ -17,24 +16,19 @@ from sqlext.rewriter.text.splice import join
 from sqlext.sessions.hook import unhooked
 from tests.sampling import seeded
 
+from .report_cases import assert_lines, cases
+
 RELATIONS = """WITH l AS (SELECT * FROM VALUES (1, 10, true), (2, 20, true), (2, 100, false), (NULL, 1, true),
   (9, 9, true) AS v (k, t, ok)),
 r AS (SELECT * FROM VALUES (1, 11, 'x'), (1, 30, 'y'), (2, 40, 'x'), (3, 21, 'x') AS v (k, t, s))"""
-CASES = [
-    part.strip().split("\n") for part in (Path(__file__).parent / "analyze_joins.txt").read_text().split("\n--- ")[1:]
-]
+CASES = cases("analyze_joins.txt")
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
 def test_the_report_says_where_rows_are_lost(spark, case):
     _, joined, *expected = case
-    shown = spark.sql(f"EXPLAIN MATCH ANALYZE {RELATIONS} SELECT * FROM {joined}").collect()[0].plan.splitlines()
-    at = 0
-    for line in (line.removeprefix("=> ") for line in expected):
-        found = next((i for i in range(at, len(shown)) if line in shown[i]), None)
-        assert found is not None, f"{line!r} is missing in\n" + "\n".join(shown)
-        at = found
-    assert expected[0].removeprefix("=> ") in "\n".join(shown[:5])
+    text = spark.sql(f"EXPLAIN MATCH ANALYZE {RELATIONS} SELECT * FROM {joined}").collect()[0].plan
+    assert_lines(text, expected)
 
 
 class Form(NamedTuple):

@@ -1,0 +1,114 @@
+"""EXPLAIN MATCH ANALYZE of a query with EMIT: Spark counts what WHERE and HAVING keep, workers count windows and
+firings."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from sqlext.engine.emit.plan_emits import PlannedEmit
+from sqlext.engine.emit.run_emit import batch_firings, by_key, result_query, rows_query, window_plan
+from sqlext.engine.queries.counts import Verdicts
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.why.emit_report import EmitReport
+from sqlext.operators.emit.plan import EmitOperatorPlan
+from sqlext.rewriter.emit.lower_emit import EmitPlan
+from sqlext.rewriter.text.splice import Text, TextLike, join
+from sqlext.spark.worker_functions import map_in_arrow
+
+_COUNTS, _HOLDS = "counts STRING", "__holds"
+_NOTHING = ("rows", "outside", "in_windows", "windows", "largest", "early", "on_time", "never_seen")
+
+
+def analyze_emit(planned: PlannedEmit, queries: Queries, limit: int | None) -> EmitReport:
+    """The report about a query with EMIT in batch, whose input is read twice, and once more for its HAVING. `limit`: at
+    most so many of its keys."""
+    began = time.monotonic()
+    plan, clause = planned.plan, planned.plan.clause
+    read = queries.run(_where_query(plan, planned.prefix)).collect()[0]
+    rows = queries.run(rows_query(plan.columns, plan, planned.prefix))
+    windows = window_plan(plan, rows.schema)
+    rows = _limited(rows, windows, queries, limit)
+    having, examples = _having(plan, queries, rows, windows)
+    return EmitReport(
+        line=clause.keyword.place.line,
+        window=clause.call.kind,
+        time="" if clause.call.time is None else clause.call.time.text,
+        read=read["rows"],
+        taken=read["taken"],
+        timed=read["timed"],
+        conditions=tuple(
+            Verdicts(written=written, true=read[f"t{i}"], false=read[f"f{i}"], null=read[f"n{i}"])
+            for i, (written, _) in enumerate(plan.where)
+        ),
+        counts=_counts(rows, windows),
+        having=having,
+        examples=examples,
+        evictor="" if clause.evictor is None else " ".join(clause.evictor.whole.text.split()),
+        limit=limit if windows.keys else None,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _where_query(plan: EmitPlan, prefix: Text) -> Text:
+    """One row: the rows of the data, those that WHERE keeps (`taken`), those of them with a time (`timed`), and t, f, n
+    (TRUE, FALSE, NULL) of each member of WHERE."""
+    whole = join(*(join("(", text, ")") for _, text in plan.where), separator=" AND ") if plan.where else "TRUE"
+    columns: list[TextLike] = ["count(*) AS rows", join("count_if(", whole, ") AS taken")]
+    _, of_row = plan.columns[plan.keys]
+    columns.append(join("count_if(", whole, " AND (", of_row, ") IS NOT NULL) AS timed"))
+    for i, (_, text) in enumerate(plan.where):
+        columns.append(join("count_if(", text, f") AS t{i}"))
+        columns.append(join("count_if(NOT (", text, f")) AS f{i}"))
+        columns.append(join("count_if((", text, f") IS NULL) AS n{i}"))
+    return join(prefix, "SELECT ", join(*columns, separator=", "), " FROM ", plan.data)
+
+
+def _limited(rows: DataFrame, windows: EmitOperatorPlan, queries: Queries, limit: int | None) -> DataFrame:
+    """The rows of at most so many keys, always the same ones."""
+    if limit is None or not windows.keys:
+        return rows
+    name, key = queries.name(rows), f"xxhash64({', '.join(windows.keys)})"
+    chosen = f"SELECT h FROM (SELECT DISTINCT {key} AS h FROM {name}) ORDER BY h LIMIT {limit}"
+    return queries.run(join(f"SELECT * FROM {name} WHERE {key} IN ({chosen})"))
+
+
+def _counts(rows: DataFrame, windows: EmitOperatorPlan) -> Mapping[str, int]:
+    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from sqlext.operators.emit.trace import count_batch  # loads Numba, which the driver does not need
+
+        return count_batch(batches, windows)
+
+    total: Counter[str] = Counter(dict.fromkeys(_NOTHING, 0))
+    for (text,) in map_in_arrow(by_key(rows, windows), count, _COUNTS).collect():
+        counts = json.loads(text)
+        largest = max(total["largest"], counts["largest"])
+        total.update(counts)
+        total["largest"] = largest
+    return dict(total)
+
+
+def _having(
+    plan: EmitPlan, queries: Queries, rows: DataFrame, windows: EmitOperatorPlan
+) -> tuple[Verdicts | None, tuple[str, ...]]:
+    """How often HAVING was TRUE, FALSE and NULL, and two firings that it leaves out."""
+    if plan.having is None or plan.clause.having is None:
+        return None, ()
+    firings = queries.name(batch_firings(rows, windows))
+    shown = result_query(replace(plan, having=None, shown=(*plan.shown, (_HOLDS, plan.having))), firings)
+    row = f"to_json(struct(* EXCEPT ({_HOLDS})))"
+    kept_out = f"CASE WHEN NOT coalesce({_HOLDS}, FALSE) THEN row END"
+    columns = (
+        f"count_if({_HOLDS}), count_if(NOT {_HOLDS}), count_if({_HOLDS} IS NULL), min({kept_out}), max({kept_out})"
+    )
+    named = join(f"SELECT {_HOLDS}, {row} AS row FROM (", shown, ")")
+    true, false, null, *examples = queries.run(join(f"SELECT {columns} FROM (", named, ")")).collect()[0]
+    written = " ".join(plan.clause.having.text.split())
+    verdicts = Verdicts(written=written, true=true, false=false, null=null)
+    return verdicts, tuple(dict.fromkeys(example for example in examples if example is not None))

@@ -1,0 +1,167 @@
+"""The firings of EMIT over whole keys, and the rows that each of them sees: for EXPLAIN MATCH ANALYZE and WHY.
+
+It is the step of a batch (`step.advance`) without aggregates, so windows and triggers are defined once. Loads Numba.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.operators.emit.assigned import Assigned, StepRows, assigned, step_rows
+from sqlext.operators.emit.firing_points import Points
+from sqlext.operators.emit.operator import EmitOperator
+from sqlext.operators.emit.panes import stored_panes
+from sqlext.operators.emit.parts import EARLY, ON_TIME
+from sqlext.operators.emit.plan import EmitOperatorPlan
+from sqlext.operators.emit.seen_rows import PaneRows, delta_values, pane_rows, seen
+from sqlext.operators.emit.step import points_and_panes
+from sqlext.operators.stateful.arrivals import arrivals
+from sqlext.operators.stateful.operator import first_state
+from sqlext.pattern.task.event_time import BEGINNING, NEVER
+
+COUNTS = "counts STRING"
+SEES, TOO_EARLY, TAKEN, EVICTED = "sees", "too early", "taken", "evicted"
+
+
+@dataclass(frozen=True)
+class Firing:
+    """A firing of a window: its number among all firings, in the order of the step's results, and in the window, from
+    1; `time`: when it is decided. `verdict`: whether it sees a row, or why not, one of the words above; with EVICTED
+    `kept` is the first row that it sees instead, None if it sees no row."""
+
+    point: int
+    number: int
+    timing: str
+    time: int
+    verdict: str
+    kept: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InPane:
+    """A row in a window of its key: it is row `position` of `size`, and the window fires."""
+
+    start: int
+    end: int
+    position: int
+    size: int
+    firings: tuple[Firing, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """`numbers: int64[n]`: the rows of the table that have a time, by which the other parts number them."""
+
+    plan: EmitOperatorPlan
+    numbers: np.ndarray
+    rows: StepRows
+    windows: Assigned
+    points: Points
+
+    @cached_property
+    def _of_panes(self) -> PaneRows:
+        return pane_rows(self.rows, self.windows, self.plan)
+
+    @cached_property
+    def _seen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows that each firing sees, see `seen_rows.seen`."""
+        evictor = self.plan.emit.evictor
+        values = delta_values(evictor.column, self.rows) if evictor is not None and evictor.column else None
+        return seen(self.points, self._of_panes, values, self.plan)
+
+    def windows_of(self, row: int) -> list[InPane]:
+        """The windows of a row of the table, by their start and end."""
+        at = np.flatnonzero(self.windows.row == np.searchsorted(self.numbers, row))
+        known = row in self.numbers
+        found = [self._in_pane(int(entry)) for entry in at] if known else []
+        return sorted(found, key=lambda pane: (pane.start, pane.end))
+
+    def _in_pane(self, entry: int) -> InPane:
+        entries, panes = self.windows.entries, self.windows.panes
+        pane, position = int(entries.pane[entry]), int(entries.position[entry])
+        own = entries.pane == pane
+        firings, before = [], 0
+        for number, point in enumerate(np.flatnonzero(self.points.pane == pane).tolist(), 1):
+            count = int(self.points.seen[point])
+            verdict, kept = self._verdict(entry, point, before if self.plan.emit.is_discarding else 0, count)
+            timing = ON_TIME if self.points.is_complete[point] else EARLY
+            firings.append(Firing(point, number, timing, int(self.points.time[point]), verdict, kept))
+            before = count
+        return InPane(
+            start=int(panes.start[pane]),
+            end=max(int(panes.end[pane]), int(entries.end[own].max())),
+            position=position,
+            size=int(own.sum()),
+            firings=tuple(firings),
+        )
+
+    def _verdict(self, entry: int, point: int, before: int, count: int) -> tuple[str, int | None]:
+        position = int(self.windows.entries.position[entry])
+        if position > count:
+            return TOO_EARLY, None
+        if position <= before:
+            return TAKEN, None
+        rows, start, stop = self._seen
+        own = rows[start[point] : stop[point]]
+        if self.windows.row[entry] in own:
+            return SEES, None
+        return EVICTED, int(self.numbers[own[0]]) if len(own) else None
+
+    def counts(self) -> Mapping[str, int]:
+        """`rows`: with a time; `outside`: those in no window; `in_windows`: rows of windows, a row counts in each;
+        `windows`; `largest`: the most rows of a window; `early`, `on_time`: firings; `never_seen`: rows of windows that
+        no firing sees, because EVICT leaves them out of each."""
+        entries = self.windows.entries
+        sizes = np.bincount(entries.pane, minlength=len(self.windows.panes))
+        on_time = int(self.points.is_complete.sum())
+        return {
+            "rows": len(self.numbers),
+            "outside": len(self.numbers) - len(np.unique(self.windows.row)),
+            "in_windows": len(entries.pane),
+            "windows": len(self.windows.panes),
+            "largest": int(sizes.max(initial=0)),
+            "early": len(self.points.pane) - on_time,
+            "on_time": on_time,
+            "never_seen": self._never_seen(),
+        }
+
+    def _never_seen(self) -> int:
+        if self.plan.emit.evictor is None:
+            return 0
+        rows, start, stop = self._seen
+        pane = np.repeat(self.points.pane, stop - start)
+        pairs = np.unique(np.stack([pane, rows]), axis=1) if len(rows) else np.zeros((2, 0))
+        return len(self.windows.row) - pairs.shape[1]
+
+
+def trace(table: pa.Table, plan: EmitOperatorPlan) -> Trace:
+    """The firings over the rows of whole keys, in any order; the columns of the table are those of `plan.schema`."""
+    plan = replace(plan, keeps_rows=True, aggregates=())
+    has_time = table.column(plan.time).is_valid().combine_chunks()
+    state = first_state(EmitOperator(windows=plan).tables, BEGINNING)
+    came = arrivals(state, table.filter(has_time), NEVER, time=plan.time, keys=plan.keys)
+    rows = step_rows(came, plan)
+    moment = came.before + 1
+    windows = assigned(rows, stored_panes(state.keys, rows.key_code, plan), came.before, moment, plan, [])
+    points, _ = points_and_panes(rows, windows, came.before, moment, NEVER, BEGINNING, plan)
+    return Trace(
+        plan=plan,
+        numbers=np.flatnonzero(has_time.to_numpy(zero_copy_only=False)),
+        rows=rows,
+        windows=windows,
+        points=points,
+    )
+
+
+def count_batch(batches: Iterator[pa.RecordBatch], plan: EmitOperatorPlan) -> Iterator[pa.RecordBatch]:
+    """The counts of `Trace.counts` over the rows of whole keys, as JSON in one row."""
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    if tables:
+        counts = trace(pa.concat_tables(tables).cast(plan.schema), plan).counts()
+        yield pa.RecordBatch.from_pydict({"counts": [json.dumps(counts)]})
