@@ -144,7 +144,7 @@ class _Lowering:
             shown=shown,
             having=having,
             data=data,
-            where=tuple((" ".join(part.text.split()), self._slice(part)) for part in where),
+            where=tuple((part.in_line, self._slice(part)) for part in where),
         )
 
     def _slice(self, fragment: Fragment) -> Text:

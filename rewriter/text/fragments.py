@@ -35,6 +35,11 @@ class Fragment:
         return self.source[self.start : self.stop]
 
     @property
+    def in_line(self) -> str:
+        """The text with each run of white space as one blank, as messages show it."""
+        return " ".join(self.text.split())
+
+    @property
     def place(self) -> Place:
         return Place(self.source, self.start, self.stop)
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlext.catalog import pattern_rules
-from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.match.forms import PhysicalPlan
-from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.statements.plan_statement import plan_statement
+from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, plan_statement
+from sqlext.engine.why.explain_emit import explain_emit
 from sqlext.engine.why.explain_join import explain_join
-from sqlext.engine.why.explain_rows import Question, explain_rows
+from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS
+from sqlext.engine.why.explain_rows import explain_rows
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
-from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.pattern.why.row_search import Budget
 from sqlext.rewriter.rules.rule_text import rule_over
 from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.statements import parameters
@@ -22,10 +25,7 @@ from sqlext.rewriter.statements.why_statement import WhyStatement
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source
 
-_NOT_EXPLAINED = (
-    "a clause in a stored view is explained by the view's query, a rule of MATCH_RULES by FOR RULE name FOR ROW …, "
-    "and a join on time where the query has nothing else of the extended language; EMIT is not."
-)
+_HINT = "it explains MATCH_RECOGNIZE, INTERVAL JOIN, ASOF JOIN and EMIT, and a rule of MATCH_RULES by FOR RULE name."
 
 
 def explain_why(call: SqlCall, why: WhyStatement) -> str:
@@ -37,9 +37,6 @@ def explain_why(call: SqlCall, why: WhyStatement) -> str:
         condition = _condition(call, why, statement)
         if why.rule is not None:
             return _explain_rule(call, why, statement, Source(query, edits), condition)
-        if len(statement.parts) == 1 and isinstance(statement.parts[0], JoinClause):
-            plan_statement(replace(call, text=query))
-            return explain_join(_sides(call, statement, Source(query, edits)), condition, why.condition)
         return _explain(replace(call, text=query), edits, condition, why.condition)
     except SqlExtError as error:
         if error.place is not None and error.place.text == query:
@@ -54,29 +51,52 @@ def _condition(call: SqlCall, why: WhyStatement, statement: ParsedStatement) -> 
     return str(bound.slice(why.condition.start, why.condition.stop))
 
 
-def _sides(call: SqlCall, statement: ParsedStatement, source: Source) -> JoinSides:
-    (clause,) = statement.of(JoinClause)
-    queries, prefix = Queries(call.sql, call.frames, source.text), statement.prefix(clause, source)
-    return JoinSides(clause, number=0, tree=statement.tree, source=source, prefix=prefix, queries=queries)
+@dataclass(frozen=True)
+class _Part:
+    """A part of a query that can be asked about: what it is called, and the answer."""
+
+    title: str
+    answer: Callable[[], str]
 
 
 def _explain(call: SqlCall, edits: tuple, condition: str, written: Fragment) -> str:
+    """The answers of all parts of a query whose rows have the columns of the condition."""
     plan = plan_statement(call)
-    plans = [relation for relation in plan.relations.values() if isinstance(relation, PhysicalPlan)]
-    if not plans:
-        message = "WHY explains MATCH_RECOGNIZE, and the query has no such clause"
-        raise UnsupportedError("WHY", message, place=Place(call.text, 0, 1), hint=_NOT_EXPLAINED)
-    return explain_rows(
-        Question(
-            call=call,
-            query=call.text,
-            plans=plans,
-            queries=plan.queries,
-            condition=condition,
-            written=written,
-            parameters=edits,
-        )
-    )
+    budget = Budget(MAX_ALL_STEPS, MAX_STEPS)
+    parts = list(_parts(plan, "", edits, condition, written, budget))
+    if not parts:
+        message = "WHY has nothing to explain in this query"
+        raise UnsupportedError("WHY", message, place=Place(call.text, 0, 1), hint=_HINT)
+    answers: list[str] = []
+    errors: list[BindError] = []
+    for part in parts:
+        try:
+            answer = part.answer()
+            answers.append(answer if len(parts) == 1 else f"{part.title}\n{answer}")
+        except BindError as error:  # the condition may be about the input of one of several parts
+            errors.append(error)
+    if not answers:
+        raise errors[0]
+    return "\n\n".join(answers)
+
+
+def _parts(
+    plan: StatementPlan, of: str, edits: tuple, condition: str, written: Fragment, budget: Budget
+) -> Iterator[_Part]:
+    """The parts of a statement and of the stored views that it reads. `of`: which view it is, empty for the query."""
+    asked = condition, written
+    for relation in plan.relations.values():
+        if isinstance(relation, ViewPlan):
+            yield from _parts(relation.statement, f" of view {relation.view.name}", (), condition, written, budget)
+        elif isinstance(relation, PhysicalPlan):
+            answer = partial(explain_rows, relation, plan.call, plan.queries, *asked, parameters=edits, budget=budget)
+            yield _Part(f"Clause in line {relation.plan.clause.keyword.place.line}{of}", answer)
+        elif isinstance(relation, PlannedEmit):
+            answer = partial(explain_emit, relation, plan.queries, plan.call.spark, *asked)
+            yield _Part(f"EMIT in line {relation.plan.clause.keyword.place.line}{of}", answer)
+    for sides in plan.joins:
+        clause = sides.clause
+        yield _Part(f"{clause.kind} JOIN in line {clause.keyword.place.line}{of}", partial(explain_join, sides, *asked))
 
 
 def _explain_rule(call: SqlCall, why: WhyStatement, statement: ParsedStatement, source: Source, condition: str) -> str:

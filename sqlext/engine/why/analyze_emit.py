@@ -50,7 +50,7 @@ def analyze_emit(planned: PlannedEmit, queries: Queries, limit: int | None) -> E
         counts=_counts(rows, windows),
         having=having,
         examples=examples,
-        evictor="" if clause.evictor is None else " ".join(clause.evictor.whole.text.split()),
+        evictor="" if clause.evictor is None else clause.evictor.whole.in_line,
         limit=limit if windows.keys else None,
         seconds=time.monotonic() - began,
     )
@@ -109,6 +109,5 @@ def _having(
     )
     named = join(f"SELECT {_HOLDS}, {row} AS row FROM (", shown, ")")
     true, false, null, *examples = queries.run(join(f"SELECT {columns} FROM (", named, ")")).collect()[0]
-    written = " ".join(plan.clause.having.text.split())
-    verdicts = Verdicts(written=written, true=true, false=false, null=null)
+    verdicts = Verdicts(written=plan.clause.having.in_line, true=true, false=false, null=null)
     return verdicts, tuple(dict.fromkeys(example for example in examples if example is not None))

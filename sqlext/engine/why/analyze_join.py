@@ -94,7 +94,7 @@ def _joined(sides: JoinSides, shape: JoinShape, time_zone: str, join_type: str) 
     edits.append(Edit(clause.words.start, clause.words.stop, "JOIN" if join_type == "INNER" else f"{join_type} JOIN"))
     if join_type == "INNER":
         written = {condition.written for condition in shape.others}
-        others = (c for c in clause.conjuncts if " ".join(c.text.split()) in written)
+        others = (c for c in clause.conjuncts if c.in_line in written)
         edits += [Edit(c.start, c.stop, "TRUE") for c in others]
     return sides.source.edited(edits).slice(clause.whole.start, clause.whole.stop)
 

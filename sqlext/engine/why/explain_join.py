@@ -11,24 +11,40 @@ from itertools import groupby
 
 from pyspark.sql import types as T
 
+from sqlext.engine.joins.bind_asof import bind_asof
+from sqlext.engine.joins.bind_interval import range_between
 from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.queries.counts import count
+from sqlext.engine.why.join_shape import DATE, LOCAL, TEXT, TIMESTAMP, number, shape_of
+from sqlext.engine.why.shown_values import interval
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause
-from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, TimeRange, compared, time_ranges
+from sqlext.rewriter.joins.asof_sql import AsofJoin
+from sqlext.rewriter.joins.join_clause import NEAREST
+from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, between, compared
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
 MAX_ROWS, MAX_CANDIDATES = 20, 3
-_TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Conjunct:
-    """A condition on a pair of rows: its text for Spark and as it is shown, and the operands that it compares."""
+    """A condition on a pair of rows: its text for Spark and as it is shown, and the operands that it compares, each as
+    shown and for Spark.
+
+    Of a condition that bounds a time, `far`: how far the pair is from satisfying it (negative if it does); `is_below`:
+    whether the time is below its bounds; `wider`: the condition that pairs satisfy which are no farther away, with
+    `{far}` in the place of the distance: the first one where the time is below the bounds, else the second one. Any
+    other condition can only be left out: `without` says what then is, and is empty if the join needs the condition.
+    """
 
     sql: Text
     shown: str
-    operands: Sequence[Fragment] = ()
+    without: str = ""
+    operands: Sequence[tuple[str, Text]] = ()
+    far: Text | None = None
+    is_below: TextLike = "FALSE"
+    wider: tuple[str, str] | None = None
 
 
 def explain_join(sides: JoinSides, condition: str, written: Fragment) -> str:
@@ -37,20 +53,14 @@ def explain_join(sides: JoinSides, condition: str, written: Fragment) -> str:
     Raises UnsupportedError for a join that is not explained, and BindError if no relation can compute the condition.
     """
     clause = sides.clause
-    if clause.kind == "ASOF" and not _is_plain(clause):
-        hint = "it explains ASOF JOIN with MATCH_CONDITION (a >= b), >, <= or <, and with ON."
-        message = "WHY does not explain USING, WITHIN and NEAREST of ASOF JOIN"
-        raise UnsupportedError("WHY", message, place=clause.keyword.place, hint=hint)
     side = _side(sides, condition, written)
-    other = RIGHT if side == LEFT else LEFT
-    if sides.rows(side, "1").isStreaming or sides.rows(other, "1").isStreaming:
+    if any(sides.rows(of, "1").isStreaming for of in (LEFT, RIGHT)):
         message = "WHY does not explain a stream: leave STREAM out to ask about the rows of the table"
         raise UnsupportedError("WHY", message, place=clause.keyword.place)
-    conjuncts = _conjuncts(sides)
-    rows = sides.queries.run(_query(sides, side, other, condition, conjuncts)).collect()
-    answers = [
-        "\n".join(_lines(list(group), conjuncts, side)) for _, group in groupby(rows, key=lambda row: row["__chosen"])
-    ]
+    asof = bind_asof(sides).asof if clause.kind == "ASOF" else None
+    pairing = _Pairing(sides, side, asof, shape_of(sides).kind)
+    rows = sides.queries.run(pairing.query(condition)).collect()
+    answers = ["\n".join(pairing.lines(list(group))) for _, group in groupby(rows, key=lambda row: row["__chosen"])]
     if len(answers) > MAX_ROWS:
         answers[MAX_ROWS:] = [f"FOR ROW {written.text} chooses more rows: the first {MAX_ROWS} are explained."]
     return "\n\n".join(answers) or f"FOR ROW {written.text} chooses no row of the input."
@@ -68,71 +78,220 @@ def _side(sides: JoinSides, condition: str, written: Fragment) -> str:
     raise errors[0].placed(written.place)
 
 
-def _is_plain(clause: JoinClause) -> bool:
-    """Whether an ASOF JOIN compares two times by one operator, and has no further rules."""
-    condition = clause.match_condition
-    if condition is None or condition.operator == NEAREST or condition.within is not None:
-        return False
-    return not clause.using
+class _Pairing:
+    """The rows of the relation `side`, each with the rows of the other one. `kind`: how times are measured."""
+
+    def __init__(self, sides: JoinSides, side: str, asof: AsofJoin | None, kind: str):
+        self.sides, self.side, self.asof, self.kind = sides, side, asof, kind
+        self.names = {of: _name(sides, of) for of in (LEFT, RIGHT)}
+        self.conjuncts = list(self._of_interval() if asof is None else self._of_asof(asof))
+
+    # the conditions
+
+    def _of_interval(self) -> Iterator[_Conjunct]:
+        range_ = range_between(self.sides)
+        for text in self.sides.clause.conjuncts:
+            bounds = range_ is not None and text in range_.conjuncts
+            yield self._bound(text) if bounds else self._plain(text)
+
+    def _of_asof(self, asof: AsofJoin) -> Iterator[_Conjunct]:
+        """MATCH_CONDITION, WITHIN, the keys of USING, the conjuncts of ON."""
+        clause = self.sides.clause
+        using, condition = [name.fragment.text for name in clause.using], clause.match_condition
+        left, right = self._times(asof)
+        times = [(_in_line(left), left), (_in_line(right), right)]
+        far = self._distance(left, right)
+        if asof.operator != NEAREST:
+            shown = f"{times[0][0]} {asof.operator} {times[1][0]}"
+            if condition is not None:
+                shown = f"{condition.left.in_line} {condition.operator} {condition.right.in_line}"
+            has_nearest = far is not None and condition is not None and not asof.conditions.bounds
+            nearest = f"MATCH_CONDITION (NEAREST ({times[0][0]}, {times[1][0]}))"
+            yield _Conjunct(
+                sql=join("(", left, f") {asof.operator} (", right, ")"), shown=shown, operands=times,
+                far=far, wider=(nearest, nearest) if has_nearest else None,
+            )  # fmt: skip
+        limit = asof.distance.limit if asof.distance is not None else None
+        if limit is not None and far is not None:
+            most = join(str(limit.micros)) if self.kind in (TIMESTAMP, LOCAL) else limit.value
+            written = f"WITHIN {_in_line(limit.written)}"
+            yield _Conjunct(
+                sql=join(far, " <= ", most),
+                shown=written,
+                operands=times,
+                far=far,
+                wider=("WITHIN {far}", "WITHIN {far}"),
+            )
+        for name in using if condition is not None else using[:-1]:
+            both = [(f"{self.names[side]}.{name}", join(f"{self.names[side]}.{name}")) for side in (LEFT, RIGHT)]
+            yield _Conjunct(
+                sql=join(both[0][1], " = ", both[1][1]), shown=f"{both[0][0]} = {both[1][0]}", operands=both
+            )
+        for text in clause.conjuncts:
+            yield self._bound(text) if self._is_bound(text, asof) else self._plain(text)
+
+    def _is_bound(self, text: Fragment, asof: AsofJoin) -> bool:
+        """Whether a conjunct of ON bounds the time of an ASOF JOIN."""
+        comparison = compared(text)
+        bounds = {str(bound.left) for bound in asof.conditions.bounds}
+        sides = () if comparison is None else (comparison.left, comparison.right)
+        return any(str(self.sides.text(part)) in bounds for part in sides)
+
+    def _times(self, asof: AsofJoin) -> tuple[Text, Text]:
+        """The times of the left and of the right relation."""
+        if not asof.using_time:
+            return asof.left_time, asof.right_time
+        left, right = (join(f"{self.names[side]}.{asof.using_time}") for side in (LEFT, RIGHT))
+        return left, right
+
+    def _plain(self, text: Fragment) -> _Conjunct:
+        comparison = compared(text)
+        operands = () if comparison is None else (comparison.left, comparison.right)
+        return _Conjunct(
+            sql=self.sides.text(text), shown=text.in_line, without=text.in_line, operands=self._operands(*operands)
+        )
+
+    def _operands(self, *parts: Fragment) -> list[tuple[str, Text]]:
+        return [(part.in_line, self.sides.text(part)) for part in parts]
+
+    def _bound(self, text: Fragment) -> _Conjunct:
+        """A condition that bounds a time, which a larger distance widens."""
+        if self.kind == TEXT:
+            return self._plain(text)
+        whole = between(text)
+        if whole is not None:
+            operands = self._operands(whole.time, whole.lower, whole.upper)
+            time, low, high = (number(self.kind, sql) for _, sql in operands)
+            below, above = join("try_subtract(", low, ", ", time, ")"), join("try_subtract(", time, ", ", high, ")")
+            shown = [name for name, _ in operands]
+            wider = (
+                f"{shown[0]} BETWEEN {shown[1]} - {{far}} AND {shown[2]}",
+                f"{shown[0]} BETWEEN {shown[1]} AND {shown[2]} + {{far}}",
+            )
+            return _Conjunct(
+                sql=self.sides.text(text), shown=text.in_line, operands=operands, wider=wider,
+                far=join("greatest(", below, ", ", above, ")"), is_below=join("(", below, ") > 0"),
+            )  # fmt: skip
+        comparison = compared(text)
+        assert comparison is not None
+        operands = self._operands(comparison.left, comparison.right)
+        sign, operator = ("+", "<=") if comparison.operator in ("<", "<=") else ("-", ">=")
+        wide = f"{operands[0][0]} {operator} {operands[1][0]} {sign} {{far}}"
+        (a, b) = (number(self.kind, sql) for _, sql in operands)
+        far = join("try_subtract(", *((a, ", ", b) if sign == "+" else (b, ", ", a)), ")")
+        return _Conjunct(sql=self.sides.text(text), shown=text.in_line, operands=operands, far=far, wider=(wide, wide))
+
+    def _distance(self, a: Text, b: Text) -> Text | None:
+        if self.kind == TEXT:
+            return None
+        return join("abs(try_subtract(", number(self.kind, a), ", ", number(self.kind, b), "))")
+
+    # the query
+
+    def query(self, condition: str) -> Text:
+        """For each chosen row its partners, or the candidates that the fewest conjuncts refuse, the nearest ones first;
+        and of those that one conjunct alone refuses the nearest one."""
+        other = RIGHT if self.side == LEFT else LEFT
+        own, rest = (f"struct({self.names[of]}.*)" for of in (self.side, other))
+        columns: list[TextLike] = [f"to_json({own}) AS __chosen", f"to_json({rest}) AS __candidate"]
+        for i, c in enumerate(self.conjuncts):
+            columns.append(join("coalesce((", c.sql, f"), FALSE) AS __c{i}"))
+            columns.append(join("((", c.sql, f") IS NULL) AS __n{i}"))
+            columns += [join("CAST((", sql, f") AS STRING) AS __o{i}_{k}") for k, (_, sql) in enumerate(c.operands)]
+            columns.append(join(c.far or "NULL", f" AS __f{i}"))
+            columns.append(join("coalesce(", c.is_below, f", FALSE) AS __b{i}"))
+        columns.append(join(*self._nearest(), separator=", "))
+        refused = " + ".join(f"IF(__c{i}, 0, 1)" for i in range(len(self.conjuncts))) or "0"
+        mask = "concat(" + ", ".join(["''", *(f"IF(__c{i}, 1, 0)" for i in range(len(self.conjuncts)))]) + ")"
+        relations = self.sides.relations
+        pairs = join(relations[self.side], " LEFT JOIN ", relations[other], f" ON TRUE WHERE ({condition})")
+        order = "__far NULLS LAST, __is_after, __tie, __candidate"
+        ranked = (
+            f"SELECT *, {refused} AS __refused, "
+            f"row_number() OVER (PARTITION BY __chosen ORDER BY {refused}, {order}) AS __rank, "
+            f"row_number() OVER (PARTITION BY __chosen, {mask} ORDER BY {order}) AS __rank_of_mask, "
+            f"count_if({refused} = 0) OVER (PARTITION BY __chosen) AS __partners"
+        )
+        pairs = join("(SELECT ", join(*columns, separator=", "), " FROM ", pairs, ")")
+        shown = MAX_CANDIDATES + len(self.conjuncts)
+        return join(
+            self.sides.prefix, "SELECT * FROM (", ranked, " FROM ", pairs, ") ",
+            f"WHERE __rank <= {MAX_CANDIDATES} OR (__refused = 1 AND __rank_of_mask = 1) ",
+            f"ORDER BY __chosen, __rank LIMIT {(MAX_ROWS + 1) * shown}",
+        )  # fmt: skip
+
+    def _nearest(self) -> Iterator[TextLike]:
+        """How far the time is from its range, and what decides between two that are equally far: in ASOF JOIN the
+        earlier row, then the smaller one."""
+        if self.asof is None:
+            far = [c.far for c in self.conjuncts if c.far is not None]
+            yield join("greatest(0, ", join(*far, separator=", "), ") AS __far") if far else "NULL AS __far"
+            yield from ("FALSE AS __is_after", "NULL AS __tie")
+            return
+        left, right = self._times(self.asof)
+        yield join(self._distance(left, right) or "NULL", " AS __far")
+        yield join("((", right, ") > (", left, ")) AS __is_after")
+        ties = self.asof.ties
+        row = "*" if ties is None else None
+        fields = f"{self.names[RIGHT]}.{row}" if row else ", ".join(f"{self.names[RIGHT]}.{tie}" for tie in ties or ())
+        yield f"struct({fields or 'NULL'}) AS __tie"
+
+    # the text
+
+    def lines(self, rows: Sequence[T.Row]) -> Iterator[str]:
+        """The text about a chosen row and its candidates, the nearest first."""
+        first, shown = rows[0], [row for row in rows if row["__rank"] <= MAX_CANDIDATES]
+        yield f"Row of the {self.side} relation: {first['__chosen']}"
+        if first["__partners"]:
+            yield from self._partners(
+                first["__partners"], [row["__candidate"] for row in shown if not row["__refused"]]
+            )
+            return
+        if len(rows) == 1 and first["__candidate"] == "{}":
+            yield "It has no partner: the other relation has no row."
+            return
+        yield "It has no partner. The nearest candidates:"
+        for row in shown:
+            refusals = (self._refusal(row, i) for i in range(len(self.conjuncts)) if not row[f"__c{i}"])
+            yield f"{row['__candidate']}: {'; '.join(refusals)}."
+        for row in rows:
+            if row["__refused"] == 1:
+                yield from self._relaxation(row, next(i for i in range(len(self.conjuncts)) if not row[f"__c{i}"]))
+
+    def _partners(self, number: int, candidates: Sequence[str]) -> Iterator[str]:
+        if self.asof is None:
+            yield f"It has {count(number, 'partner')}, the nearest first:"
+        elif self.side == LEFT:
+            yield f"Its partner is the nearest of {count(number, 'candidate')}, which comes first:"
+        else:
+            yield f"It is a candidate of {count(number, 'left row')}; each of them takes its nearest right row:"
+        yield from candidates
+
+    def _refusal(self, row: T.Row, i: int) -> str:
+        """Why a conjunct refuses a pair, with the values that it compares."""
+        conjunct = self.conjuncts[i]
+        what = "is NULL" if row[f"__n{i}"] else "is false"
+        values = [f"{name} = {row[f'__o{i}_{k}']}" for k, (name, _) in enumerate(conjunct.operands)]
+        shown = f" ({', '.join(values).replace('= None', '= NULL')})" if values else ""
+        return f"{conjunct.shown} {what}{shown}"
+
+    def _relaxation(self, row: T.Row, i: int) -> Iterator[str]:
+        """The change of one condition that makes a candidate a partner."""
+        conjunct, far = self.conjuncts[i], row[f"__f{i}"]
+        if conjunct.wider is not None and far is not None and not row[f"__n{i}"]:
+            wider = conjunct.wider[0 if row[f"__b{i}"] else 1].replace("{far}", self._shown_far(far))
+            yield f"Would match with: {wider}  -- in place of {conjunct.shown}: {row['__candidate']}"
+        elif conjunct.without:
+            yield f"Would match without: {conjunct.without}  -- {row['__candidate']}"
+
+    def _shown_far(self, far: float) -> str:
+        if self.kind in (TIMESTAMP, LOCAL):
+            return interval(int(far))
+        return f"INTERVAL '{far}' DAY" if self.kind == DATE else str(far)
 
 
-def _conjuncts(sides: JoinSides) -> list[_Conjunct]:
-    """MATCH_CONDITION and the conjuncts of ON."""
-    result: list[_Conjunct] = []
-    condition = sides.clause.match_condition
-    if condition is not None:
-        sql = join("(", sides.text(condition.left), f") {condition.operator} (", sides.text(condition.right), ")")
-        shown = f"{_in_line(condition.left)} {condition.operator} {_in_line(condition.right)}"
-        result.append(_Conjunct(sql=sql, shown=shown, operands=(condition.left, condition.right)))
-    for text in sides.clause.conjuncts:
-        range_, comparison = _own_range(text), compared(text)
-        operands: Sequence[Fragment] = ()
-        if range_ is not None:
-            operands = (range_.time, range_.lower, range_.upper)
-        elif comparison is not None:
-            operands = (comparison.left, comparison.right)
-        result.append(_Conjunct(sql=sides.text(text), shown=_in_line(text), operands=operands))
-    return result
-
-
-def _own_range(text: Fragment) -> TimeRange | None:
-    """The range of a conjunct `t BETWEEN lower AND upper`."""
-    return next(time_ranges([text]), None)
-
-
-def _query(sides: JoinSides, side: str, other: str, condition: str, conjuncts: Sequence[_Conjunct]) -> Text:
-    """For each chosen row its partners, or the candidates that the fewest conjuncts refuse, the nearest ones first."""
-    own, rest = ((f"struct({_columns(sides, s)})") for s in (side, other))
-    columns: list[TextLike] = [f"to_json({own}) AS __chosen", f"to_json({rest}) AS __candidate"]
-    columns += [join("coalesce((", c.sql, f"), FALSE) AS __c{i}") for i, c in enumerate(conjuncts)]
-    columns += [join("((", c.sql, f") IS NULL) AS __n{i}") for i, c in enumerate(conjuncts)]
-    columns += [
-        join("CAST((", sides.text(operand), f") AS STRING) AS __o{i}_{k}")
-        for i, c in enumerate(conjuncts)
-        for k, operand in enumerate(c.operands)
-    ]
-    columns.append(join(_distance(sides), " AS __distance"))
-    refused = " + ".join(f"IF(__c{i}, 0, 1)" for i in range(len(conjuncts)))
-    pairs = join(sides.relations[side], " LEFT JOIN ", sides.relations[other], f" ON TRUE WHERE ({condition})")
-    ranked = (
-        f"SELECT *, {refused} AS __refused, "
-        f"row_number() OVER (PARTITION BY __chosen ORDER BY {refused}, __distance NULLS LAST, __candidate) AS __rank, "
-        f"count_if({refused} = 0) OVER (PARTITION BY __chosen) AS __partners"
-    )
-    pairs = join("(SELECT ", join(*columns, separator=", "), " FROM ", pairs, ")")
-    return join(
-        sides.prefix,
-        "SELECT * FROM (",
-        ranked,
-        " FROM ",
-        pairs,
-        ") ",
-        f"WHERE __rank <= {MAX_CANDIDATES} ORDER BY __chosen, __rank LIMIT {(MAX_ROWS + 1) * MAX_CANDIDATES}",
-    )
-
-
-def _columns(sides: JoinSides, side: str) -> str:
-    """The columns of a relation, qualified by its name."""
+def _name(sides: JoinSides, side: str) -> str:
+    """The name of a relation, which qualifies its columns."""
     relation = sides.clause.left if side == LEFT else sides.clause.right
     place = sides.tree.relation_at(relation)
     name = sides.tree.name_of(place) if place else None
@@ -143,54 +302,8 @@ def _columns(sides: JoinSides, side: str) -> str:
             place=relation.place,
             hint="name the relation in WITH, or give it an alias.",
         )
-    return f"{name.text}.*"
+    return name.text
 
 
-def _distance(sides: JoinSides) -> TextLike:
-    """How far the time is from its range, in microseconds or in its own unit; NULL where it is not known."""
-    condition = sides.clause.match_condition
-    if condition is not None:
-        return join("abs(", _number(sides, condition.left), " - ", _number(sides, condition.right), ")")
-    range_ = next(time_ranges(sides.clause.conjuncts), None)
-    if range_ is None:
-        return "NULL"
-    time, lower, upper = (_number(sides, part) for part in (range_.time, range_.lower, range_.upper))
-    return join("greatest(", lower, " - ", time, ", ", time, " - ", upper, ", 0)")
-
-
-def _number(sides: JoinSides, part: Fragment) -> TextLike:
-    field = sides.field_on(LEFT, part) or sides.field_on(RIGHT, part)
-    text = join("(", sides.text(part), ")")
-    if field is not None and isinstance(field.dataType, _TIMES):
-        return join("unix_micros(CAST(", text, " AS TIMESTAMP))")
-    return text
-
-
-def _lines(rows: Sequence[T.Row], conjuncts: Sequence[_Conjunct], side: str) -> Iterator[str]:
-    """The text about a chosen row and its candidates, the nearest first."""
-    first = rows[0]
-    yield f"Row of the {side} relation: {first['__chosen']}"
-    if first["__partners"]:
-        number = first["__partners"]
-        yield f"It has {number} partner{'s' * (number != 1)}, the nearest first:"
-        yield from (row["__candidate"] for row in rows if row["__refused"] == 0)
-        return
-    if len(rows) == 1 and first["__candidate"] == "{}":
-        yield "It has no partner: the other relation has no row."
-        return
-    yield "It has no partner. The nearest candidates:"
-    for row in rows:
-        reasons = "; ".join(_refusal(row, i, conjunct) for i, conjunct in enumerate(conjuncts) if not row[f"__c{i}"])
-        yield f"{row['__candidate']}: {reasons}."
-
-
-def _refusal(row: T.Row, i: int, conjunct: _Conjunct) -> str:
-    """Why a conjunct refuses a pair, with the values that it compares."""
-    what = "is NULL" if row[f"__n{i}"] else "is false"
-    values = [f"{_in_line(operand)} = {row[f'__o{i}_{k}']}" for k, operand in enumerate(conjunct.operands)]
-    shown = f" ({', '.join(values).replace('= None', '= NULL')})" if values else ""
-    return f"{conjunct.shown} {what}{shown}"
-
-
-def _in_line(fragment: Fragment) -> str:
-    return " ".join(fragment.text.split())
+def _in_line(text: Text) -> str:
+    return " ".join(str(text).split())

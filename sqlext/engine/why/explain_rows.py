@@ -18,7 +18,7 @@ from sqlext.engine.queries.python_functions import python_function
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, is_aggregate
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS, PartitionWhy
+from sqlext.engine.why.explain_row import PartitionWhy
 from sqlext.engine.why.shown_values import shown_cell
 from sqlext.engine.why.why_clause import PartitionRows, WhyClause, sort_keys
 from sqlext.errors import BindError, SqlExtError, UnsupportedError
@@ -40,44 +40,32 @@ WHOLE_PARTITION, BEFORE, AFTER = 5_000, 2_000, 500  # rows; of a longer partitio
 _CHOSEN, _NUMBER, _TOTAL, _LOW, _HIGH = "__chosen", "__n", "__total", "__low", "__high"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """A query, its clauses and what they read, and the condition that chooses rows: `condition`, with its parameters
-    bound, which the user wrote as `written`. `parameters`: those of the query."""
+def explain_rows(
+    physical: PhysicalPlan,
+    statement: SqlCall,
+    queries: Queries,
+    condition: str,
+    written: Fragment,
+    *,
+    parameters: tuple[Edit, ...] = (),
+    budget: Budget,
+) -> str:
+    """Why the rows that a condition chooses are, or are not, in a match of a clause of the statement.
 
-    call: SqlCall
-    query: str
-    plans: Sequence[PhysicalPlan]
-    queries: Queries
-    condition: str
-    written: Fragment
-    parameters: tuple[Edit, ...] = ()
-
-
-def explain_rows(question: Question) -> str:
-    """Why the rows that the condition chooses are, or are not, in a match of each clause of the query.
-
+    `condition`: with its parameters bound, which the user wrote as `written`; `parameters`: those of the statement.
     Raises UnsupportedError for what is not built, and BindError if Spark refuses the condition.
     """
-    budget = Budget(MAX_ALL_STEPS, MAX_STEPS)
-    parts: list[str] = []
-    errors: list[BindError] = []
-    for physical in question.plans:
-        title = "" if len(question.plans) == 1 else f"Clause in line {physical.plan.clause.keyword.place.line}\n"
-        asked = _Asked(call=question.call, physical=physical, queries=question.queries, condition=question.condition)
-        clause = WhyClause(
-            text=question.query,
-            index=_index(question.query, physical),
-            relation=asked.relation(),
-            parameters=question.parameters,
-        )
-        try:
-            parts.append(title + "\n\n".join(asked.answers(clause, question.written.text, budget)))
-        except BindError as error:  # the condition may be about the input of one of several clauses
-            errors.append(error.placed(question.written.place))
-    if not parts:
-        raise errors[0]
-    return "\n\n".join(parts)
+    asked = _Asked(call=statement, physical=physical, queries=queries, condition=condition)
+    clause = WhyClause(
+        text=statement.text,
+        index=_index(statement.text, physical),
+        relation=asked.relation(),
+        parameters=parameters,
+    )
+    try:
+        return "\n\n".join(asked.answers(clause, written.text, budget))
+    except BindError as error:
+        raise error.placed(written.place) from None
 
 
 def _index(text: str, physical: PhysicalPlan) -> int:

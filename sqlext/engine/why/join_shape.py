@@ -103,7 +103,7 @@ def shape_of(sides: JoinSides) -> JoinShape:
 
 def _asof(sides: JoinSides, asof: AsofJoin) -> JoinShape:
     clause = sides.clause
-    written = {str(sides.text(c)): _in_line(c) for c in clause.conjuncts}
+    written = {str(sides.text(c)): c.in_line for c in clause.conjuncts}
     own = {
         side: tuple(Condition(c, written.get(str(c), str(c))) for c in conditions)
         for side, conditions in ((LEFT, asof.conditions.left), (RIGHT, asof.conditions.right))
@@ -189,7 +189,7 @@ def _interval(sides: JoinSides) -> JoinShape:
         lower=End(number(kind, lower), str(range_.excludes_lower).upper()),
         upper=End(number(kind, upper), str(range_.excludes_upper).upper()),
         kind=kind,
-        written=_in_line(range_.time),
+        written=range_.time.in_line,
         needs={side: tuple(texts) for side, texts in of.items()},
     )
 
@@ -220,7 +220,7 @@ def _key(sides: JoinSides, conjunct: Fragment) -> Key | None:
 
 
 def _condition(sides: JoinSides, conjunct: Fragment) -> Condition:
-    return Condition(sides.text(conjunct), _in_line(conjunct))
+    return Condition(sides.text(conjunct), conjunct.in_line)
 
 
 # both
@@ -235,7 +235,3 @@ def _kind(sides: JoinSides, times: Mapping[str, Text]) -> str:
 
 def _type(sides: JoinSides, side: str, expression: Text) -> str:
     return sides.rows(side, join("(", expression, ") AS c")).schema.fields[0].dataType.simpleString()
-
-
-def _in_line(fragment: Fragment) -> str:
-    return " ".join(fragment.text.split())

@@ -1,0 +1,190 @@
+"""EXPLAIN MATCH WHY of a query with EMIT: the windows of rows, which firings see them, and why others do not.
+
+Spark chooses the rows and returns the rows of their keys; `operators.emit.trace` finds what each firing sees.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from sqlext.engine.emit.plan_emits import PlannedEmit
+from sqlext.engine.emit.run_emit import firing_schema, result_query, rows_query, window_plan
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.streams.kept_clause import NUMBER, as_json, coming_rows
+from sqlext.engine.why.emit_row import EmitWords, Result, row_lines, shown_points
+from sqlext.engine.why.shown_values import shown
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.operators.emit.operator import EmitOperator
+from sqlext.operators.emit.parts import GLOBAL, SESSION
+from sqlext.operators.emit.plan import EmitOperatorPlan
+from sqlext.operators.stateful.key_state import Coming
+from sqlext.operators.stateful.operator import ROWS, Clock, first_state
+from sqlext.pattern.task.event_time import BEGINNING, NEVER
+from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
+from sqlext.rewriter.joins.join_conditions import compared
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.splice import Text, join
+from sqlext.rewriter.text.tokens import tokenize
+
+MAX_ROWS = 20  # that are explained
+MAX_READ = 20_000  # rows of their keys
+_CHOSEN, _KEPT, _ROW, _HOLDS, _NEAR = "__chosen", "__kept", "__row", "__holds", "__near"
+
+
+def explain_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession, condition: str, written: Fragment) -> str:
+    """Which firings see the rows of the data that the condition chooses, which the user wrote as `written`.
+
+    Raises UnsupportedError for a stream, and BindError if Spark refuses the condition.
+    """
+    plan = planned.plan
+    if planned.is_streaming:
+        message = "WHY does not explain a stream: leave STREAM out to ask about the rows of the table"
+        raise UnsupportedError("WHY", message, place=plan.clause.keyword.place)
+    windows = window_plan(plan, queries.run(rows_query(plan.columns, plan, planned.prefix)).schema)
+    try:
+        table = queries.run(_query(plan, windows, planned.prefix, condition)).toArrow()
+    except BindError as error:
+        raise error.placed(written.place) from None
+    return "\n\n".join(_answers(plan, windows, table, queries, spark, written.text))
+
+
+def _answers(
+    plan: EmitPlan, windows: EmitOperatorPlan, table: pa.Table, queries: Queries, spark: SparkSession, written: str
+) -> Iterator[str]:
+    are_chosen, are_kept = (table.column(name).to_pylist() for name in (_CHOSEN, _KEPT))
+    chosen = [i for i, is_chosen in enumerate(are_chosen) if is_chosen]
+    numbers = {i: number for number, i in enumerate(i for i, is_kept in enumerate(are_kept) if is_kept)}
+    kept = table.filter(table.column(_KEPT)).select(windows.schema.names).cast(windows.schema)
+    about = _About(plan, windows, kept, queries, spark)
+    about.show_results([numbers[i] for i in chosen[:MAX_ROWS] if i in numbers])
+    for i in chosen[:MAX_ROWS]:
+        lines = about.lines(numbers[i]) if i in numbers else [_dropped(plan, table, i)]
+        cut = [f"{MAX_READ:,} rows were read, and the keys have more."] if table.num_rows == MAX_READ else []
+        yield "\n".join([f"Row {table.column(_ROW)[i].as_py()}", *lines, *cut])
+    if not chosen:
+        yield f"FOR ROW {written} chooses no row of the input."
+    if len(chosen) > MAX_ROWS:
+        yield f"FOR ROW {written} chooses more rows: the first {MAX_ROWS} are explained."
+
+
+def _query(plan: EmitPlan, windows: EmitOperatorPlan, prefix: Text, condition: str) -> Text:
+    """The rows of the keys that have a chosen row, as far as they can be in its windows, chosen rows first.
+
+    `__kept`: whether WHERE keeps the row; the other columns of the plan are NULL where it does not. w0, w1, …: the
+    members of WHERE, and o0_0, o0_1, …: what they compare, of chosen rows.
+    """
+    where = join(*(join("(", text, ")") for _, text in plan.where), separator=" AND ") if plan.where else join("TRUE")
+    chosen = join("coalesce((", condition, "), FALSE)")
+    columns = [join("CASE WHEN ", where, " THEN (", text, f") END AS {name}") for name, text in plan.columns]
+    columns += [join(chosen, f" AS {_CHOSEN}"), join("coalesce(", where, f", FALSE) AS {_KEPT}")]
+    columns.append(join("CASE WHEN ", chosen, f" THEN to_json(struct(*)) END AS {_ROW}"))
+    for i, (_, text) in enumerate(plan.where):
+        columns.append(join("CASE WHEN ", chosen, " THEN (", text, f") END AS w{i}"))
+        columns += [
+            join("CASE WHEN ", chosen, " THEN CAST((", operand, f") AS STRING) END AS o{i}_{k}")
+            for k, operand in enumerate(_operands(text))
+        ]
+    rows = join("SELECT ", join(*columns, separator=", "), " FROM ", plan.data)
+    near = join(f"SELECT *, {_near(windows)} AS {_NEAR} FROM (", rows, ")")
+    return join(
+        prefix,
+        f"SELECT * EXCEPT ({_NEAR}) FROM (", near, f") WHERE {_CHOSEN} OR ({_KEPT} AND {_NEAR}) ",
+        f"ORDER BY {_CHOSEN} DESC, {', '.join([*windows.keys, TIME])} LIMIT {MAX_READ}",
+    )  # fmt: skip
+
+
+def _near(windows: EmitOperatorPlan) -> str:
+    """SQL for whether a row may be in a window of a chosen row."""
+    over = f"OVER (PARTITION BY {', '.join(windows.keys)})" if windows.keys else "OVER ()"
+    chosen = f"IF({_CHOSEN} AND {_KEPT}, {TIME}, NULL)"
+    if windows.assigner.kind in (SESSION, GLOBAL):
+        return f"max({chosen}) {over} IS NOT NULL"
+    size = f"INTERVAL '{windows.assigner.size // 1_000_000}.{windows.assigner.size % 1_000_000:06}' SECOND"
+    first, last = f"try_subtract(min({chosen}) {over}, {size})", f"try_add(max({chosen}) {over}, {size})"
+    return f"coalesce({TIME} BETWEEN {first} AND {last}, max({chosen}) {over} IS NOT NULL)"
+
+
+def _operands(text: Text) -> list[Text]:
+    """The two sides of a condition that is a comparison."""
+    whole = str(text)
+    comparison = compared(Fragment(whole, 0, len(whole)))
+    parts = () if comparison is None else (comparison.left, comparison.right)
+    return [text.part(part.start, part.stop) for part in parts]
+
+
+def _dropped(plan: EmitPlan, table: pa.Table, i: int) -> str:
+    """Why WHERE drops a row."""
+
+    def value(column: str) -> str | None:
+        return table.column(column)[i].as_py()
+
+    reasons = []
+    for number, (written, text) in enumerate(plan.where):
+        verdict = value(f"w{number}")
+        if verdict:
+            continue
+        values = [
+            f"{operand} = {value(f'o{number}_{k}') or 'NULL'}"
+            for k, operand in enumerate(_operands(text))
+            if any(token.is_name for token in tokenize(str(operand)))
+        ]
+        shown_values = f" ({', '.join(values)})" if values else ""
+        reasons.append(f"{written} is {'NULL' if verdict is None else 'false'}{shown_values}")
+    return f"It is in no window: of WHERE, {'; '.join(reasons)}."
+
+
+class _About:
+    """Answers about rows of a table that WHERE keeps."""
+
+    def __init__(
+        self, plan: EmitPlan, windows: EmitOperatorPlan, table: pa.Table, queries: Queries, spark: SparkSession
+    ):
+        from sqlext.operators.emit.trace import trace  # loads Numba, which the driver does not need before
+
+        self.plan, self.windows, self.queries, self.spark = plan, windows, queries, spark
+        self.trace = trace(table, windows)
+        self.times = table.column(windows.time).combine_chunks().view(pa.int64()).to_pylist()
+        operator = EmitOperator(windows=windows)
+        step = operator.advance(
+            first_state(operator.tables, BEGINNING), {ROWS: _timed(table, windows)}, Clock(NEVER, BEGINNING)
+        )
+        self.fired = [Coming(int(time), batch, i) for times, batch in step.results for i, time in enumerate(times)]
+        clause, kind = plan.clause, "timestamp" if windows.schema.field(windows.time).type.tz else "timestamp_ntz"
+        self.words = EmitWords(
+            window=clause.call.kind,
+            time="" if clause.call.time is None else clause.call.time.text,
+            evictor="" if clause.evictor is None else clause.evictor.whole.in_line,
+            having="" if clause.having is None else clause.having.in_line,
+            show=cache(lambda us: shown(us, kind, plan.settings)),
+            time_of=lambda row: self.times[row],
+            result=lambda point: self.results[point],
+        )
+        self.results: dict[int, Result] = {}
+
+    def lines(self, row: int) -> list[str]:
+        return list(row_lines(self.trace, row, self.words))
+
+    def show_results(self, rows: list[int]) -> None:
+        """Let Spark compute the result rows that the text about these rows shows."""
+        points = sorted({point for row in rows for point in shown_points(self.trace, row)})
+        if not points:
+            return
+        fired = [self.fired[point]._replace(time=0) for point in points]
+        firings = self.queries.name(coming_rows(self.spark, fired, (), firing_schema(self.windows)))
+        having = self.plan.having
+        extra = ((NUMBER, join(NUMBER)), (_HOLDS, join("TRUE") if having is None else having))
+        shown_rows = result_query(replace(self.plan, having=None, shown=(*self.plan.shown, *extra)), firings)
+        for point, text in zip(points, as_json(self.queries, shown_rows, len(points))):
+            values = json.loads(str(text))
+            holds = values.pop(_HOLDS, None)
+            self.results[point] = Result(json.dumps(values, ensure_ascii=False, separators=(",", ":")), holds)
+
+
+def _timed(table: pa.Table, windows: EmitOperatorPlan) -> pa.Table:
+    return table.filter(table.column(windows.time).is_valid())
