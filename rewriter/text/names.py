@@ -98,3 +98,14 @@ def name_of(source: str, token: Token) -> Name:
     """
     name = Name("", Fragment(source, token.start, token.stop), is_quoted=token.kind != WORD)
     return Name(name.text if name.is_quoted else name.text.upper(), name.fragment, name.is_quoted)
+
+
+def column_name(text: str) -> str:
+    """The name of the column if an expression is one, otherwise the expression.
+
+    >>> column_name("e.`card no`"), column_name("upper(card)")
+    ('card no', 'upper(card)')
+    """
+    tokens = tokens_of(text)
+    name = name_at(tokens, 0)
+    return name.parts[-1] if name is not None and 2 * len(name.parts) - 1 == len(tokens) else text

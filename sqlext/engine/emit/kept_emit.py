@@ -15,7 +15,7 @@ from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
 from sqlext.operators.stateful.operator import State
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
-from sqlext.rewriter.text.names import name_at, tokens_of
+from sqlext.rewriter.text.names import column_name
 from sqlext.rewriter.text.splice import join
 
 
@@ -25,7 +25,7 @@ def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> Ke
 
     plan = planned.plan
     operator = emit_operator(plan, queries, planned.prefix, planned.skips_failures)
-    names = {name: _name(str(text)) for name, text in plan.columns[plan.keys :] if name != TIME}
+    names = {name: column_name(str(text)) for name, text in plan.columns[plan.keys :] if name != TIME}
 
     def facts(state: State, show: ShowTime) -> Iterator[Fact]:
         return emit_facts(operator, state, names, show)
@@ -48,15 +48,4 @@ def _key_name(plan: EmitPlan, i: int) -> str:
     """The name of a key: its column, or the name under which the result shows it."""
     column, text = plan.columns[i]
     shown = (name for name, expression in plan.shown if str(expression) == column)
-    return next(shown, _name(str(text)))
-
-
-def _name(text: str) -> str:
-    """The name of the column if an expression is one, otherwise the expression.
-
-    >>> _name("e.`card no`"), _name("upper(card)")
-    ('card no', 'upper(card)')
-    """
-    tokens = tokens_of(text)
-    name = name_at(tokens, 0)
-    return name.parts[-1] if name is not None and 2 * len(name.parts) - 1 == len(tokens) else text
+    return next(shown, column_name(str(text)))

@@ -85,7 +85,36 @@ class StreamAsof:
         folders: dict[str, str] = {}
         if writes_tables:
             folders = {t.setting: t.folder for t in side_tables.open_tables(spark, self.fingerprint)}
-        rows = queries.run(join(self.prefix, stream_rows(self.asof, BUCKET, has_late_rows=bool(folders))))
+        rows = self._rows(queries, has_late_rows=bool(folders))
+        operator = self._operator(rows)
+        plan = operator.plan
+        buckets = bucket_count(spark, plan.keys)
+        bucket = Bucket(
+            operator=operator,
+            fingerprint=self.fingerprint.digest,
+            buckets=buckets,
+            folders=folders,
+            shows_times=False,
+        )
+        decided = decided_rows(map_in_arrow(rows, partial(pack, buckets=buckets), PARCEL_DDL), bucket)
+        types = {field.name: field.dataType for field in rows.schema.fields}
+        schema = T.StructType([T.StructField(name, types[name]) for name in (*plan.left, *plan.right)])
+        result = result_columns(decided, [], schema)
+        assert self.asof.carried is not None
+        halves = (
+            F.struct(*(F.col(name).alias(column.strip("`").replace("``", "`")) for name, column in zip(names, columns)))
+            for names, columns in ((plan.left, self.asof.carried.columns), (plan.right, self.asof.right_columns))
+        )
+        return result.select(*(half.alias(name) for half, name in zip(halves, struct_names(self.asof))))
+
+    def operator(self, queries: Queries) -> AsofOperator:
+        """The operator as it is without a table of late rows."""
+        return self._operator(self._rows(queries, has_late_rows=False))
+
+    def _rows(self, queries: Queries, *, has_late_rows: bool) -> DataFrame:
+        return queries.run(join(self.prefix, stream_rows(self.asof, BUCKET, has_late_rows=has_late_rows)))
+
+    def _operator(self, rows: DataFrame) -> AsofOperator:
         extra = tuple(name for name in rows.columns if name == LATE_ROW)
         fields = [field for field in rows.schema.fields if field.name not in (BUCKET, *extra)]
         limit = self.asof.distance and self.asof.distance.limit
@@ -95,24 +124,7 @@ class StreamAsof:
             within=limit.micros if limit else None,
             is_left=self.asof.is_left,
         )
-        buckets = bucket_count(spark, plan.keys)
-        bucket = Bucket(
-            operator=AsofOperator(plan=plan, extra=extra),
-            fingerprint=self.fingerprint.digest,
-            buckets=buckets,
-            folders=folders,
-            shows_times=False,
-        )
-        decided = decided_rows(map_in_arrow(rows, partial(pack, buckets=buckets), PARCEL_DDL), bucket)
-        types = {field.name: field.dataType for field in fields}
-        schema = T.StructType([T.StructField(name, types[name]) for name in (*plan.left, *plan.right)])
-        result = result_columns(decided, [], schema)
-        assert self.asof.carried is not None
-        halves = (
-            F.struct(*(F.col(name).alias(column.strip("`").replace("``", "`")) for name, column in zip(names, columns)))
-            for names, columns in ((plan.left, self.asof.carried.columns), (plan.right, self.asof.right_columns))
-        )
-        return result.select(*(half.alias(name) for half, name in zip(halves, struct_names(self.asof))))
+        return AsofOperator(plan=plan, extra=extra)
 
     def _place(self, _: int) -> Place:
         return self.clause.keyword.place

@@ -15,6 +15,8 @@ from pyspark.sql import DataFrame
 from sqlext.catalog.checkpoint import stored_query
 from sqlext.engine.emit.kept_emit import kept_emit
 from sqlext.engine.emit.plan_emits import PlannedEmit
+from sqlext.engine.joins.kept_asof import kept_asof
+from sqlext.engine.joins.run_asof import StreamAsof
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.match.kept_match import kept_match
 from sqlext.engine.queries.queries import Queries
@@ -58,9 +60,9 @@ def describe_key(call: SqlCall, command: StreamCommand) -> DataFrame:
     if not clauses:
         raise UnsupportedError(
             "KEY_STATE",
-            f"{title} has no MATCH_RECOGNIZE and no EMIT on a stream",
+            f"{title} has no MATCH_RECOGNIZE, no EMIT and no ASOF JOIN of streams",
             place=command.place,
-            hint="the state of joins, of pattern rules and of Spark's own operators is not described.",
+            hint="an INTERVAL JOIN is Spark's own, whose state has no names; that of pattern rules is not described.",
         )
     states = _states_of(clauses, stored_operators(call.spark, checkpoint.location))
     described = _Description(call, command, time_text(call.spark))
@@ -80,6 +82,8 @@ def kept_clauses(plan: StatementPlan) -> Iterator[KeptClause]:
             yield kept_match(relation, plan.queries, plan.call.spark)
         elif isinstance(relation, PlannedEmit) and relation.is_streaming:
             yield kept_emit(relation, plan.queries, plan.call.spark)
+        elif isinstance(relation, StreamAsof):
+            yield kept_asof(relation, plan.queries)
 
 
 def _states_of(clauses: Sequence[KeptClause], operators: Sequence[StoredOperator]) -> list[StoredOperator | None]:

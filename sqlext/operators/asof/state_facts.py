@@ -1,0 +1,53 @@
+"""The state of ASOF JOIN of streams for one key, in words. Loads Numba."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.operators.asof.operator import AsofOperator
+from sqlext.operators.asof.plan import NEAREST, OF_LEFT, OF_RIGHT, SIDE
+from sqlext.operators.rows.arrow import as_numpy, one_chunk
+from sqlext.operators.stateful.fact import ROW, Fact, ShowTime, row_text
+from sqlext.operators.stateful.operator import State
+from sqlext.pattern.task.event_time import NEVER, later
+
+MAX_ROWS = 100  # that are described
+
+
+def asof_facts(operator: AsofOperator, state: State, names: Mapping[str, str], show: ShowTime) -> Iterator[Fact]:
+    """The facts: the kept rows of both relations, in the order of their times. `names`: the columns that are shown."""
+    times = as_numpy(one_chunk(state.rows.column(operator.time)).view(pa.int64()))
+    sides = as_numpy(one_chunk(state.rows.column(SIDE)))
+    for i in np.lexsort((sides, times)).tolist()[:MAX_ROWS]:
+        own = operator.plan.right if sides[i] == OF_RIGHT else operator.plan.left
+        shown = row_text(state.rows, i, {column: names[column] for column in own if column in names})
+        about = _right if sides[i] == OF_RIGHT else _left
+        yield Fact(
+            ROW, int(times[i]), f"{shown}; {about(operator, int(times[i]), int(sides[i]), state.watermark, show)}"
+        )
+    if len(times) > MAX_ROWS:
+        yield Fact(ROW, None, f"{len(times) - MAX_ROWS:,} further rows are kept")
+
+
+def _left(operator: AsofOperator, time: int, side: int, watermark: int, show: ShowTime) -> str:
+    plan = operator.plan
+    if side != OF_LEFT:
+        return f"left row without a partner, because of a NULL or a condition on it: decided at {show(time)}"
+    if plan.operator in (">=", ">"):
+        return f"left row, decided when the watermark reaches {show(time)}: a nearer right row may come before"
+    end = NEVER if plan.within is None else int(later(np.array([time]), plan.within)[0])
+    if plan.operator == NEAREST:
+        return f"left row, decided when the watermark reaches {show(end)}: a nearer right row may come before"
+    waits = "the watermark has not passed it" if time > watermark else "no right row that it may take has passed"
+    return f"left row, {waits}: decided by the first one, or without a partner at {show(end)}"
+
+
+def _right(operator: AsofOperator, time: int, side: int, watermark: int, show: ShowTime) -> str:
+    if time > watermark:
+        return "right row, the watermark has not passed it"
+    within = operator.plan.within
+    until = "" if within is None else f" up to {show(int(later(np.array([time]), within)[0]))}"
+    return f"right row, kept because a left row{until} may take it"
