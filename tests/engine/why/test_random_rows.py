@@ -81,12 +81,12 @@ def is_matched(text: str, rows: list[tuple], row: int) -> bool:
     return False
 
 
-@pytest.mark.random(every=2)
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.random(every=4)
+@pytest.mark.parametrize("part", range(8))
 def test_each_near_miss_gives_a_match_through_the_row(part):
     proposed = 0
-    for seed in range(part * 1000, part * 1000 + 60):
-        body, rows = case(seed, relaxes=part % 2 == 1)
+    for seed in range(part * 1000, part * 1000 + 30):
+        body, rows = case(seed, relaxes=seed % 2 == 1)
         why = about(body, rows)
         for row in why.chosen():
             at = int(why.order[row])
@@ -100,7 +100,7 @@ def test_each_near_miss_gives_a_match_through_the_row(part):
                 text = edited(statement(body), relaxation.edits)
                 assert relaxation.sql in " ".join(text.split()), text
                 assert is_matched(text, rows, at), (body, rows, at, relaxation)
-    assert proposed > 50
+    assert proposed > 20
 
 
 def words(node: ast.Pattern, longest: int) -> set[tuple[str, ...]]:
