@@ -27,7 +27,7 @@ from sqlext.rewriter.text.splice import Source, Text
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operand:
+class ComparedValue:
     """What a conjunct compares: its text and its value."""
 
     text: str
@@ -42,7 +42,7 @@ class Conjunct:
     start: int
     stop: int
     condition: Scalar
-    operands: tuple[Operand, ...]
+    operands: tuple[ComparedValue, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +115,7 @@ def _conjuncts(conditions: DefineLowering, source: Source, items: list[Item], la
         node, place = parse(items, lo, hi), place_of(items[lo:hi], source)
         condition = interpreted.value(node, "boolean")
         values = {text(x.start, x.stop): value for x, value in interpreted.operands(node)}
-        operands = tuple(Operand(text=written, value=value) for written, value in values.items())
+        operands = tuple(ComparedValue(text=written, value=value) for written, value in values.items())
         result.append(
             Conjunct(text=text(lo, hi), start=place.start, stop=place.stop, condition=condition, operands=operands)
         )

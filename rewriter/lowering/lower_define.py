@@ -14,7 +14,7 @@ from sqlext.pattern.task.task import Condition, MachineCall
 from sqlext.rewriter.conditions.condition import build_condition, texts_of_condition
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
 from sqlext.rewriter.lowering.input_query import Context
-from sqlext.rewriter.lowering.match_plan import WINDOW, Conjunct, Mask
+from sqlext.rewriter.lowering.match_plan import WINDOW, CountedConjunct, Mask
 from sqlext.rewriter.match.match_clause import Definition
 from sqlext.rewriter.scalars.analyse import analyse
 from sqlext.rewriter.scalars.expression import compared, conjuncts, parse
@@ -34,7 +34,7 @@ class DefineLowering:
         self.operands: list[OperandColumn] = []
         self.masks: list[Mask] = []
         self.mask_shapes: list[Text] = []  # the conjuncts of masks without window functions, of the same types
-        self.conjuncts: list[Conjunct] = []
+        self.conjuncts: list[CountedConjunct] = []
         self.dropped: set[tuple[int, int]] = set()  # (label, first item) of conjuncts that bounds make true
 
     def definitions(self) -> Defined:
@@ -111,7 +111,7 @@ class DefineLowering:
             return bit, None
         return bit, self._run_dependent(items, dependent, label)
 
-    def _conjunct(self, items: list[Item], conjunct: tuple[int, int], label: int, is_local: bool) -> Conjunct:
+    def _conjunct(self, items: list[Item], conjunct: tuple[int, int], label: int, is_local: bool) -> CountedConjunct:
         """A conjunct as EXPLAIN MATCH ANALYZE shows it."""
 
         def written(lo: int, hi: int) -> str:
@@ -122,10 +122,12 @@ class DefineLowering:
             return render(items[lo:hi], self.context.source, lambda r: self._local_text(r, label))
 
         if not is_local or self.context.relation.is_static:
-            return Conjunct(label=label, written=written(*conjunct))
+            return CountedConjunct(label=label, written=written(*conjunct))
         ranges = [(node.start, node.stop) for node in compared(parse(items, *conjunct))]
         operands = {written(*r): text(*r) for r in ranges if r != conjunct}
-        return Conjunct(label=label, written=written(*conjunct), text=text(*conjunct), operands=tuple(operands.items()))
+        return CountedConjunct(
+            label=label, written=written(*conjunct), text=text(*conjunct), operands=tuple(operands.items())
+        )
 
     def _run_dependent(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:
         """The conjuncts of these ranges as one condition; Spark computes the parts that the current row decides."""

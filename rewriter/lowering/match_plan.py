@@ -44,7 +44,7 @@ class Mask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conjunct:
+class CountedConjunct:
     """A conjunct of the condition of a label in DEFINE, for EXPLAIN MATCH ANALYZE.
 
     `text`: what Spark computes on each row, with window functions where it reads neighbours; None if the conjunct
@@ -96,7 +96,7 @@ class MatchPlan:
     input_types: tuple[tuple[str, str], ...] = ()
     frame_end: FrameEnd = FrameEnd()
     settings: ExecutionSettings = SPARK_DEFAULTS
-    conjuncts: tuple[Conjunct, ...] = ()
+    conjuncts: tuple[CountedConjunct, ...] = ()
 
     @property
     def input(self) -> Text:

@@ -16,27 +16,27 @@ _QUALIFIED = re.compile(r"\s*(\w+)\s*\.\s*[`\w]")
 
 
 @dataclass(frozen=True)
-class Names:
+class ClauseNames:
     """The names that may precede a dot in a clause: `variables` as written, and the words of its `relation`."""
 
     variables: tuple[str, ...]
     relation: frozenset[str]
 
 
-def names_of(clause: MatchClause) -> Names:
+def names_of(clause: MatchClause) -> ClauseNames:
     """The names by which a clause can refer to its rows."""
     words = frozenset(word.upper() for word in re.findall(r"\w+", clause.relation.text))
     unions = (subset.name.text for subset in clause.subsets)
-    return Names((*(name.text for name in clause.pattern_variables), *unions), words)
+    return ClauseNames((*(name.text for name in clause.pattern_variables), *unions), words)
 
 
-def about_variable(error: SqlExtError, names: Names, columns: Sequence[str] = ()) -> SqlExtError:
+def about_variable(error: SqlExtError, names: ClauseNames, columns: Sequence[str] = ()) -> SqlExtError:
     """The error, or an error about a pattern variable if that is what the column's name or qualifier is, or should be.
 
     `columns`: those of the input, if they are known, for an error of Spark that suggests none.
 
     >>> error = BindError("UNRESOLVED_COLUMN_WITH_SUGGESTION", "C.v cannot be resolved", place=Place("C.v > 1", 0, 3))
-    >>> print(about_variable(error, Names(("A", "B"), frozenset({"T"}))))
+    >>> print(about_variable(error, ClauseNames(("A", "B"), frozenset({"T"}))))
     SQLEXT_UNKNOWN_PATTERN_VARIABLE: PATTERN does not use "C"
       1 | C.v > 1
         | ^

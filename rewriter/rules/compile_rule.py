@@ -7,7 +7,7 @@ clause, but each value that Spark would compute for a row becomes a tree of `exp
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlext.aggregates.registry import kernel_result
 from sqlext.errors import SqlExtError, UnsupportedError
@@ -42,49 +42,50 @@ class CompiledRule:
     measures: Mapping[str, Scalar]
 
 
-def compile_rule(
-    clause: str,
-    schema: Sequence[tuple[str, str]],
-    partition: Sequence[str],
-    order: Sequence[str],
-    settings: ExecutionSettings,
-    max_length: int = MAX_LENGTH,
-    functions: Mapping[str, PythonFunction] | None = None,
-) -> CompiledRule:
-    """The compiled rule of a `clause` `MATCH_RECOGNIZE ( … )`.
+@dataclass(frozen=True, kw_only=True)
+class RuleEvents:
+    """The events that a rule reads, and the session that compiles it.
 
-    `schema` holds the name and simple type of each column of the events. `partition` and `order` are the columns in
-    MATCH_RULES; `order` begins with the event time. `functions` are Python UDFs by their names in lower case.
+    `columns`: the name and simple type of each column; `keys`, `order`: the columns in PARTITION BY and ORDER BY of
+    MATCH_RULES, the event time first, both empty if they are not known yet; `functions`: Python UDFs by their names in
+    lower case; `max_length`: characters that a rule may have.
+    """
+
+    columns: Sequence[tuple[str, str]]
+    keys: Sequence[str] = ()
+    order: Sequence[str]
+    settings: ExecutionSettings
+    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
+    max_length: int = MAX_LENGTH
+
+
+def compile_rule(clause: str, events: RuleEvents) -> CompiledRule:
+    """The compiled rule of a `clause` `MATCH_RECOGNIZE ( … )`.
 
     Raises ParseError, BindError and UnsupportedError, with their places in `clause`.
 
     >>> rule = compile_rule("MATCH_RECOGNIZE (MEASURES LAST(B.v) AS v PATTERN (A B) DEFINE B AS v > 10)",
-    ...                     [("k", "string"), ("ts", "timestamp"), ("v", "int")], ["k"], ["ts"],
-    ...                     ExecutionSettings(is_ansi=True, time_zone="UTC"))
+    ...                     RuleEvents(columns=[("k", "string"), ("ts", "timestamp"), ("v", "int")], keys=["k"],
+    ...                                order=["ts"], settings=ExecutionSettings(is_ansi=True, time_zone="UTC")))
     >>> rule.measures["v"].type, rule.masks[0].function
     ('int', '>')
     """
-    text, before = rule_query(clause, partition, order, max_length)
+    text, before = rule_query(clause, events.keys, events.order, events.max_length)
     try:
-        return _compiled(clause, text, schema, settings, functions or {})
+        return _compiled(clause, text, events)
     except RecursionError:
         raise UnsupportedError("RULE_SIZE", "an expression of this rule is nested too deep", hint=DIVIDE_HINT) from None
     except SqlExtError as e:
         raise e.moved(clause, -before) from None
 
 
-def _compiled(
-    clause: str,
-    text: str,
-    schema: Sequence[tuple[str, str]],
-    settings: ExecutionSettings,
-    functions: Mapping[str, PythonFunction],
-) -> CompiledRule:
+def _compiled(clause: str, text: str, events: RuleEvents) -> CompiledRule:
+    settings, functions = events.settings, events.functions
     parsed = parsed_rule(text)
     check(parsed)
-    texts = StaticBinder(columns=dict(schema), settings=settings, functions=functions, text=text)
+    texts = StaticBinder(columns=dict(events.columns), settings=settings, functions=functions, text=text)
     relation = InputRelation(
-        columns=tuple(schema),
+        columns=tuple(events.columns),
         resolver=texts,
         is_aggregate=lambda name: False,
         python_function=lambda name: functions.get(name.lower()),

@@ -14,7 +14,7 @@ from sqlext.pattern.program.automaton import DONE, automaton, targets_from
 from sqlext.pattern.strategy import choose_on_stream
 from sqlext.pattern.task.task import Navigation
 from sqlext.rewriter.lowering.operator_plan import stream_plan
-from sqlext.rewriter.rules.compile_rule import CompiledRule, compile_rule
+from sqlext.rewriter.rules.compile_rule import CompiledRule, RuleEvents, compile_rule
 
 
 def plan_rule(clause: str, plan: RulesPlan) -> RulePlan:
@@ -22,7 +22,15 @@ def plan_rule(clause: str, plan: RulesPlan) -> RulePlan:
 
     A mask column whose conditions are all TRUE is left out, as in other clauses.
     """
-    rule = compile_rule(clause, plan.columns, plan.keys, plan.order, plan.settings, plan.max_length, plan.functions)
+    events = RuleEvents(
+        columns=plan.columns,
+        keys=plan.keys,
+        order=plan.order,
+        settings=plan.settings,
+        functions=plan.functions,
+        max_length=plan.max_length,
+    )
+    rule = compile_rule(clause, events)
     groups = _mask_columns(rule)
     stream = stream_plan(rule.plan, pa.schema([(CODE, pa.int64())]))
     worker = replace(

@@ -30,7 +30,7 @@ _CLAUSE_WORDS = ("MATCH_RECOGNIZE", "MEASURES", "AFTER MATCH", "PATTERN", "SUBSE
 
 
 @dataclass(frozen=True)
-class Step:
+class TourStatement:
     """A statement of the tour, with its title and a remark on what to notice."""
 
     title: str
@@ -39,7 +39,7 @@ class Step:
 
 
 STEPS = (
-    Step(
+    TourStatement(
         "Where is the sensor silent?",
         "Two neighbouring rows, more than half an hour apart. SKIP TO back lets a gap begin where another one ends.",
         f"""
@@ -57,7 +57,7 @@ FROM {READINGS} MATCH_RECOGNIZE (
 ORDER BY back_at - lost_at DESC
 LIMIT 5""",
     ),
-    Step(
+    TourStatement(
         "When does a long high end in a crash?",
         "Above 180 mg/dl for an hour or more without a gap, and below 70 within three hours of the last high reading.\n"
         "The conditions depend on the rows that are already matched: LAST(above.time), FIRST(above.time).",
@@ -84,7 +84,7 @@ FROM {READINGS} MATCH_RECOGNIZE (
         AND LAST(above.time) >= FIRST(above.time + INTERVAL 1 HOUR)
 )""",
     ),
-    Step(
+    TourStatement(
         "The deepest ones",
         "The matches are an ordinary Delta table now.",
         f"""
@@ -93,7 +93,7 @@ FROM {CRASHES}
 ORDER BY lowest, high_from
 LIMIT 8""",
     ),
-    Step(
+    TourStatement(
         "Is there a habit behind them?",
         "Two of five highs begin around lunch, and the crashes come more and more often, seven of them in ten days\n"
         "of October: something to take to a doctor.",
@@ -169,7 +169,7 @@ def load(spark: SparkSession) -> None:
     readings.write.format("delta").mode("overwrite").saveAsTable(READINGS)
 
 
-def _show(spark: SparkSession, console: Console, number: int, step: Step) -> None:
+def _show(spark: SparkSession, console: Console, number: int, step: TourStatement) -> None:
     sql = step.sql.strip()
     console.print(f"\n{number}. {step.title}", style="bold", highlight=False)
     console.print(f"{step.remark}\n", highlight=False)

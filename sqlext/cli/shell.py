@@ -26,7 +26,7 @@ from rich.console import Console
 
 from sqlext.cli import shell_commands as commands
 from sqlext.cli.shell_commands import OFF, ON, choices, help_lines, is_command, read_command
-from sqlext.cli.shell_input import Names, SqlCompleter, is_complete
+from sqlext.cli.shell_input import CompletionNames, SqlCompleter, is_complete
 from sqlext.cli.shell_programs import edited, page
 from sqlext.engine.streams.streaming_tables import check_ends
 from sqlext.errors import SqlExtError
@@ -107,7 +107,7 @@ class Shell:
         self.is_timed = self.is_paged = True
         self.expanded = choices(commands.EXPANDED)[-1]
         self.last, self.draft = "", ""  # the last statements, and the text with which the next prompt begins
-        self.names = Names(self._tables, lambda table: spark.table(table).columns)
+        self.names = CompletionNames(self._tables, lambda table: spark.table(table).columns)
         self.prompt: PromptSession[str] = PromptSession(
             history=history,
             completer=SqlCompleter(self.names),

@@ -50,7 +50,7 @@ def is_complete(text: str) -> bool:
     return tokens[-1].word == ";" and len(tokens) - 1 - start in set(semicolons(tokens[start:]))
 
 
-class Names:
+class CompletionNames:
     """The tables and columns that can be completed, which are read when they are first needed.
 
     `list_tables` and `list_columns` query the session; they may fail.
@@ -83,7 +83,7 @@ class Names:
 class SqlCompleter(Completer):
     """Completes commands, keywords, tables, and the columns of the tables that the text names."""
 
-    def __init__(self, names: Names):
+    def __init__(self, names: CompletionNames):
         self.names = names
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:

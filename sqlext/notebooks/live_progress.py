@@ -22,7 +22,7 @@ _HOW_TO_STOP = "%stop ends all streams, %stop NAME one of them"
 
 
 @dataclass(frozen=True)
-class Progress:
+class LiveProgress:
     """One line for each query, with its progress at the time when this is created."""
 
     lines: tuple[tuple[str, ...], ...]
@@ -41,9 +41,9 @@ class Progress:
         return any(line[1] == "running" for line in self.lines)
 
 
-def progress_of(queries: Sequence[StreamingQuery]) -> Progress:
+def progress_of(queries: Sequence[StreamingQuery]) -> LiveProgress:
     """The progress of streaming queries."""
-    return Progress(tuple(_line(query.name or query.id, _status(query), query.recentProgress) for query in queries))
+    return LiveProgress(tuple(_line(query.name or query.id, _status(query), query.recentProgress) for query in queries))
 
 
 def _status(query: StreamingQuery) -> str:

@@ -16,7 +16,7 @@ from prompt_toolkit.output import DummyOutput
 
 from sqlext.cli.shell import Shell
 from sqlext.cli.shell_commands import COMMANDS, NAMES, help_lines, read_command
-from sqlext.cli.shell_input import Names, SqlCompleter, is_complete
+from sqlext.cli.shell_input import CompletionNames, SqlCompleter, is_complete
 from sqlext.cli.shell_programs import edited, page
 from sqlext.errors import SqlExtError
 
@@ -54,7 +54,7 @@ COMPLETIONS = [
 
 @pytest.mark.parametrize(("text", "expected"), COMPLETIONS)
 def test_the_word_before_the_cursor_is_completed(text, expected):
-    completer = SqlCompleter(Names(lambda: TABLES, lambda table: TABLES[table]))
+    completer = SqlCompleter(CompletionNames(lambda: TABLES, lambda table: TABLES[table]))
     before, _, behind = text.partition("|")
     document = Document(before + behind, len(before))
     assert [c.text for c in completer.get_completions(document, CompleteEvent(completion_requested=True))] == expected
@@ -64,7 +64,7 @@ def test_names_that_cannot_be_read_end_nothing():
     def fail(*_: str) -> list[str]:
         raise ConnectionError
 
-    completer = SqlCompleter(Names(fail, fail))
+    completer = SqlCompleter(CompletionNames(fail, fail))
     assert list(completer.get_completions(Document("SELECT zz"), CompleteEvent(completion_requested=True))) == []
 
 

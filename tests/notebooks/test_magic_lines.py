@@ -7,7 +7,7 @@ from pyspark.errors import PySparkException
 
 from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors
 from sqlext.notebooks.failed_line import failed_line
-from sqlext.notebooks.live_progress import Progress
+from sqlext.notebooks.live_progress import LiveProgress
 from sqlext.notebooks.magic_line import MagicLine, parse_magic_line
 from sqlext.notebooks.widgets import Widgets, parse_widget_statement
 
@@ -97,7 +97,7 @@ def test_an_error_in_python_names_the_line_of_the_cell_and_not_that_of_a_functio
 
 def test_the_text_of_a_running_stream_says_how_to_stop_it():
     cells = ("1", "9", "5", "", "", "", "")
-    running, ended = (Progress((("alerts", state, *cells),)) for state in ("running", "ended"))
+    running, ended = (LiveProgress((("alerts", state, *cells),)) for state in ("running", "ended"))
     assert repr(running).split("\n")[1:] == ["%stop ends all streams, %stop NAME one of them"]
     assert repr(ended).split("\n")[1:] == [] and "%stop" not in ended._repr_html_()
 

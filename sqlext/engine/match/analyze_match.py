@@ -24,7 +24,7 @@ from sqlext.pattern.cep.nfa_compile import skeleton
 from sqlext.pattern.program.elements import elements
 from sqlext.pattern.program.mapped_variables import mandatory_variables
 from sqlext.pattern.why.funnel import Funnel, Steps, steps_of
-from sqlext.rewriter.lowering.match_plan import WINDOW, Conjunct, MatchPlan
+from sqlext.rewriter.lowering.match_plan import WINDOW, CountedConjunct, MatchPlan
 from sqlext.rewriter.lowering.operator_plan import worker_plan
 from sqlext.rewriter.text.splice import Text, TextLike, join
 from sqlext.spark.worker_functions import map_in_arrow
@@ -162,7 +162,7 @@ def _string(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _aggregates(conjuncts: Sequence[Conjunct]) -> Iterator[str]:
+def _aggregates(conjuncts: Sequence[CountedConjunct]) -> Iterator[str]:
     """For conjunct i: t, f, n (TRUE, FALSE, NULL); alone_f and alone_n; the first and the last row on which it alone
     failed. For label l: T, F, N of all its conjuncts that the row decides."""
     yield "count_if(NOT coalesce(__kept, FALSE)) AS filtered"
@@ -216,7 +216,7 @@ def _variables(plan: MatchPlan, counts: Row, funnel: Funnel) -> tuple[VariableRe
     return tuple(reports)
 
 
-def _conjunct(i: int, conjunct: Conjunct, counts: Row) -> ConjunctReport:
+def _conjunct(i: int, conjunct: CountedConjunct, counts: Row) -> ConjunctReport:
     examples = dict.fromkeys(example for name in ("min", "max") if (example := counts[f"{name}{i}"]) is not None)
     return ConjunctReport(
         written=conjunct.written,
@@ -229,10 +229,11 @@ def _conjunct(i: int, conjunct: Conjunct, counts: Row) -> ConjunctReport:
     )
 
 
-def _with_values(conjunct: Conjunct, example: Row) -> str:
+def _with_values(conjunct: CountedConjunct, example: Row) -> str:
     """The conjunct with the values that it compared on a row.
 
-    >>> price = Conjunct(label=0, written="price < PREV(price)", operands=(("price", Text()), ("PREV(price)", Text())))
+    >>> operands = ("price", Text()), ("PREV(price)", Text())
+    >>> price = CountedConjunct(label=0, written="price < PREV(price)", operands=operands)
     >>> _with_values(price, Row("ts = 3", "101.5", None, None))
     'price < PREV(price) is NULL, where price is 101.5 and PREV(price) is NULL'
     """

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 MARK = "   <-- zero from here on"
 
 
-class Report(Protocol):
+class PartReport(Protocol):
     """The report about a part of a query, in a `line` of its text. `results`: its matches, pairs or firings."""
 
     @property

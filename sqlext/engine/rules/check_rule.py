@@ -23,7 +23,7 @@ from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors, Unsupport
 from sqlext.operators.rules.limits import MAX_LENGTH
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.match.sites import scan
-from sqlext.rewriter.rules.compile_rule import CompiledRule, compile_rule
+from sqlext.rewriter.rules.compile_rule import CompiledRule, RuleEvents, compile_rule
 from sqlext.rewriter.rules.rule_statements import RuleDefinition
 from sqlext.rewriter.statements.parameters import bind
 from sqlext.rewriter.text.names import Parts, quote
@@ -109,11 +109,14 @@ def _current_schema(call: SqlCall, table: RulesTable) -> T.StructType | None:
 def _compiled(call: SqlCall, clause: str, table: RulesTable, schema: T.StructType) -> CompiledRule:
     columns = [(field.name, field.dataType.simpleString()) for field in schema.fields]
     columns = [(name, kind) for name, kind in columns if can_be_read(kind)]
-    # It is not known yet which columns MATCH_RULES partitions and orders the rows by.
-    settings = execution_settings(call.spark)
-    longest = count(call.spark, MAX_LENGTH_SETTING, MAX_LENGTH)
-    functions = python_functions(call.spark)
-    return compile_rule(clause, columns, (), (time_column(table),), settings, longest, functions)
+    events = RuleEvents(
+        columns=columns,
+        order=(time_column(table),),  # it is not known yet by which columns MATCH_RULES orders and partitions the rows
+        settings=execution_settings(call.spark),
+        functions=python_functions(call.spark),
+        max_length=count(call.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
+    )
+    return compile_rule(clause, events)
 
 
 def time_column(table: RulesTable) -> str:

@@ -15,7 +15,7 @@ from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.match.analyze_match import analyze_clause
 from sqlext.engine.match.forms import PhysicalPlan
-from sqlext.engine.queries.counts import Report
+from sqlext.engine.queries.counts import PartReport
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan
@@ -51,7 +51,7 @@ class _Analysis:
     place: Place
     title: str
     is_streaming: bool
-    run: Callable[[int | None], Report]
+    run: Callable[[int | None], PartReport]
 
 
 def _report(call: SqlCall, statement: AnalyzeStatement) -> str:
@@ -137,12 +137,12 @@ def _run(frame: DataFrame) -> int:
     return int(observed.get["rows"])
 
 
-def _as_json(reports: Sequence[tuple[str, Report]], rows: int, seconds: float) -> str:
+def _as_json(reports: Sequence[tuple[str, PartReport]], rows: int, seconds: float) -> str:
     parts = [report.as_json() for _, report in reports]
     return json.dumps({"rows": rows, "seconds": round(seconds, 3), "clauses": parts}, indent=2)
 
 
-def _as_text(reports: Sequence[tuple[str, Report]], rows: int, seconds: float, others: list[str]) -> str:
+def _as_text(reports: Sequence[tuple[str, PartReport]], rows: int, seconds: float, others: list[str]) -> str:
     parts = [f"== {title} {i}, line {report.line} ==\n{report.text()}" for i, (title, report) in enumerate(reports, 1)]
     is_lost = not rows and all(report.results for _, report in reports)
     lost = (

@@ -47,7 +47,7 @@ _BOUNDS_TRIED = 12
 
 
 @dataclass(kw_only=True)
-class Variant:
+class VariantMatches:
     """The matches of the clause with one change, or without any (None: not decided), and the order of the rows."""
 
     order: np.ndarray
@@ -67,7 +67,7 @@ class PartitionWhy:
     plan: SearchPlan
     partition: PartitionRows
     budget: Budget
-    _variants: dict[str, Variant | None] = field(default_factory=dict)
+    _variants: dict[str, VariantMatches | None] = field(default_factory=dict)
     _known: KnownTruth = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -133,7 +133,7 @@ class PartitionWhy:
         if "" not in self._variants:
             task = replace(self.task, skip=Skip(SKIP_TO_NEXT_ROW))
             matches = all_matches(task, self.rows, self.budget)
-            self._variants[""] = Variant(order=self.order, matches=matches)
+            self._variants[""] = VariantMatches(order=self.order, matches=matches)
         variant = self._variants[""]
         return variant.matches if variant else None
 
@@ -324,7 +324,7 @@ class PartitionWhy:
         variant = self._variants[key]
         return variant is not None and variant.through(at) is not None
 
-    def _variant(self, relaxation: Relaxation, distance: int | None) -> Variant | None:
+    def _variant(self, relaxation: Relaxation, distance: int | None) -> VariantMatches | None:
         plan = self.clause.relaxed(relaxation) if self.budget.left > 0 else None
         if plan is None:
             return None
@@ -335,7 +335,7 @@ class PartitionWhy:
             return None
         name = relaxation.sql if relaxation.kind == TIES else ""
         task, rows = searched(plan, self.partition, order, self._known, name, distance)
-        return Variant(order=order, matches=all_matches(task, rows, self.budget))
+        return VariantMatches(order=order, matches=all_matches(task, rows, self.budget))
 
     def _smallest_bound(self, without: Relaxation, at: int) -> list[Relaxation]:
         """The smallest bound of WITHIN that is enough, and no bound at all where none can be written."""

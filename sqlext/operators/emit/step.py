@@ -12,7 +12,7 @@ that come late and triggers on the clock.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,20 @@ from sqlext.operators.stateful.operator import KEYS, ROWS, Change, State, Step
 from sqlext.pattern.task.event_time import BEGINNING, NEVER, later
 
 
+@dataclass(frozen=True, kw_only=True)
+class StepTimes:
+    """The watermark `before` a step and the `watermark` after it, and the time of day, in int64 microseconds."""
+
+    before: int
+    watermark: int
+    clock: int
+
+    @property
+    def moment(self) -> int:
+        """The time of firings that late rows cause: Spark accepts no row with an older time."""
+        return max(self.watermark, self.before + 1)
+
+
 def advance(state: State, arrived: pa.Table, watermark: int, plan: EmitOperatorPlan, clock: int = BEGINNING) -> Step:
     """Run one step. `watermark`: no row up to it will arrive any more, except late ones; `clock`: the time of day,
     which only triggers on the clock read. Both are in int64 microseconds.
@@ -48,16 +62,14 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: EmitOperatorP
 
 def _advance(state: State, arrived: pa.Table, watermark: int, plan: EmitOperatorPlan, clock: int) -> Step:
     came = arrivals(state, arrived, watermark, time=plan.time, keys=plan.keys, lateness=plan.emit.lateness)
-    before, watermark = came.before, came.watermark
-    # the time of firings that late rows cause: Spark accepts no row with an older time
-    moment = max(watermark, before + 1)
+    times = StepTimes(before=came.before, watermark=came.watermark, clock=clock)
     rows = step_rows(came, plan)
     columns = {name: one_chunk(rows.table.column(name)) for name in plan.schema.names}
     calls = aggregations(plan, columns)
     partial = [] if plan.keeps_rows else calls
-    windows = assigned(rows, stored_panes(state.keys, rows.key_code, plan), before, moment, plan, partial)
-    points, panes = points_and_panes(rows, windows, before, moment, watermark, clock, plan)
-    is_open = _close(panes, plan) > watermark
+    windows = assigned(rows, stored_panes(state.keys, rows.key_code, plan), times.before, times.moment, plan, partial)
+    points, panes = points_and_panes(rows, windows, times, plan)
+    is_open = _close(panes, plan) > times.watermark
     kept = np.zeros(0, np.int64), np.zeros(0, np.int64)
     if plan.keeps_rows:
         of_panes = pane_rows(rows, windows, plan)
@@ -70,7 +82,7 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: EmitOperator
         )
         panes = replace(panes, partials=partials)
     time, fired, errors = firing_rows(points, windows, at_points, calls, plan)
-    ended = merged_rows(windows.ended, moment, calls, plan)
+    ended = merged_rows(windows.ended, times.moment, calls, plan)
     waiting = came.kept(rows.is_waiting)
     untouched = _are_untouched(windows, points, is_open, state.keys.num_rows)
     touched = _touched(windows, panes, points, is_open)
@@ -82,7 +94,7 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: EmitOperator
             ROWS: Change(waiting.keeps, pa.concat_tables([waiting.added, _kept_rows(rows, panes, *kept)])),
             KEYS: Change(untouched, touched.table(plan)),
         },
-        watermark=watermark,
+        watermark=times.watermark,
         open_windows=int(untouched.sum()) + len(touched),
     )
 
@@ -98,10 +110,10 @@ def _close(panes: Panes, plan: EmitOperatorPlan) -> np.ndarray:
 
 
 def points_and_panes(
-    rows: StepRows, windows: Assigned, before: int, moment: int, watermark: int, clock: int, plan: EmitOperatorPlan
+    rows: StepRows, windows: Assigned, times: StepTimes, plan: EmitOperatorPlan
 ) -> tuple[Points, Panes]:
     """All firings of the step, and the panes after it, without their partial aggregates."""
-    panes, entries = windows.panes, windows.entries
+    panes, entries, before, moment = windows.panes, windows.entries, times.before, times.moment
     size = np.bincount(entries.pane, minlength=len(panes))
     end = panes.end.copy()
     np.maximum.at(end, entries.pane, entries.end)
@@ -119,8 +131,8 @@ def points_and_panes(
         columns=panes.own,
         values=lambda column: delta_values(column, rows)[windows.row[is_open]],
         before=before,
-        watermark=watermark,
-        clock=clock,
+        watermark=times.watermark,
+        clock=times.clock,
     )
     rung, own = triggers.fired(plan.emit, inputs)
     panes = replace(panes, end=end, own=own)
@@ -129,7 +141,7 @@ def points_and_panes(
     early = firing_points.in_order([opened, firing_points.merged(rung, panes.times)])
     news = _news(panes, windows, early)
     needs_news = panes.was_on_time | plan.emit.is_discarding
-    complete = np.flatnonzero(~was_complete & (last <= watermark) & ~(needs_news & (news == NOTHING)))
+    complete = np.flatnonzero(~was_complete & (last <= times.watermark) & ~(needs_news & (news == NOTHING)))
     corrected = np.flatnonzero(was_complete & (size > 0))
     points = firing_points.in_order(
         [

@@ -20,7 +20,7 @@ from sqlext.operators.emit.panes import stored_panes
 from sqlext.operators.emit.parts import EARLY, ON_TIME
 from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.operators.emit.seen_rows import PaneRows, delta_values, pane_rows, seen
-from sqlext.operators.emit.step import points_and_panes
+from sqlext.operators.emit.step import StepTimes, points_and_panes
 from sqlext.operators.stateful.arrivals import arrivals
 from sqlext.operators.stateful.operator import first_state
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
@@ -147,9 +147,9 @@ def trace(table: pa.Table, plan: EmitOperatorPlan) -> Trace:
     state = first_state(EmitOperator(windows=plan).tables, BEGINNING)
     came = arrivals(state, table.filter(has_time), NEVER, time=plan.time, keys=plan.keys)
     rows = step_rows(came, plan)
-    moment = came.before + 1
-    windows = assigned(rows, stored_panes(state.keys, rows.key_code, plan), came.before, moment, plan, [])
-    points, _ = points_and_panes(rows, windows, came.before, moment, NEVER, BEGINNING, plan)
+    times = StepTimes(before=came.before, watermark=NEVER, clock=BEGINNING)
+    windows = assigned(rows, stored_panes(state.keys, rows.key_code, plan), times.before, times.moment, plan, [])
+    points, _ = points_and_panes(rows, windows, times, plan)
     return Trace(
         plan=plan,
         numbers=np.flatnonzero(has_time.to_numpy(zero_copy_only=False)),

@@ -30,7 +30,7 @@ def is_growing(slot: Slot) -> bool:
 
 
 @dataclass(frozen=True)
-class Progress:
+class FoldProgress:
     """How far a match was read for the previous result rows: its first `members` members have led to `state`."""
 
     match: int
@@ -43,9 +43,9 @@ def fold_column(
     columns: dict[str, pa.Array],
     spans: Spans,
     out: OutputRows,
-    before: Progress | None = None,
+    before: FoldProgress | None = None,
     settings: ExecutionSettings = SPARK_DEFAULTS,
-) -> tuple[pa.Array, Progress | None]:
+) -> tuple[pa.Array, FoldProgress | None]:
     """The slot's aggregate for each result row, over no rows for rows in no match; and the progress after them.
 
     `before`: the progress after the result rows of the block that precede `out`. Raises DataError as Spark does.
@@ -59,7 +59,7 @@ def fold_column(
     row, offset = navigation.members(slot.aggregate, spans, views)
     labels = navigation.member_labels(slot.aggregate, spans, views) if slot.by_label else None
     aggregator = fold.aggregator(settings)
-    done = before if before is not None and _continues(before, out, counts) else Progress(-1, 0, aggregator.empty)
+    done = before if before is not None and _continues(before, out, counts) else FoldProgress(-1, 0, aggregator.empty)
     members = _members(slot, columns, row[done.members :], None if labels is None else labels[done.members :])
     results: list[Any] = []
     of_no_rows = aggregator.value(aggregator.empty)
@@ -75,11 +75,11 @@ def fold_column(
                 state = _added(aggregator, state, members, start + read - done.members, start + count - done.members)
                 value, read = aggregator.value(state), count
             results.append(value)
-    after = Progress(int(views.match[-1]), read, state) if len(views) and views.match[-1] >= 0 else None
+    after = FoldProgress(int(views.match[-1]), read, state) if len(views) and views.match[-1] >= 0 else None
     return to_arrow(results, fold.result), after
 
 
-def _continues(before: Progress, out: OutputRows, counts: np.ndarray) -> bool:
+def _continues(before: FoldProgress, out: OutputRows, counts: np.ndarray) -> bool:
     """Return True if the first result row belongs to the match that was read, and sees all that was read of the
     match."""
     return len(out) > 0 and out.match[0] == before.match and counts[0] >= before.members

@@ -20,6 +20,7 @@ from sqlext.operators.stateful.operator import State
 from sqlext.pattern.cep.cep_task import CepTask, cep_task, local_truth, may_begin
 from sqlext.pattern.cep.nfa_compile import compile_nfa
 from sqlext.pattern.cep.open_paths import OpenPath, open_paths
+from sqlext.pattern.cep.path_search import Paths
 from sqlext.pattern.program.ast import Pattern
 from sqlext.pattern.task.event_time import NEVER, EventTimes
 from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, Rows
@@ -159,9 +160,10 @@ def _open(
     def is_open(first: int, last: int) -> bool:
         return end is None or int(end[last if cep.is_between else first]) > watermark
 
+    searches = Paths(cep, rows, np.array([is_first]))
     found: list[OpenMatch] = []
     for row in _starts(cep, rows, start, known):
-        paths = open_paths(cep, rows, row, (0, known), number, is_open, is_first)
+        paths = open_paths(searches.search(row, (0, known), number), cep.nfa.pattern, is_open)
         if paths is None:
             return found, True
         found += [_open_match(path, cep, end) for path in paths]

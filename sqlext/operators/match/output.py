@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError
-from sqlext.operators.match.fold_rows import Progress, fold_column, is_growing
+from sqlext.operators.match.fold_rows import FoldProgress, fold_column, is_growing
 from sqlext.operators.match.plan import AGGREGATE_SLOTS, MatchOperatorPlan, Slot
 from sqlext.operators.match.read_rows import frame_ends, time_columns
 from sqlext.operators.match.slot_values import failed_results, mapped_values, member_values
@@ -44,7 +44,7 @@ class MatchBlock:
     spans: Spans
     out: OutputRows
     mapped: dict[str, pa.Array] = field(default_factory=dict)
-    progress: dict[str, Progress] = field(default_factory=dict)
+    progress: dict[str, FoldProgress] = field(default_factory=dict)
     errors: list[tuple[int, int, DataError]] | None = None
 
 

@@ -69,7 +69,7 @@ class Change(NamedTuple):
         return Change(keeps, pa.concat_tables([added, following.added]))
 
 
-class Report(Protocol):
+class StepReport(Protocol):
     """What a step reports to the driver besides its metrics."""
 
     def text(self, bucket: int) -> bytes | None:
@@ -91,7 +91,7 @@ class Step:
     changes: Mapping[str, Change]
     watermark: int
     open_windows: int = 0
-    report: Report | None = None
+    report: StepReport | None = None
 
     def after(self, state: State) -> State:
         """The next state; `state` is the previous one."""

@@ -9,12 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from sqlext.pattern.cep.cep_reference import NOW, Absent, Path, Possessive, Search, State
-from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.cep.path_search import Paths
-from sqlext.pattern.task.task import Rows
+from sqlext.pattern.program.ast import Pattern
 
 MAX_STEPS = 200_000  # steps for one start row
 
@@ -99,33 +95,22 @@ class SearchGivenUp(Exception):
     """The search from a start row has taken MAX_STEPS."""
 
 
-def open_paths(
-    task: CepTask,
-    rows: Rows,
-    start: int,
-    bounds: tuple[int, int],
-    number: int,
-    is_open: Callable[[int, int], bool],
-    is_first: bool,
-) -> list[OpenPath] | None:
-    """The partial matches from a start row, most preferred first; None if the search took too many steps.
+def open_paths(base: Search, pattern: Pattern, is_open: Callable[[int, int], bool]) -> list[OpenPath] | None:
+    """The partial matches of a search from one start row, most preferred first; None if it took too many steps.
 
-    `bounds`: the rows of the key whose conditions are known; `number`: the MATCH_NUMBER() of the next match;
-    `is_open(first, last)`: whether the bound of a match from row `first` to row `last` is still open; `is_first`:
-    whether `bounds[0]` is the very first row of its key.
+    `is_open(first, last)`: whether the bound of a match from row `first` to row `last` is still open.
     """
-    base = Paths(task, rows, np.array([is_first])).search(start, bounds, number)
     search = OpenSearch(
         label_of=base.label_of,
-        start=start,
-        bounds=bounds,
+        start=base.start,
+        bounds=base.bounds,
         limit=base.limit,
         satisfies=base.satisfies,
         is_whole=base.is_whole,
         is_open=is_open,
     )
     try:
-        for _ in search.paths(task.nfa.pattern):
+        for _ in search.paths(pattern):
             pass
     except SearchGivenUp:
         return None
