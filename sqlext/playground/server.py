@@ -91,6 +91,8 @@ class _Handler(BaseHTTPRequestHandler):
     server: PlaygroundServer
     server_version, sys_version = "sqlext", ""
     protocol_version = "HTTP/1.1"
+    # An answer leaves at once, and whole: its second part would wait for the receipt of the first.
+    wbufsize, disable_nagle_algorithm = 1 << 16, True
 
     def setup(self) -> None:
         super().setup()

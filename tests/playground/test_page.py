@@ -1,5 +1,8 @@
 """The page in a browser, by clicking and typing."""
 
+import base64
+import json
+
 import pytest
 
 from sqlext.playground.lessons import lessons
@@ -50,6 +53,28 @@ def test_an_error_has_a_caret_under_its_place(browser_page, address):
     assert page.inner_text("#behind .e") == "prise"
 
 
+def test_what_an_erroneous_statement_shows_is_marked_as_older(browser_page, address):
+    page = browser_page
+    ready(page, address)
+    page.click("#step-forward")
+    page.wait_for_selector("#behind .lit")
+    page.fill("#text", lessons()[0].statement.replace("price", "prise"))
+    page.wait_for_selector("#stale:visible")
+    assert page.locator("#behind .lit").count() == 0
+    page.fill("#text", lessons()[0].statement)
+    page.wait_for_selector("#stale", state="hidden")
+
+
+def test_the_page_works_where_nothing_may_be_kept(browser_page, address):
+    page = browser_page
+    page.add_init_script("delete window.localStorage")
+    page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused'); } })")
+    ready(page, address)
+    page.fill("#text", lessons()[0].solution)
+    page.wait_for_selector("#lesson-passed:visible")
+    assert page.locator("#tables option", has_text="✓").count() == 1
+
+
 def test_the_search_steps_forward_and_back(browser_page, address):
     page = browser_page
     ready(page, address)
@@ -83,6 +108,12 @@ def test_a_row_says_why_and_buttons_edit_the_text(browser_page, address):
     page.wait_for_selector(f"#behind:has-text({'-> down+?'!r})")
 
 
+def asked_row(url):
+    """The row whose reason the page shows, by its address."""
+    kept = url.partition("#")[2]
+    return json.loads(base64.urlsafe_b64decode(kept + "=" * (-len(kept) % 4)))["row"] if kept else None
+
+
 def test_a_link_shows_the_same(browser_page, address):
     page = browser_page
     ready(page, address)
@@ -91,29 +122,55 @@ def test_a_link_shows_the_same(browser_page, address):
     page.keyboard.type(" -- mine")
     page.click("#rows button >> nth=3")
     page.wait_for_selector("#why-lines li")
-    link = page.evaluate("location.hash")
+    page.wait_for_url(lambda url: asked_row(url) == 3)
+    link = page.url
     page.goto("about:blank")
-    page.goto(address + link)
+    page.goto(link)
     page.wait_for_selector("#why-lines li")
     assert page.input_value("#text").endswith(" -- mine")
 
 
-def test_the_keyboard_alone_is_enough(browser_page, address):
+def tab_to(page, name):
+    """Move the focus by Tab to the first element after it with this id."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == name:
+            return
+    raise AssertionError(f"Tab does not reach {name}")
+
+
+def test_a_lesson_is_passed_with_the_keyboard_alone(browser_page, address):
     page = browser_page
     ready(page, address)
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")  # the link to the statement
-    page.focus("#text")
-    page.keyboard.press("Control+A")
-    page.keyboard.insert_text(lessons()[0].solution[:-1])
-    page.keyboard.type(")")
+    page.wait_for_selector("#text:focus")
+    for key in ("Control+Home", "ArrowDown", "ArrowDown", "ArrowDown", "End", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.keyboard.type(" up+")  # PATTERN (start down+ up+)
+    page.keyboard.press("Escape")
+    for key in ("ArrowDown", "ArrowDown", "End"):
+        page.keyboard.press(key)
+    page.keyboard.type(",\nup AS pri")
+    page.wait_for_selector("#completions:visible")
+    page.keyboard.press("Tab")  # price
+    page.keyboard.type(" > PREV(price)")
     page.wait_for_selector("#lesson-passed:visible")
-    for _ in range(30):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.id") == "step-forward":
-            break
+    tab_to(page, "skip")
+    page.keyboard.press("ArrowDown")  # SKIP TO NEXT ROW
+    page.wait_for_selector("#behind:has-text('AFTER MATCH SKIP TO NEXT ROW')")
+    tab_to(page, "step-forward")
     page.keyboard.press("Enter")
     page.wait_for_selector("#step-text:has-text('1 of')")
+    tab_to(page, "as-stream")
+    page.keyboard.press("Space")
+    tab_to(page, "watermark")
+    page.keyboard.press("End")
+    page.wait_for_selector("#stream-text:has-text('0 are after the watermark')")
+    while "Why" not in page.evaluate("document.activeElement.ariaLabel ?? ''"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#why-lines li")
 
 
 def test_a_proposed_word_is_taken_by_tab(browser_page, address):

@@ -37,17 +37,20 @@ export class Editor {
     this.behind.scrollLeft = this.area.scrollLeft;
   }
 
-  /** Shows errors, each with its characters `start` to `stop`; `lit`: the characters of the current element. A character
-   * of Python may be two units of a text of JavaScript: `ranges` are in units. */
-  show(errors) {
+  /** Shows errors, each with its characters `start` to `stop`, in a text with these pattern variables. */
+  show(errors, variables = this.words.variables) {
+    if (!errors.length && !this.errors.length && variables.join() === this.words.variables.join()) return;
     this.errors = errors;
+    this.words.variables = variables;
     this.draw();
     $('errors').replaceChildren(...errors.map((error) => this.described(error)));
     if (errors.length) this.area.setAttribute('aria-invalid', 'true');
     else this.area.removeAttribute('aria-invalid');
   }
 
+  /** Lights the characters of the current element; null for none. */
   light(range) {
+    if (`${range}` === `${this.lit}`) return;
     this.lit = range;
     this.draw();
   }
@@ -71,7 +74,7 @@ export class Editor {
 
   draw() {
     const parts = [];
-    const characters = [...this.text];
+    const characters = [...this.text]; // one of Python's may be two units of a text of JavaScript
     const unit = (character) => characters.slice(0, character).join('').length;
     const marks = [...this.errors.filter((e) => e.start !== null).map((e) => [e.start, e.stop, 'e']), ...(this.lit ? [[...this.lit, 'lit']] : [])];
     this.ranges = marks.map(([start, stop, mark]) => [unit(start), unit(stop), mark]);
@@ -83,7 +86,6 @@ export class Editor {
     }
     parts.push([at, this.text.length, '']);
     this.behind.replaceChildren(...parts.flatMap((part) => this.pieces(...part)), '\n');
-    this.scrolled();
   }
 
   kindOf([, comment, string, number, word]) {

@@ -16,10 +16,12 @@ let answer = null;
 let streamed = null;
 let stops = [];
 let bounds = [''];
+let remembering = null;
 
 const editor = new Editor((text) => {
   state.text = text;
   steps.close();
+  editor.light(null);
   asked();
 });
 const timeline = new Timeline(why);
@@ -45,11 +47,11 @@ function asked() {
 
 function answered(found, about) {
   if (about.text !== state.text || about.table !== state.table) return;
-  editor.show(found.errors ?? []);
+  editor.show(found.errors ?? [], found.variables);
+  $('stale').hidden = !found.errors || !answer;
   showLesson(found.passed);
   if (!found.errors) {
     answer = found;
-    editor.words.variables = answer.variables;
     showControls();
     if (state.stream) askStream({ ...question(), watermark: state.watermark });
     else streamed = null;
@@ -105,9 +107,26 @@ async function open(name, text) {
 
 // lessons
 
-const passedLessons = () => new Set(JSON.parse(localStorage.getItem('passed') ?? '[]'));
+// A browser may refuse to keep anything: then the lessons that are passed are known until the page is closed.
+const passed = keptLessons();
 
-function showLesson(passed) {
+function keptLessons() {
+  try {
+    return new Set(JSON.parse(localStorage.getItem('passed') ?? '[]'));
+  } catch {
+    return new Set();
+  }
+}
+
+function keep(lesson) {
+  passed.add(lesson);
+  try {
+    localStorage.setItem('passed', JSON.stringify([...passed]));
+  } catch { /* it is known until the page is closed */ }
+}
+
+/** Shows the lesson, and whether the statement solves it. */
+function showLesson(isSolved) {
   const lesson = lessons.find((l) => String(l.number) === state.table);
   $('lesson').hidden = !lesson;
   if (!lesson) return;
@@ -118,17 +137,16 @@ function showLesson(passed) {
     $('lesson-hint').textContent = lesson.hint;
     $('lesson-help').open = false;
   }
-  $('lesson').classList.toggle('passed', passed === true);
-  $('lesson-passed').hidden = passed !== true;
+  $('lesson').classList.toggle('passed', isSolved === true);
+  $('lesson-passed').hidden = isSolved !== true;
   $('next-lesson').hidden = lesson.number === lessons.length;
-  if (passed) {
-    localStorage.setItem('passed', JSON.stringify([...passedLessons().add(lesson.number)]));
+  if (isSolved && !passed.has(lesson.number)) {
+    keep(lesson.number);
     listTables();
   }
 }
 
 function listTables() {
-  const passed = passedLessons();
   const options = lessons.map((l) => html('option', { value: String(l.number) }, `${passed.has(l.number) ? '✓ ' : ''}${l.number}. ${l.title}`));
   if (own) options.unshift(html('option', { value: 'own' }, own.name));
   $('tables').replaceChildren(...options);
@@ -146,7 +164,9 @@ async function begin(name) {
 
 function showControls() {
   const { controls } = answer;
-  $('skip').replaceChildren(...controls.skips.map((mode) => html('option', { value: mode }, mode === 'NO SKIP' ? mode : `SKIP ${mode}`)));
+  if (controls.skips.join() !== [...$('skip').options].map((option) => option.value).join()) {
+    $('skip').replaceChildren(...controls.skips.map((mode) => html('option', { value: mode }, mode === 'NO SKIP' ? mode : `SKIP ${mode}`)));
+  }
   $('skip').value = controls.skip;
   for (const button of document.querySelectorAll('[data-control]')) {
     const value = controls[button.dataset.control];
@@ -239,8 +259,10 @@ function streamView() {
 
 // the address
 
+/** Writes the state into the address, when the browser has nothing else to do: browsers limit how often it is written. */
 function remember() {
-  history.replaceState(null, '', `#${encoded()}`);
+  clearTimeout(remembering);
+  remembering = setTimeout(() => history.replaceState(null, '', `#${encoded()}`), 200);
 }
 
 function encoded() {

@@ -1,9 +1,12 @@
 // The table of rows with the truth of their conditions, a hundred rows at a time.
+//
+// The elements of a page of rows are made once. After a keystroke only what differs is written into them, so that the
+// browser computes the layout of few cells.
 
 import { $, colourOf, html } from './elements.js';
 import { labelled } from './timeline.js';
 
-const PAGE = 100;
+const PAGE = 50;
 const TRUTHS = { t: 'true', f: 'false', n: 'NULL', u: 'not tested' };
 
 export class RowsTable {
@@ -27,31 +30,62 @@ export class RowsTable {
 
   draw(view) {
     this.view = view;
-    const { answer, table, stream, step, row: chosen } = view;
+    const { answer, table } = view;
     const n = answer.order.length;
     if (this.first >= n) this.first = 0;
     const last = Math.min(n, this.first + PAGE);
-    const names = labelled(answer);
-    const head = html('tr', {}, html('th', { scope: 'col' }, 'Row'),
-      ...table.columns.map((column) => html('th', { scope: 'col', class: column.numbers && !column.is_time ? 'number' : '' }, column.name)),
-      ...answer.variables.map((name, i) => html('th', { scope: 'col', class: 'dot-cell', colour: colourOf(i) }, name)),
-      html('th', { scope: 'col' }, 'Match'));
-    const body = [];
-    for (let i = this.first; i < last; i++) {
-      const row = answer.order[i];
-      const match = names.match[i];
-      const classes = [match >= 0 && 'match', match % 2 === 1 && 'odd', step?.row === i && 'now', row === chosen && 'chosen', stream?.waiting.has(i) && 'waiting'];
-      body.push(html('tr', { class: classes.filter(Boolean).join(' ') || null },
-        html('td', {}, html('button', { type: 'button', 'aria-label': `Why: row ${row + 1}`, on: { click: () => this.clicked(row) } }, `${row + 1}`)),
-        ...table.columns.map((column) => html('td', { class: column.cells[row] === null ? 'null' : column.numbers && !column.is_time ? 'number' : null }, column.cells[row] ?? 'NULL')),
-        ...answer.truth.map((truth) => html('td', { class: 'dot-cell' }, html('i', { class: `dot ${truth[i]}` }), html('span', { class: 'sr' }, TRUTHS[truth[i]]))),
-        html('td', { colour: match >= 0 ? colourOf(names.label[i]) : null },
-          match >= 0 ? `${answer.matches[match].number} as ${answer.variables[names.label[i]]}` : stream?.kept.has(i) ? 'kept' : '')));
-    }
-    $('rows').replaceChildren(html('table', {}, html('thead', {}, head), html('tbody', {}, ...body)));
+    const shown = [table, answer.order.slice(this.first, last).join(), answer.variables.join()];
+    if (!this.shown?.every((part, i) => part === shown[i])) this.build(last);
+    this.shown = shown;
+    this.fill(labelled(answer));
     $('pages').hidden = n <= PAGE;
     $('page-text').textContent = `Rows ${this.first + 1} to ${last} of ${n.toLocaleString('en')}`;
     $('page-back').disabled = this.first === 0;
     $('page-forward').disabled = last === n;
+  }
+
+  /** Makes the elements of the rows up to `last`, with what no statement changes. */
+  build(last) {
+    const { answer, table } = this.view;
+    const head = html('tr', {}, html('th', { scope: 'col' }, 'Row'),
+      ...table.columns.map((column) => html('th', { scope: 'col', class: column.numbers && !column.is_time ? 'number' : '' }, column.name)),
+      ...answer.variables.map((name, i) => html('th', { scope: 'col', class: 'dot-cell', colour: colourOf(i) }, name)),
+      html('th', { scope: 'col' }, 'Match'));
+    this.lines = answer.order.slice(this.first, last).map((row) => {
+      const dots = answer.variables.map(() => ({ dot: html('i'), word: html('span', { class: 'sr' }) }));
+      const match = html('td');
+      const line = html('tr', {},
+        html('td', {}, html('button', { type: 'button', 'aria-label': `Why: row ${row + 1}`, on: { click: () => this.clicked(row) } }, `${row + 1}`)),
+        ...table.columns.map((column) => html('td', { class: column.cells[row] === null ? 'null' : column.numbers && !column.is_time ? 'number' : null }, column.cells[row] ?? 'NULL')),
+        ...dots.map(({ dot, word }) => html('td', { class: 'dot-cell' }, dot, word)),
+        match);
+      return { line, dots, match, written: [] };
+    });
+    $('rows').replaceChildren(html('table', {}, html('thead', {}, head), html('tbody', {}, ...this.lines.map(({ line }) => line))));
+  }
+
+  /** Writes the conditions and matches of the answer into the rows. */
+  fill(names) {
+    const { answer, stream, step, row: chosen } = this.view;
+    this.lines.forEach(({ line, dots, match: cell, written }, at) => {
+      const i = this.first + at;
+      const match = names.match[i];
+      const classes = [match >= 0 && 'match', match % 2 === 1 && 'odd', step?.row === i && 'now', answer.order[i] === chosen && 'chosen', stream?.waiting.has(i) && 'waiting'];
+      const truths = answer.truth.map((truth) => truth[i]).join('');
+      const text = match >= 0 ? `${answer.matches[match].number} as ${answer.variables[names.label[i]]}` : stream?.kept.has(i) ? 'kept' : '';
+      const colour = match >= 0 ? colourOf(names.label[i]) : '';
+      const next = [classes.filter(Boolean).join(' '), truths, text, colour];
+      if (next[0] !== written[0]) line.className = next[0];
+      if (next[1] !== written[1]) {
+        dots.forEach(({ dot, word }, label) => {
+          if (truths[label] === written[1]?.[label]) return;
+          dot.className = `dot ${truths[label]}`;
+          word.textContent = TRUTHS[truths[label]];
+        });
+      }
+      if (next[2] !== written[2]) cell.textContent = text;
+      if (next[3] !== written[3]) cell.style.color = colour;
+      written.splice(0, 4, ...next);
+    });
   }
 }

@@ -104,13 +104,20 @@ export class Timeline {
     shapes.push(...labels(ys, y));
     const key = answer.keys.map((name) => `${name} ${table.columns.find((c) => c.name.toLowerCase() === name.toLowerCase())?.cells[answer.order[first]] ?? ''}`).join(', ');
     if (key) shapes.push(svg('text', { x: this.width - RIGHT, y: top + 13, 'text-anchor': 'end' }, key));
+    const dots = this.dots(names);
+    const kept = [];
+    const rings = [];
     for (const row of rows) {
       const [cx, cy] = at(row);
       if (!Number.isFinite(cx)) continue;
       const h = Number.isFinite(cy) ? cy : base - 8;
       this.places.push([cx, h, row]);
-      shapes.push(this.point(row, cx, h, base, names));
+      dots.add(row, cx, h);
+      if (stream?.kept.has(row)) kept.push(`M${(cx - 4).toFixed(1)} ${base + 4}h8`);
+      if (answer.order[row] === this.view.row) rings.push(svg('circle', { cx, cy: h, r: 7, class: 'chosen' }));
     }
+    if (kept.length) shapes.push(svg('path', { d: kept.join(''), class: 'kept' }));
+    shapes.push(...dots.shapes(), ...rings);
     if (stream) shapes.push(...this.watermark(stream, top, tall));
     if (step) {
       for (const row of step.taken) if (row >= first && row < stop) shapes.push(svg('circle', { cx: at(row)[0], cy: at(row)[1], r: 8, class: 'taken' }));
@@ -119,17 +126,29 @@ export class Timeline {
     return svg('g', {}, ...shapes);
   }
 
-  point(row, cx, cy, base, names) {
-    const { stream, row: chosen, answer } = this.view;
-    const isChosen = answer.order[row] === chosen;
-    const extra = `${isChosen ? ' chosen' : ''}${stream?.waiting.has(row) ? ' waiting' : ''}`;
-    const marks = stream?.kept.has(row) ? [svg('line', { x1: cx - 4, x2: cx + 4, y1: base + 4, y2: base + 4, class: 'kept' })] : [];
+  /** Dots of one look are one path, so that a thousand rows are few elements. */
+  dots(names) {
+    const { stream, answer } = this.view;
     const dense = answer.order.length > 300;
-    let circle;
-    if (names.match[row] >= 0) circle = svg('circle', { cx, cy, r: dense ? 3 : 5.5, class: `point${extra}`, style: { fill: colourOf(names.label[row]) } });
-    else if (names.near[row] >= 0) circle = svg('circle', { cx, cy, r: dense ? 3 : 5, class: `point near${extra}`, style: { stroke: colourOf(names.near[row]) } });
-    else circle = svg('circle', { cx, cy, r: dense ? 1.8 : 3.2, class: `point${extra}` });
-    return marks.length ? svg('g', {}, circle, ...marks) : circle;
+    const radius = dense ? { match: 3, near: 3, other: 1.8 } : { match: 5.5, near: 5, other: 3.2 };
+    const groups = new Map();
+    return {
+      add(row, x, y) {
+        const kind = names.match[row] >= 0 ? 'match' : names.near[row] >= 0 ? 'near' : 'other';
+        const label = kind === 'match' ? names.label[row] : kind === 'near' ? names.near[row] : -1;
+        const look = `${kind}${stream?.waiting.has(row) ? ' waiting' : ''}`;
+        const key = `${look} ${label}`;
+        if (!groups.has(key)) groups.set(key, { kind, look, label, places: [] });
+        groups.get(key).places.push(`M${x.toFixed(1)} ${y.toFixed(1)}h0`);
+      },
+      shapes: () => [...groups.values()].flatMap(({ kind, look, label, places }) => {
+        const d = places.join('');
+        const dot = (width, stroke, name = '') => svg('path', { d, class: `dots ${look}${name}`, 'stroke-width': width, style: stroke ? { stroke } : {} });
+        const r = radius[kind];
+        if (kind === 'near') return [dot(2 * r + 2, colourOf(label)), dot(2 * r - 2, null, ' inner')];
+        return [dot(2 * r, label < 0 ? null : colourOf(label))];
+      }),
+    };
   }
 
   watermark(stream, top, tall) {
