@@ -8,7 +8,9 @@ from another row. No clock is read, so the same rows always have the same errors
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -18,16 +20,18 @@ MOST_FOR_A_ROW = 100_000_000
 MOST_FOR_AN_EXPRESSION = 1_000_000_000  # for all rows together, beyond their shares
 SHARE_OF_A_ROW = 100_000
 LARGEST = 10_000_000  # characters of a text that a function makes; an element of an array counts as ten
+NO_CEILING = sys.maxsize
 _ELEMENT = 10
 
 
 class Meter:
     """`total`: the units that have been spent so far; `limit`: the total at which the current row is given up, None
-    where no allowance is open."""
+    where no allowance is open; `ceiling`: the total after which every row is given up at once."""
 
     def __init__(self) -> None:
         self.total = 0
         self.limit: int | None = None
+        self.ceiling = NO_CEILING
 
 
 METER = Meter()
@@ -61,7 +65,8 @@ class Allowance:
     def next_row(self) -> None:
         self._left -= max(METER.total - self._start - SHARE_OF_A_ROW, 0)
         self._start = METER.total
-        METER.limit = self._start + min(MOST_FOR_A_ROW, SHARE_OF_A_ROW + max(self._left, 0))
+        most = self._start + min(MOST_FOR_A_ROW, SHARE_OF_A_ROW + max(self._left, 0))
+        METER.limit = min(most, METER.ceiling)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -72,12 +77,28 @@ class Allowance:
 def of_one_row(evaluate: Callable[..., Any], *arguments: Any) -> tuple[Any, int]:
     """The value of `evaluate(*arguments)`, which may spend as much as one row, and the units that it has spent."""
     start = METER.total
-    METER.limit = start + MOST_FOR_A_ROW
+    METER.limit = min(start + MOST_FOR_A_ROW, METER.ceiling)
     try:
         value = evaluate(*arguments)
     finally:
         METER.limit = None
     return value, METER.total - start
+
+
+@contextmanager
+def at_most(units: int) -> Iterator[Callable[[], bool]]:
+    """All expressions that are evaluated inside may spend so many units together; the value says whether they have.
+
+    >>> with at_most(100) as are_spent:
+    ...     spend(101)
+    ...     are_spent()
+    True
+    """
+    outer, METER.ceiling = METER.ceiling, METER.total + units
+    try:
+        yield lambda: METER.total > METER.ceiling
+    finally:
+        METER.ceiling = outer
 
 
 def make(size: int) -> None:

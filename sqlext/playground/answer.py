@@ -12,6 +12,7 @@ from sqlext.pattern.why.row_search import rows_missing
 from sqlext.playground.automaton import automaton_of
 from sqlext.playground.budget import WorkBudget
 from sqlext.playground.clause_edits import controls_of
+from sqlext.playground.result_rows import result_rows
 from sqlext.playground.rows_search import BudgetedRecorder, KnownTruth, RowsSearch
 from sqlext.playground.statement import read_statement
 from sqlext.playground.stream import refusal
@@ -78,6 +79,7 @@ def _found(search: RowsSearch) -> Json:
         "keys": [str(key).strip("`") for key in plan.partition_by],
         "words": clause.whole.text[clause.whole.text.upper().rfind("DEFINE") :] if clause.definitions else "",
         "stream": refusal(search),
+        "result": result_rows(search, spans),
     }
 
 

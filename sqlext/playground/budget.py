@@ -1,4 +1,4 @@
-"""The limits of one answer: of steps, and of seconds."""
+"""The limits of one answer: of the steps of its search, of its seconds, and of the work in its expressions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from time import monotonic
 from sqlext.errors import DataError
 
 MOST_STEPS, MOST_SECONDS = 1_000_000, 5.0
+MOST_WORK = 300_000_000  # units of `expressions.effort`, about three seconds
 _CHECKED_EVERY = 64
 
 
@@ -38,3 +39,12 @@ class WorkBudget:
                 "the search takes too many steps for this page",
                 hint="add WITHIN, let the variables exclude each other, or try fewer rows.",
             )
+
+
+def too_much_work() -> DataError:
+    """The error of an answer whose expressions need more than MOST_WORK."""
+    return DataError(
+        "PLAYGROUND_BUDGET",
+        "the expressions of this statement take too much work for this page",
+        hint="test the length of the texts first, write simpler patterns, or try fewer rows.",
+    )

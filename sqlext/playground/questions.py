@@ -12,11 +12,12 @@ import numpy as np
 from sqlext.engine.why.explain_row import PartitionWhy
 from sqlext.engine.why.why_clause import PartitionRows
 from sqlext.errors import BindError, SqlExtError
+from sqlext.expressions.effort import at_most
 from sqlext.formatting.keywords import FUNCTIONS, phrases
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.pattern.why.row_search import Budget
 from sqlext.playground.answer import Json, answer, errors_of
-from sqlext.playground.budget import WorkBudget
+from sqlext.playground.budget import MOST_WORK, WorkBudget, too_much_work
 from sqlext.playground.clause_edits import with_control
 from sqlext.playground.lessons import Lesson, lessons
 from sqlext.playground.rows_search import KnownTruth, RowsSearch
@@ -54,13 +55,18 @@ class Playground:
         """
         if question not in _QUESTIONS:
             raise _unknown(f"there is no question {question[:40]}")
-        with self._lock:  # one after the other: they share what is known, and one processor
-            try:
-                return _QUESTIONS[question](self, asked)
-            except SqlExtError as error:
-                if error.error_class == "SQLEXT_PLAYGROUND_QUESTION":
-                    raise
-                return {"errors": errors_of(error, str(asked.get("text")))}
+        # one after the other: they share what is known, the meter of work, and one processor
+        with self._lock, at_most(MOST_WORK) as is_spent:
+            answered = self._answered(question, asked)
+            return {"errors": errors_of(too_much_work(), "")} if is_spent() else answered
+
+    def _answered(self, question: str, asked: Json) -> Json:
+        try:
+            return _QUESTIONS[question](self, asked)
+        except SqlExtError as error:
+            if error.error_class == "SQLEXT_PLAYGROUND_QUESTION":
+                raise
+            return {"errors": errors_of(error, str(asked.get("text")))}
 
     def table(self, asked: Json) -> Table:
         name = _text(asked, "table")

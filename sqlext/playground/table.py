@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.why.shown_values import shown
+from sqlext.errors import SqlExtError
+from sqlext.expressions.column_values import ColumnValues
 from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.scalar_tree import Column, Scalar
 from sqlext.expressions.values import from_arrow
 from sqlext.operators.rows.arrow import to_values
+from sqlext.operators.rules.rule_results import texts_of
 
 MOST_ROWS = 10_000
+_LONGEST = 200  # characters of a value that are shown
 SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")
 
 
@@ -31,6 +35,11 @@ class Table:
     def rows(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
+    @property
+    def values(self) -> ColumnValues:
+        """Evaluates expressions over the rows."""
+        return ColumnValues(columns=self.columns, rows=self.rows)
+
     def as_json(self) -> dict[str, Any]:
         """The name, and for each column its type, its values as text, and as numbers that the page draws.
 
@@ -38,6 +47,7 @@ class Table:
         >>> table.as_json()["columns"]
         [{'name': 'v', 'type': 'int', 'cells': ['7', None], 'numbers': [7.0, None], 'is_time': False}]
         """
+        values = self.values
         return {
             "name": self.name,
             "note": self.note,
@@ -46,25 +56,22 @@ class Table:
                 {
                     "name": name,
                     "type": self.types[name],
-                    "cells": _cells(column, self.types[name]),
+                    "cells": cells(values, Column(name, self.types[name])),
                     "numbers": numbers(column),
-                    "is_time": pa.types.is_temporal(column.type),
+                    "is_time": pa.types.is_timestamp(column.type) or pa.types.is_date(column.type),
                 }
                 for name, column in self.columns.items()
             ],
         }
 
 
-def _cells(column: pa.Array, spark_type: str) -> list[str | None]:
-    return [None if value is None else _text(value, spark_type) for value in from_arrow(column, spark_type)]
-
-
-def _text(value: Any, spark_type: str) -> str:
-    """A value without the quotes and the name of its type."""
-    if spark_type == "string":
-        return str(value)[:200]
-    written = shown(value, spark_type, SETTINGS)
-    return written.split("'")[1] if written.startswith(("DATE '", "TIMESTAMP '")) else written
+def cells(values: ColumnValues, tree: Scalar) -> list[str | None]:
+    """The values of an expression as the page shows them, None for NULL."""
+    try:
+        texts, _ = texts_of(values, tree)
+    except SqlExtError:  # a type that has no text
+        texts = [None if value is None else str(value) for value in from_arrow(values.array(tree), tree.type)]
+    return [None if text is None else text[:_LONGEST] for text in texts]
 
 
 def numbers(column: pa.Array) -> list[float | None] | None:

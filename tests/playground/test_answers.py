@@ -3,6 +3,7 @@
 import pytest
 
 from sqlext.errors import DataError
+from sqlext.expressions.effort import METER, NO_CEILING
 from sqlext.playground.budget import WorkBudget
 from sqlext.playground.clause_edits import controls_of, with_control
 from sqlext.playground.lessons import lessons
@@ -24,10 +25,56 @@ def test_a_condition_is_true_false_or_null_on_each_row():
     assert [c["truth"] for c in found["conjuncts"][1]] == ["fnt", "ttt"]
 
 
+PATTERN = "PATTERN (a b+) DEFINE b AS coalesce(v, 9) > 6"
+
+
+@pytest.mark.parametrize(
+    "body, columns",
+    [
+        (f"ORDER BY ts {PATTERN}", {}),
+        (
+            f"ORDER BY ts MEASURES LAST(b.v) + 1 AS top, COUNT(*) AS n, CLASSIFIER() AS last {PATTERN}",
+            {"top": ["8"], "n": ["3"], "last": ["B"]},
+        ),
+        (
+            f"PARTITION BY v > 9 AS big ORDER BY ts MEASURES array_agg(v) AS every, MATCH_NUMBER() AS m {PATTERN}",
+            {"big": ["false"], "every": ["[5,7]"], "m": ["1"]},
+        ),
+        (
+            f"ORDER BY ts MEASURES RUNNING COUNT(*) AS n ALL ROWS PER MATCH {PATTERN}",
+            {
+                "ts": ["2026-03-02 09:00:00", "2026-03-02 09:01:00", "2026-03-02 09:02:00"],
+                "n": ["1", "2", "3"],
+                "v": ["5", None, "7"],
+            },
+        ),
+        (
+            "ORDER BY ts MEASURES FIRST(b.v) AS v AFTER MATCH NO SKIP PATTERN (a -> b) DEFINE b AS v > 6",
+            {"v": ["7", "7"]},
+        ),
+    ],
+)
+def test_the_result_has_the_values_of_the_measures(body, columns):
+    result = ask("answer", body)["result"]
+    assert {column["name"]: column["cells"] for column in result["columns"]} == columns
+
+
+def test_the_first_hundred_rows_of_a_result_are_shown():
+    many = csv_table(b"v\n" + b"1\n2\n" * 101, "t")
+    result = ask("answer", "MEASURES v AS v PATTERN (a) DEFINE a AS v > 0", many)["result"]
+    assert (result["rows"], len(result["columns"][0]["cells"])) == (202, 100)
+
+
+def test_a_measure_that_needs_spark_is_refused_and_the_matches_are_shown():
+    found = ask("answer", f"ORDER BY ts MEASURES approx_percentile(v, 0.5) AS p {PATTERN}")
+    assert found["matches"] and found["result"]["refusal"].startswith("This page cannot compute the measures: ")
+
+
 @pytest.mark.parametrize(
     "body, name, marked",
     [
         ("ORDER BY ts PATTERN (a b) DEFINE b AS w > 1", "SQLEXT_UNRESOLVED_COLUMN", "w"),
+        ("ORDER BY ts MEASURES w AS w PATTERN (a) DEFINE a AS TRUE", "SQLEXT_UNRESOLVED_COLUMN", "w"),
         ("ORDER BY ts PATTERN (a b DEFINE b AS v > 1", None, None),
         ("ORDER BY ts PATTERN (a b) DEFINE c AS v > 1", "SQLEXT_UNKNOWN_PATTERN_VARIABLE", "c"),
     ],
@@ -81,6 +128,22 @@ def test_a_search_ends_when_its_budget_is_spent():
     text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (a* b) DEFINE a AS v > 0, b AS v > 9)"
     (error,) = playground.ask("answer", {"table": "own", "text": text})["errors"]
     assert error["class"] == "SQLEXT_PLAYGROUND_BUDGET"
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "ORDER BY ts PATTERN (a b) DEFINE a AS length(repeat('x', 5000000 + v)) > 1",
+        "ORDER BY length(repeat('x', 5000000 + v)) PATTERN (a b) DEFINE a AS TRUE",
+        "ORDER BY ts MEASURES length(repeat('x', 5000000 + v)) AS n PATTERN (a) DEFINE a AS TRUE",
+        "ORDER BY ts PATTERN (a b) DEFINE b AS length(repeat('x', 5000000 + a.v)) > 1",
+    ],
+)
+def test_the_work_of_all_expressions_of_an_answer_is_bounded(clause):
+    many = csv_table(b"ts,v\n" + b"".join(b"%d,%d\n" % (i, i % 7) for i in range(200)), "t")
+    (error,) = ask("answer", clause, many)["errors"]
+    assert error["class"] == "SQLEXT_PLAYGROUND_BUDGET" and "too much work" in error["message"]
+    assert METER.ceiling == NO_CEILING
 
 
 def test_a_search_ends_when_its_time_is_over():

@@ -4,6 +4,7 @@ import { ask, latest } from './ask.js';
 import { drawAutomaton, legend } from './automaton.js';
 import { Editor } from './editor.js';
 import { $, html, sentence } from './elements.js';
+import { ResultTable } from './result_table.js';
 import { RowsTable } from './rows_table.js';
 import { Steps } from './steps.js';
 import { Timeline, extent, heights, shownTime } from './timeline.js';
@@ -26,6 +27,7 @@ const editor = new Editor((text) => {
 });
 const timeline = new Timeline(why);
 const rows = new RowsTable(why);
+const result = new ResultTable();
 const steps = new Steps(() => ask('steps', question()), () => {
   const step = steps.current;
   if (!answer) return;
@@ -56,6 +58,7 @@ function answered(found, about) {
     if (state.stream) askStream({ ...question(), watermark: state.watermark });
     else streamed = null;
     if (state.row !== null) askWhy({ ...question(), row: state.row });
+    result.draw(answer);
     draw();
   }
   document.body.dataset.answered = about.text;
