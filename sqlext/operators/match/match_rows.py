@@ -20,6 +20,7 @@ from sqlext.operators.rows.arrow import as_arrow, as_numpy, differs, taken
 from sqlext.operators.rows.columns import PARTITION_START, SORT_ONLY
 from sqlext.operators.rows.grouped_order import grouped_order
 from sqlext.operators.rows.spilled_rows import rows_in_memory
+from sqlext.operators.rows.worker_memory import check_memory, too_large
 from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.stream.rowtime import Times, batch_times
 from sqlext.pattern.task.task import Rows
@@ -28,20 +29,24 @@ from sqlext.pattern.task.task import Rows
 def match_batches(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.RecordBatch]:
     """The result rows of all partitions in a stream of batches.
 
-    Raises DataError for errors that can only be found in the rows.
+    Raises DataError for errors that can only be found in the rows, and for a partition that does not fit in memory.
     """
     if plan.sort:
         tables = ordered_partitions(batches, plan)
     else:
         tables = whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits)
-    for table in tables:
-        yield from match_partitions(table, plan)
+    try:
+        for table in tables:
+            yield from match_partitions(table, plan)
+    except MemoryError:  # the limit of spark.executor.pyspark.memory
+        raise too_large("need more memory than a Python worker has") from None
 
 
 def ordered_partitions(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.Table]:
     """Tables as of `whole_partitions`, from rows in any order. They have the columns that matchers read."""
     limits = plan.limits
-    for rows in rows_in_memory(batches, plan.partition_by, limits.held_bytes, limits.bytes):
+    sizes = limits.held_bytes, limits.bytes, limits.free_bytes
+    for rows in rows_in_memory(batches, plan.partition_by, *sizes):
         if rows:
             yield from _ordered(rows, plan)
 
@@ -107,6 +112,7 @@ class PartitionBuffer:
         self.limits = limits
         self.pending: list[pa.RecordBatch] = []
         self.rows = self.bytes = 0
+        self.checked = limits.bytes  # the bytes from which on it is checked whether a partition fits
 
     def push(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         rows, size = self.rows + batch.num_rows, self.bytes + batch.nbytes
@@ -117,11 +123,15 @@ class PartitionBuffer:
             yield from self.rest()
             batch = batch.slice(cut)
         self._add(batch)
+        if self.bytes > self.checked:
+            check_memory(self.bytes, self.limits.free_bytes)  # matching copies the columns that it reads
+            self.checked = self.bytes + self.limits.bytes
 
     def rest(self) -> Iterator[pa.Table]:
         """The collected rows, which end with a partition, as one table; no table if there are no rows."""
         if self.rows:
             pending, self.pending, self.rows, self.bytes = self.pending, [], 0, 0
+            self.checked = self.limits.bytes
             yield pa.Table.from_batches(pending)
 
     def _add(self, batch: pa.RecordBatch) -> None:

@@ -90,11 +90,13 @@ class Limits:
     nor rows are divided.
 
     `held_bytes`: of rows that come in no order, so many bytes are kept in memory, and the others on disk.
+    `free_bytes`: what a worker may take beyond its rows; None means what the system has free.
     """
 
     rows: int = 1 << 16
     bytes: int = 1 << 28
     held_bytes: int = 1 << 28
+    free_bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from sqlext.operators.rows.arrow import are_valid, as_numpy, one_chunk, taken, to_values
 from sqlext.operators.rows.long_columns import cut_batch
+from sqlext.operators.rows.worker_memory import check_memory
 
 FILES = 64
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: Knuth's multiplicative hash
@@ -22,38 +23,47 @@ _MANY_DIGITS = 18  # a decimal of more digits may not fit in 64 bits
 
 
 def rows_in_memory(
-    batches: Iterator[pa.RecordBatch], keys: Sequence[str], most_bytes: int, most_written: int
+    batches: Iterator[pa.RecordBatch],
+    keys: Sequence[str],
+    most_bytes: int,
+    most_written: int,
+    free_bytes: int | None = None,
 ) -> Iterator[list[pa.RecordBatch]]:
     """The batches in lists that contain all rows of their keys, in the order in which they came.
 
     If there are more than about `most_bytes` bytes, rows are written to FILES files in batches of at most
     `most_written` bytes. Without keys all rows are one partition, which is matched in memory anyway. The caller may
-    empty the lists.
+    empty the lists. `free_bytes`: as in `check_memory`.
+
+    Raises DataError (WORKER_MEMORY) before rows are read that do not fit: to order them takes their bytes once more.
     """
     pending: list[pa.RecordBatch] = []
-    size, spilled = 0, None
+    size, checked, spilled = 0, most_bytes, None
     for batch in batches:
         if not batch.num_rows:
             continue
         pending.append(batch)
         size += batch.nbytes
         if size > most_bytes and keys:
-            spilled = spilled or _SpilledRows(batch.schema, keys, most_written)
+            spilled = spilled or _SpilledRows(batch.schema, keys, most_written, most_bytes)
             spilled.add(pending)
             pending, size = [], 0
+        elif size > checked:
+            check_memory(size, free_bytes)
+            checked = size + most_bytes
     if spilled is None:
         yield pending
         return
     spilled.add(pending)
     del pending
-    yield from spilled.parts()
+    yield from spilled.parts(free_bytes)
 
 
 class _SpilledRows:
     """Temporary files that the system removes when they are closed, even if the worker is killed."""
 
-    def __init__(self, schema: pa.Schema, keys: Sequence[str], most_written: int):
-        self.keys, self.most_written = keys, most_written
+    def __init__(self, schema: pa.Schema, keys: Sequence[str], most_written: int, most_bytes: int):
+        self.keys, self.most_written, self.checked_bytes = keys, most_written, most_bytes
         folder = next((f for f in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if os.path.isdir(f)), None)
         self.files = [tempfile.TemporaryFile(dir=folder) for _ in range(FILES)]  # noqa: SIM115  (open until they are read)
         self.writers = [pa.ipc.new_stream(file, schema) for file in self.files]
@@ -73,9 +83,11 @@ class _SpilledRows:
                 for batch in cut_batch(rows, self.most_written):
                     writer.write_batch(batch)
 
-    def parts(self) -> Iterator[list[pa.RecordBatch]]:
+    def parts(self, free_bytes: int | None) -> Iterator[list[pa.RecordBatch]]:
         for file, writer in zip(self.files, self.writers):
             writer.close()
+            if file.tell() > self.checked_bytes:
+                check_memory(2 * file.tell(), free_bytes)  # the rows, and the rows in order
             file.seek(0)
             yield list(pa.ipc.open_stream(file))
             file.close()
