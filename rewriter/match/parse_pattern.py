@@ -247,7 +247,7 @@ class _Parser:
         if self._next.kind not in ("name", "quoted"):
             hint = "!(A | B) is written !A !B." if self._next.text == "(" else None
             message = f"{operator.text} needs one variable after it"
-            raise self._fail_at("NO_VARIABLE_BEHIND_NOT", message, operator, hint)
+            raise self._fail_at("NO_VARIABLE_AFTER_NOT", message, operator, hint)
         lexeme = self._take()
         if self._next.kind == "quantifier":
             message = f"{self.source[operator.start : lexeme.stop]} takes no row and cannot be repeated"
@@ -318,7 +318,7 @@ class _Parser:
         keyword = self._take()
         if self._next.kind not in ("name", "quoted"):
             raise self._fail_at(
-                "NO_VARIABLE_BEHIND_UNTIL",
+                "NO_VARIABLE_AFTER_UNTIL",
                 "UNTIL needs a variable after it",
                 keyword,
                 "to use a variable called UNTIL, write `UNTIL`.",

@@ -22,12 +22,12 @@ from sqlext.pattern.task.task import Aggregate, MachineCall, MatchTask, Navigati
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 from tests.statements.cases import as_lines, result_of, settings
 
-V, KEY, BEFORE, TWO_BEHIND = (Operand(Navigation(argument=0, step=step), "int") for step in (0, 0, -1, 2))
+V, KEY, BEFORE, TWO_LATER = (Operand(Navigation(argument=0, step=step), "int") for step in (0, 0, -1, 2))
 FALLS, RISES = (
     MachineCall(function="less", arguments=(V, BEFORE), kind="bool"),
     MachineCall(function="less", arguments=(BEFORE, V), kind="bool"),
 )
-AHEAD = MachineCall(function="less", arguments=(V, TWO_BEHIND), kind="bool")
+AHEAD = MachineCall(function="less", arguments=(V, TWO_LATER), kind="bool")
 SLOTS = (
     Slot(name="first", kind="value", columns=("i",), navigation=Navigation(argument=0, from_first=True)),
     Slot(name="last", kind="value", columns=("i",), navigation=Navigation(argument=0)),
