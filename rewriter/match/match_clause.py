@@ -109,3 +109,8 @@ class MatchClause:
     subsets: tuple[SubsetItem, ...] = ()
     definitions: tuple[Definition, ...] = ()
     frame: FrameClause | None = None
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The condition of each variable of DEFINE as written, in one line."""
+        return {item.variable.key: item.condition.in_line for item in self.definitions}

@@ -17,7 +17,7 @@ from sqlext.engine.match.run_stream import (
     stream_clause,
 )
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.streams.kept_clause import NUMBER, KeptClause, as_json, coming_rows
+from sqlext.engine.streams.kept_clause import NUMBER, Input, KeptClause, as_json, coming_rows
 from sqlext.operators.rows.columns import LATE_ROW, ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
@@ -41,7 +41,7 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession) -> 
     names = {c.name: column_of(c.text) for c in plan.columns if c.name not in hidden}
 
     def facts(state: State, show: ShowTime) -> Iterator[Fact]:
-        return match_facts(kept_key(state, operator.plan, plan.clause.pattern), names, show)
+        return match_facts(kept_key(state, operator.plan, plan.clause.pattern), names, plan.clause.conditions, show)
 
     def results(coming: Sequence[Coming]) -> Sequence[str | None]:
         matches = queries.name(coming_rows(spark, coming, times, schema))
@@ -54,6 +54,7 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession) -> 
         clause=stream_clause(plan),
         operator=operator,
         keys=dict(zip(operator.plan.keys, shown)),
+        inputs=[Input(plan.input_types, list(map(str, plan.partition_by)))],
         facts=facts,
         results=results,
     )

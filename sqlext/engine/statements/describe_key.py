@@ -21,18 +21,21 @@ from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.match.kept_match import kept_match
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.rules.kept_rules import kept_rules
+from sqlext.engine.rules.plan_rules import PlannedRules
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, plan_statement
 from sqlext.engine.streams.kept_clause import KeptClause
+from sqlext.engine.streams.late_rows import late_rows
 from sqlext.engine.streams.stored_state import StoredOperator, stored_operators
 from sqlext.engine.streams.stream_commands import known_table, time_text
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.operators.stateful.fact import KEY, LATE, NOT_YET, WATERMARK, Fact, ShowTime, not_yet, row_text
+from sqlext.operators.stateful.fact import KEY, LATE, NOT_YET, WATERMARK, Fact, ShowTime, not_yet, row_text, seconds
 from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
 from sqlext.operators.stateful.operator import State
 from sqlext.operators.stateful.state_log import Stored, plan_of
 from sqlext.rewriter.heads.stream_heads import StreamCommand
 from sqlext.rewriter.text.names import quoted
-from sqlext.rewriter.text.splice import Source, join
+from sqlext.rewriter.text.splice import Source, Text, join
 
 MAX_KEYS, MAX_COMING = 20, 50  # keys that are described, and of each the result rows that come
 _COLUMNS = "clause STRING, key STRING, fact STRING, time STRING, text STRING"
@@ -60,9 +63,9 @@ def describe_key(call: SqlCall, command: StreamCommand) -> DataFrame:
     if not clauses:
         raise UnsupportedError(
             "KEY_STATE",
-            f"{title} has no MATCH_RECOGNIZE, no EMIT and no ASOF JOIN of streams",
+            f"{title} has no MATCH_RECOGNIZE, no MATCH_RULES, no EMIT and no ASOF JOIN of streams",
             place=command.place,
-            hint="an INTERVAL JOIN is Spark's own, whose state has no names; that of pattern rules is not described.",
+            hint="an INTERVAL JOIN is Spark's own, whose state has no names.",
         )
     states = _states_of(clauses, stored_operators(call.spark, checkpoint.location))
     described = _Description(call, command, time_text(call.spark))
@@ -84,6 +87,8 @@ def kept_clauses(plan: StatementPlan) -> Iterator[KeptClause]:
             yield kept_emit(relation, plan.queries, plan.call.spark)
         elif isinstance(relation, StreamAsof):
             yield kept_asof(relation, plan.queries)
+        elif isinstance(relation, PlannedRules) and relation.has_effect:
+            yield kept_rules(relation, plan.queries, plan.call.spark)
 
 
 def _states_of(clauses: Sequence[KeptClause], operators: Sequence[StoredOperator]) -> list[StoredOperator | None]:
@@ -133,9 +138,13 @@ class _Description:
             text = f"rows up to {self.show(watermark)} have passed; as of micro-batch {operator.batch}"
             yield self._row(name, None, Fact(WATERMARK, watermark, text))
         yield self._row(name, None, Fact(LATE, None, _late_text(late)))
+        for time, passed, row, late_key in late_rows(self.call, clause, self._condition()):
+            text = f"{row}; it came {seconds(passed - time)} after the watermark had passed it, and was dropped"
+            yield self._row(name, late_key, Fact(LATE, time, text))
         if not wanted:
             text = (
-                "nothing is kept for such a key: no row has arrived that was not late, or all of its rows are decided"
+                "nothing is kept for such a key: no row has arrived that was not late, or all of its rows are decided; "
+                "EXPLAIN MATCH WHY of the query without STREAM says why a decided row is in no match"
             )
             yield self._row(name, None, Fact(KEY, None, text))
         for number, stored in operator.buckets(list(wanted)):
@@ -145,6 +154,10 @@ class _Description:
                 shown = row_text(key, 0, clause.keys)
                 for fact in self._facts(clause, of_key(state, list(clause.keys), key)):
                     yield self._row(name, shown, fact)
+
+    def _condition(self) -> Text:
+        assert self.command.key is not None
+        return Source(self.call.text).slice(self.command.key.start, self.command.key.stop)
 
     def _facts(self, clause: KeptClause, state: State) -> Iterator[Fact]:
         yield from clause.facts(state, self.show)
@@ -160,15 +173,16 @@ class _Description:
         """The positions of the chosen keys in the keys of each bucket. Raises BindError if the condition cannot be
         computed from the keys."""
         places = [(number, i) for number, keys in buckets.items() for i in range(max(keys.num_rows, not clause.keys))]
-        assert self.command.key is not None
         numbers = pa.table({_NUMBER: pa.array(range(len(places)), pa.int64())})
         for column, name in clause.keys.items():
             values = pa.concat_tables([keys.select([column]) for keys in buckets.values()]).column(column)
             numbers = numbers.append_column(name, values)
+        assert self.command.key is not None
         queries = Queries(self.call.sql, {}, self.call.text)
         keys = queries.name(self.call.spark.createDataFrame(numbers))
-        condition = Source(self.call.text).slice(self.command.key.start, self.command.key.stop)
-        query = join(f"SELECT {quoted(_NUMBER)} FROM {keys} WHERE (", condition, f") ORDER BY 1 LIMIT {MAX_KEYS}")
+        query = join(
+            f"SELECT {quoted(_NUMBER)} FROM {keys} WHERE (", self._condition(), f") ORDER BY 1 LIMIT {MAX_KEYS}"
+        )
         wanted: dict[int, list[int]] = {}
         try:
             chosen = queries.run(query).collect()

@@ -19,17 +19,27 @@ from sqlext.rewriter.text.splice import Text, join
 NUMBER = "__coming"  # the number of a row among the rows that come
 
 
+@dataclass(frozen=True)
+class Input:
+    """The rows that arrive at a clause: the names and types of their `columns`, and the expressions of its `keys`."""
+
+    columns: Sequence[tuple[str, str]]
+    keys: Sequence[str]
+
+
 @dataclass(frozen=True, kw_only=True)
 class KeptClause:
     """A clause and its operator, which finds the time of each decision.
 
-    `keys`: the names of the key columns, by their names in the state; `facts`: what is kept for one key; `results`: the
-    rows of the clause's result as JSON, None for a row that HAVING leaves out.
+    `keys`: the names of the key columns, by their names in the state; `inputs`: the rows that arrive, a join has two
+    kinds of them; `facts`: what is kept for one key; `results`: the rows of the clause's result as JSON, None for a row
+    that HAVING leaves out.
     """
 
     clause: StreamClause
     operator: Operator
     keys: Mapping[str, str]
+    inputs: Sequence[Input]
     facts: Callable[[State, ShowTime], Iterable[Fact]]
     results: Callable[[Sequence[Coming]], Sequence[str | None]]
 

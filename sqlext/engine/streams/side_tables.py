@@ -14,7 +14,8 @@ from __future__ import annotations
 import posixpath
 from dataclasses import dataclass, replace
 
-from pyspark.sql import SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog.warehouse import file_path, path_here
 from sqlext.engine.streams.fingerprint import Fingerprint
@@ -24,6 +25,7 @@ from sqlext.operators.stateful.side_rows import FAILED, LATE
 from sqlext.rewriter.lowering.match_plan import InputColumn, MatchPlan
 from sqlext.rewriter.text.names import quote, split_name
 from sqlext.rewriter.text.splice import join
+from sqlext.spark.quiet_probes import quiet_probes
 
 COLUMNS = {
     LATE: "time TIMESTAMP, watermark TIMESTAMP, row STRING",
@@ -59,6 +61,21 @@ def open_tables(spark: SparkSession, fingerprint: Fingerprint) -> list[SideTable
     Raises UnsupportedError if one is not in a file system of Spark's machines.
     """
     return [_open(spark, setting, name, fingerprint) for setting, name in table_names(spark).items()]
+
+
+def written_rows(spark: SparkSession, setting: str, fingerprint: Fingerprint) -> DataFrame | None:
+    """The rows of one clause that its operator has written for the table of this setting, also those that are not
+    copied yet; None if no table is set, or it does not exist, or the operator does not write into it."""
+    unquoted_name = table_names(spark).get(setting)
+    if unquoted_name is None:
+        return None
+    try:
+        with quiet_probes():
+            location = str(spark.sql(f"DESCRIBE DETAIL {quote(split_name(unquoted_name))}").collect()[0]["location"])
+            own = _own_name(spark, f"{file_path(location)}/_checkpoints", fingerprint)
+            return spark.read.schema(COLUMNS[setting]).parquet(f"{file_path(location)}/_arriving/{own}")
+    except PySparkException:
+        return None
 
 
 def _open(spark: SparkSession, setting: str, unquoted_name: str, fingerprint: Fingerprint) -> SideTable:

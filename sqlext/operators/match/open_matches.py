@@ -3,7 +3,7 @@ rows may still continue. Loads Numba."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -24,8 +24,11 @@ from sqlext.pattern.cep.path_search import Paths
 from sqlext.pattern.program.ast import Pattern
 from sqlext.pattern.task.event_time import NEVER, EventTimes
 from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, Rows
+from sqlext.pattern.why.row_search import Budget, Closest, closest
 
 MAX_OPEN = 20  # partial matches that are described
+MAX_REFUSED = 20  # rows in no match whose reason is searched
+_STEPS = 300_000  # of all searches for reasons
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +68,9 @@ class KeptKey:
     - `unknown`: the first row whose conditions read rows that are still to come, None if there is none;
     - `later`: for each row what becomes of it if no further row arrives, None if no match that is decided then maps it;
       `decided`: the first row that is still a start row then; `skips_past`: no match begins inside an earlier one;
+    - `refused`: for the first rows that then are in no match, the partial match that came closest to one;
+    - `end: int64[n]`: the time at which WITHIN ends a match that begins at each row, None without such a bound;
+    - `labels`: the names of the variables, by the labels of `refused`;
     - `satisfied`: for each row the variables whose conditions on the row alone it satisfies.
     """
 
@@ -80,12 +86,16 @@ class KeptKey:
     later: tuple[Mapped | None, ...]
     decided: int
     skips_past: bool
+    refused: Mapping[int, Closest]
+    end: np.ndarray | None
+    labels: tuple[str, ...]
     satisfied: tuple[tuple[str, ...], ...]
 
 
-def kept_key(state: State, plan: StreamMatchPlan, pattern: Pattern) -> KeptKey:
-    """What the state, which is that of one key, holds. `pattern`: the pattern of the plan's task."""
-    now, later = _searched(state, plan, state.watermark), _searched(state, plan, LAST_WATERMARK)
+def kept_key(state: State, plan: StreamMatchPlan, pattern: Pattern, until: int = LAST_WATERMARK) -> KeptKey:
+    """What the state, which is that of one key, holds. `pattern`: the pattern of the plan's task; `until`: the last
+    watermark at which the clause decides something."""
+    now, later = _searched(state, plan, state.watermark), _searched(state, plan, until)
     table, time = _ordered(state, plan, NEVER)
     passed = int((time <= state.watermark).sum())
     start = known = passed
@@ -95,6 +105,8 @@ def kept_key(state: State, plan: StreamMatchPlan, pattern: Pattern) -> KeptKey:
         start, number, matched_end = int(position.row[0]), int(position.number[0]), int(position.matched_end[0])
         known = _known(now.event_times, passed)
         found, is_cut = _open(now, plan, pattern, start, known)
+    mapped = _later(later, table.num_rows)
+    is_between = isinstance(plan.worker.task, CepTask) and plan.worker.task.is_between
     return KeptKey(
         table=table,
         time=time,
@@ -105,9 +117,12 @@ def kept_key(state: State, plan: StreamMatchPlan, pattern: Pattern) -> KeptKey:
         open=tuple(found),
         is_cut=is_cut,
         unknown=known if known < passed else None,
-        later=_later(later, table.num_rows),
+        later=mapped,
         decided=0 if later is None else int(later.position.row[0]),
         skips_past=plan.worker.task.skip.mode == SKIP_PAST_LAST_ROW,
+        refused={} if later is None else _refused(later, mapped, max(start, matched_end) if now else 0),
+        end=None if later is None or is_between else later.event_times.end,
+        labels=plan.worker.task.program.labels,
         satisfied=_satisfied(later),
     )
 
@@ -202,6 +217,14 @@ def _later(later: RowSearch | None, n: int) -> tuple[Mapped | None, ...]:
                     names[int(spans.label[j])], int(spans.number[i]), int(spans.time[i]), j == own.start
                 )
     return tuple(fates)
+
+
+def _refused(later: RowSearch, mapped: Sequence[Mapped | None], first: int) -> dict[int, Closest]:
+    """The value of `KeptKey.refused`; `first`: the first row that is neither decided nor in an earlier match."""
+    task, rows = later.plan.worker.task, replace(later.block.rows, errors={})
+    budget = Budget(_STEPS, _STEPS // MAX_REFUSED)
+    wanted = [row for row in range(first, int(later.position.row[0])) if mapped[row] is None]
+    return {row: closest(task, rows, row, budget, first) for row in wanted[:MAX_REFUSED] if budget.left > 0}
 
 
 def _satisfied(search: RowSearch | None) -> tuple[tuple[str, ...], ...]:

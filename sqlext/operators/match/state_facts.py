@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from sqlext.operators.match.open_matches import MAX_OPEN, KeptKey, OpenMatch
-from sqlext.operators.stateful.fact import PARTIAL, POSITION, ROW, Fact, ShowTime, row_text
+from sqlext.operators.stateful.fact import NO_MATCH, PARTIAL, POSITION, ROW, Fact, ShowTime, row_text
+from sqlext.pattern.batch.recorder import (
+    ABSENCE,
+    FALSE,
+    MATCH,
+    NULL,
+    PARTITION_END,
+    POSSESSIVE,
+    UNTIL,
+    WITHIN,
+    Mapped,
+    Stop,
+)
 
 MAX_ROWS = 100  # rows that are described
+WAITS = "the watermark has not passed it, "
 
 
-def match_facts(kept: KeptKey, names: Mapping[str, str], show: ShowTime) -> Iterator[Fact]:
-    """The facts: the rows, the search position, the partial matches. `names`: the columns that are shown of a row."""
+def match_facts(
+    kept: KeptKey, names: Mapping[str, str], conditions: Mapping[str, str], show: ShowTime
+) -> Iterator[Fact]:
+    """The facts: the rows, then those of `search_facts`. `names`: the columns that are shown of a row."""
     n = kept.table.num_rows
     for i in range(min(n, MAX_ROWS)):
         about = [row_text(kept.table, i, names), *_conditions(kept, i), fate(kept, i, show)]
         yield Fact(ROW, int(kept.time[i]), "; ".join(about))
     if n > MAX_ROWS:
         yield Fact(ROW, None, f"{n - MAX_ROWS:,} further rows are kept")
+    yield from search_facts(kept, conditions, show)
+
+
+def search_facts(kept: KeptKey, conditions: Mapping[str, str], show: ShowTime) -> Iterator[Fact]:
+    """The search position, the partial matches, and why rows are in no match. `conditions`: the text of DEFINE for each
+    variable."""
     yield _position(kept)
     for match in kept.open:
         yield Fact(PARTIAL, int(kept.time[match.rows[0][0]]), partial_text(match, kept, show))
     if kept.is_cut:
         many = f"the first {MAX_OPEN} partial matches" if len(kept.open) == MAX_OPEN else "some partial matches"
         yield Fact(PARTIAL, None, f"there are more than these: only {many} were looked for")
+    for row in kept.refused:
+        yield Fact(NO_MATCH, int(kept.time[row]), no_match(kept, row, conditions, show))
 
 
 def _conditions(kept: KeptKey, i: int) -> list[str]:
@@ -36,7 +59,7 @@ def fate(kept: KeptKey, i: int, show: ShowTime) -> str:
     later = kept.later[i]
     if i < kept.start:
         return "decided: it is kept because conditions or measures of later rows may read it"
-    waits = "" if i < kept.passed else "the watermark has not passed it, "
+    waits = "" if i < kept.passed else WAITS
     if i < kept.matched_end:
         waits += "it is in an earlier match, "
     if later is not None:
@@ -59,7 +82,51 @@ def _position(kept: KeptKey) -> Fact:
 
 def partial_text(match: OpenMatch, kept: KeptKey, show: ShowTime) -> str:
     """A partial match in words."""
-    path = " ".join(f"{name} ({show(int(kept.time[row]))})" for row, name in match.rows)
+    path = _path(kept, match.rows, show)
     whole = ", a match unless a later row makes a preferred one," if match.is_match else ""
     end = "" if match.end is None else f"; WITHIN ends it when the watermark reaches {show(match.end)}"
     return f"{path}{whole} waits for {' or '.join(match.waits)}{end}"
+
+
+def _path(kept: KeptKey, rows: Iterable[tuple[int, str]], show: ShowTime) -> str:
+    return " ".join(f"{name} ({show(int(kept.time[row]))})" for row, name in rows)
+
+
+def no_match(kept: KeptKey, row: int, conditions: Mapping[str, str], show: ShowTime) -> str:
+    """Why a row is in no match if no further row comes, by the partial match that came closest to one."""
+    near = kept.refused[row]
+    path = _path(kept, _named(kept, near.path), show)
+    if any(stop.reason == MATCH for stop in near.stops):
+        taker = kept.later[near.start]
+        if taker is not None and not taker.is_first and kept.skips_past:
+            return f"{path} would be a match, but AFTER MATCH SKIP lets none begin in match {taker.number}"
+        return f"{path} would be a match, but PATTERN prefers another one"
+    begun = f"the closest is {path}" if path else "none can begin at it"
+    unsure = "" if near.is_complete else ", though not all ways were tried"
+    stops = sorted(near.stops, key=lambda stop: stop.row != row)
+    reasons = dict.fromkeys(_reason(kept, near.start, stop, conditions, show) for stop in stops)
+    return f"it is in no match, if no further row comes: {begun}{unsure}; {'; '.join(list(reasons)[:2])}"
+
+
+def _named(kept: KeptKey, mapped: Mapped) -> list[tuple[int, str]]:
+    return [(row, kept.labels[label]) for row, label in mapped]
+
+
+def _reason(kept: KeptKey, start: int, stop: Stop, conditions: Mapping[str, str], show: ShowTime) -> str:
+    """Why a partial match that begins at row `start` could not go on."""
+    name = "" if stop.label is None else kept.labels[stop.label]
+    if stop.reason == PARTITION_END or stop.row >= len(kept.time):
+        return f"no row came for {name}"
+    at = f"the row of {show(int(kept.time[stop.row]))}"
+    if stop.reason in (FALSE, NULL):
+        return f"{at} is not {name}, because {conditions.get(name, 'its condition')} is not true"
+    if stop.reason == WITHIN:
+        ended = "" if kept.end is None else f", which ended at {show(int(kept.end[start]))}"
+        return f"{at} is too late for WITHIN{ended}"
+    if stop.reason == ABSENCE:
+        return f"{at} is {name}, which must be absent there"
+    if stop.reason == UNTIL:
+        return f"{at} is {name}, which ends the loop of UNTIL"
+    if stop.reason == POSSESSIVE:
+        return f"{at} belongs to the possessive loop before {name}, which gives no row back"
+    return f"{stop.reason} needs the {'first' if stop.reason == '^' else 'last'} row of the key"

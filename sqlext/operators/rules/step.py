@@ -40,6 +40,7 @@ from sqlext.operators.rules.state import (
     with_ids,
 )
 from sqlext.operators.stateful.arrivals import Arrivals, arrivals, times
+from sqlext.operators.stateful.key_state import LAST_WATERMARK
 from sqlext.operators.stateful.operator import FAILURES, KEYS, ROWS, Change, State, Step
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
 
@@ -249,6 +250,14 @@ def shared_rows(rows: pa.Table, plan: RulesPlan) -> SharedRows:
     order = sorted_rows(code, time, rows, (*plan.sort, SortKey(ROW)))
     codes = int(code.max(initial=-1)) + 1
     return _shared_rows(rows.take(as_arrow(order)), code[order], codes, plan, BEGINNING)[0]
+
+
+def kept_rows(state: State, plan: RulesPlan) -> SharedRows:
+    """The rows of the state, which are those of one key, in the order in which rules read them."""
+    none = with_ids(plan.schema.empty_table(), state.rows)
+    rows = _numbered(arrivals(state, none, LAST_WATERMARK, time=plan.time, keys=plan.keys), plan)
+    rows = rows.take(as_arrow(np.lexsort((_integers(rows, ROW), times(rows, plan.time)))))
+    return _shared_rows(rows, np.zeros(rows.num_rows, np.int64), 1, plan, state.watermark)[0]
 
 
 def _integers(table: pa.Table, name: str) -> np.ndarray:

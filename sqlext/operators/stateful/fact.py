@@ -11,8 +11,8 @@ import pyarrow as pa
 from sqlext.operators.rows.arrow import shown_value
 
 # The kinds of facts.
-KEY, LATE, WATERMARK, ROW, POSITION, PARTIAL, WINDOW, NOT_YET = (
-    "key", "late", "watermark", "row", "search position", "partial match", "window", "not yet",
+KEY, LATE, WATERMARK, ROW, POSITION, PARTIAL, WINDOW, RULE, NO_MATCH, NOT_YET = (
+    "key", "late", "watermark", "row", "search position", "partial match", "window", "rule", "no match", "not yet",
 )  # fmt: skip
 ShowTime = Callable[[int], str]  # a time in int64 microseconds, as users read it
 
@@ -33,6 +33,16 @@ def not_yet(time: int, watermark: int, row: str, show: ShowTime) -> Fact:
     """
     needs = f"the watermark is {show(watermark)} and needs {show(time)}"
     return Fact(NOT_YET, time, f"{needs}: if no further row of the key comes, the result then has {row}")
+
+
+def seconds(micros: int) -> str:
+    """A duration in seconds.
+
+    >>> seconds(3_000_000), seconds(1_500_000), seconds(90_061_000_001)
+    ('3 s', '1.5 s', '90061.000001 s')
+    """
+    whole, rest = divmod(micros, 1_000_000)
+    return f"{whole}{f'.{rest:06}'.rstrip('0') if rest else ''} s"
 
 
 def row_text(table: pa.Table, i: int, names: Mapping[str, str]) -> str:

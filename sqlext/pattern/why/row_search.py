@@ -111,8 +111,9 @@ def _listed(spans: Spans) -> Iterator[Match]:
         yield Match(start=start, number=number, mapped=tuple(zip(at, spans.label[lo:hi].tolist())))
 
 
-def closest(task: Task, rows: Rows, row: int, budget: Budget) -> Closest:
-    """The partial match that came closest to a match through `row`. `rows` is one partition.
+def closest(task: Task, rows: Rows, row: int, budget: Budget, first: int = 0) -> Closest:
+    """The partial match that came closest to a match through `row`. `rows` is one partition, whose rows before `first`
+    begin no match.
 
     It lacks the fewest rows; of several one that the end of the partition did not end, then the one with the most
     rows, then one that maps the row, then the one whose start is nearest.
@@ -127,7 +128,7 @@ def closest(task: Task, rows: Rows, row: int, budget: Budget) -> Closest:
     (((0, 0), (1, 1)), 1, (Stop(step=2, label=2, row=2, reason='FALSE'),))
     """
     recorder = _NearRow(task, row, budget)
-    starts = (start for start in range(row, -1, -1) if _reaches(task, rows, start, row))
+    starts = (start for start in range(row, first - 1, -1) if _reaches(task, rows, start, row))
     try:
         _try_all_ways(task, rows, starts, recorder)
         is_complete = True

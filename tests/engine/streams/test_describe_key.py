@@ -60,9 +60,11 @@ def test_a_stream_says_what_it_keeps_for_a_key_stopped_and_running(events):
     events.sql("STOP STREAMING TABLE pairs")
     assert lines(events, "pairs") == ["1 1 4"]  # the watermark has reached :30
     assert running[0].startswith("watermark :30: rows up to :30 have passed; as of micro-batch ")
-    assert running[-2:] == [
+    assert running[-3:] == [
         "search position :00: the search waits at this row: earlier start rows are decided; the next match is number 1",
         "partial match :00: A (:00) waits for B; WITHIN ends it when the watermark reaches :40",
+        "no match :31: it is in no match, if no further row comes: the closest is A (:31); the row of :35 is not B, "
+        "because c = 'B' is not true",
     ]
 
 
@@ -76,7 +78,7 @@ def test_windows_of_emit_say_when_they_fire_next_and_other_state_is_refused(even
         'then has {"k":1,"window_start":"2026-01-01T00:00:20.000Z","n":2,"s":10}',
     ]
     events.sql("CREATE STREAMING TABLE copies AS SELECT k, i FROM STREAM events")
-    with pytest.raises(sqlext.UnsupportedError, match="copies has no MATCH_RECOGNIZE, no EMIT and no ASOF JOIN"):
+    with pytest.raises(sqlext.UnsupportedError, match="copies has no MATCH_RECOGNIZE, no MATCH_RULES, no EMIT"):
         events.sql("DESCRIBE STREAMING TABLE copies FOR KEY (k = 1)")
     with pytest.raises(sqlext.ParseError, match="a condition on the key in parentheses"):
         events.sql("DESCRIBE STREAMING TABLE copies FOR KEY k = 1")
@@ -94,3 +96,40 @@ def test_an_asof_join_of_streams_says_which_rows_wait(events):
         'not yet :28: the watermark is :26 and needs :28: if no further row of the key comes, the result then has '
         '{"k": 1, "ts": ":28+00:00", "i": 4} with {"k": 1, "ts": ":06+00:00", "i": 2}',
     ]  # fmt: skip
+
+
+def test_late_rows_of_a_key_say_by_how_much_they_were_late(events):
+    events.conf.set("sqlext.late_rows", "too_late")
+    try:
+        append(events, "1 0 A 1", "1 30 C 2", "2 31 A 3")
+        events.sql(PAIRS)
+        append(events, "1 23 B 4", "2 10 B 5")
+        events.sql(PAIRS)
+        described = [
+            facts(events.sql(f"DESCRIBE STREAMING TABLE pairs FOR KEY (card = {card})"))[1:3] for card in (1, 2)
+        ]
+    finally:
+        events.conf.unset("sqlext.late_rows")
+    late = "came {} s after the watermark had passed it, and was dropped"
+    assert [row.split("; it ")[-1] for rows in described for row in rows if " None" not in row] == [
+        late.format(3), late.format(16),
+    ]  # fmt: skip
+
+
+def test_pattern_rules_say_what_they_keep_and_wait_for(events):
+    rule = "MATCH_RECOGNIZE (MEASURES B.i AS i PATTERN (A B) WITHIN INTERVAL 9 SECONDS DEFINE A AS c = 'A', B AS i > 5)"
+    events.sql(f"CREATE PATTERN RULE pair ON rules FOR TABLE events AS {rule}")
+    clause = f"FROM {STREAM} MATCH_RULES (PARTITION BY k ORDER BY ts RULES rules)"
+    append(events, "2 0 X 0")
+    events.sql(f"CREATE OR REFRESH STREAMING TABLE alerts AS SELECT * {clause}")
+    append(events, "1 1 A 1", "1 9 A 2", "1 14 C 6", "2 16 X 0")
+    events.sql("REFRESH STREAMING TABLE alerts")
+    described = facts(events.sql("DESCRIBE STREAMING TABLE alerts FOR KEY (k = 1)"))
+    kinds = ["watermark", "late", "row", "row", "rule", "search position", "partial match", "not yet"]
+    assert [
+        text.partition(" :")[0].removesuffix(" None: no row of any key has come too late") for text in described
+    ] == kinds
+    assert described[2].startswith(
+        'row :09: {"k": 1, "ts": ":09+00:00", "c": "A", "i": 2}; pair, version 1: it is A of'
+    )
+    assert described[-1].endswith('"measures":{"i":"6"}}')

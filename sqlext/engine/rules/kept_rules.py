@@ -1,0 +1,47 @@
+"""What MATCH_RULES on a stream keeps for a key, for DESCRIBE STREAMING TABLE … FOR KEY."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from pyspark.sql import SparkSession
+
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.rules.plan_rules import PlannedRules
+from sqlext.engine.streams.kept_clause import Input, KeptClause, as_json, coming_rows
+from sqlext.operators.rules.operator import RulesOperator
+from sqlext.operators.stateful.fact import Fact, ShowTime
+from sqlext.operators.stateful.key_state import Coming
+from sqlext.operators.stateful.operator import State
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.rules.rule_text import parsed_rule, rule_query
+from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.splice import join
+from sqlext.spark.versions import spark_schema
+
+
+def kept_rules(planned: PlannedRules, queries: Queries, spark: SparkSession) -> KeptClause:
+    """The MATCH_RULES of a plan on a stream."""
+    from sqlext.operators.rules.state_facts import rules_facts  # loads Numba, which other statements need not
+
+    plan = planned.run.plan
+    operator = RulesOperator(plan=plan)
+
+    @cache
+    def parsed(clause: str) -> MatchClause:
+        return parsed_rule(rule_query(clause, plan.keys, plan.order, plan.max_length)[0])
+
+    def facts(state: State, show: ShowTime) -> Iterable[Fact]:
+        return rules_facts(
+            operator, state, lambda clause: parsed(clause).pattern, lambda clause: parsed(clause).conditions, show
+        )
+
+    def results(coming: Sequence[Coming]) -> Sequence[str | None]:
+        rows = queries.name(coming_rows(spark, coming, (), spark_schema(plan.result_schema)))
+        return as_json(queries, join("SELECT * FROM ", rows), len(coming))
+
+    (clause,) = planned.stream_clauses
+    keys = {name: name for name in plan.keys}
+    inputs = [Input(plan.columns, list(map(quoted, plan.keys)))]
+    return KeptClause(clause=clause, operator=operator, keys=keys, inputs=inputs, facts=facts, results=results)

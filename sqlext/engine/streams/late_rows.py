@@ -1,0 +1,70 @@
+"""The late rows of some keys, from the table of `sqlext.late_rows`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.streams.kept_clause import Input, KeptClause
+from sqlext.engine.streams.side_tables import written_rows
+from sqlext.errors import SqlExtError
+from sqlext.operators.stateful.side_rows import LATE
+from sqlext.rewriter.text.names import column_name, quoted
+from sqlext.rewriter.text.splice import Text, join
+
+MAX_LATE = 20  # rows that are read
+
+
+class LateRow(NamedTuple):
+    """`time`, and the `watermark` that had passed it, in int64 microseconds; the `row` and its `key` as JSON."""
+
+    time: int
+    watermark: int
+    row: str
+    key: str | None
+
+
+def late_rows(call: SqlCall, clause: KeptClause, condition: Text) -> Sequence[LateRow]:
+    """The last late rows of a clause whose keys satisfy the condition; none if no table of late rows is set."""
+    written = written_rows(call.spark, LATE, clause.clause.fingerprint)
+    if written is None:
+        return []
+    rows = {row[:3]: row for kind in clause.inputs for row in _of_keys(call, written, kind, clause, condition)}
+    return sorted(rows.values(), key=lambda row: row.time, reverse=True)[:MAX_LATE]
+
+
+def _of_keys(call: SqlCall, written: DataFrame, kind: Input, clause: KeptClause, condition: Text) -> Sequence[LateRow]:
+    """The late rows, read as rows of one kind of input."""
+    names = [quoted(name) for name in clause.keys.values()]
+    types = ", ".join(f"{quoted(name)} {spark_type}" for name, spark_type in kind.columns)
+    late = written.select(*(F.col(name).alias(f"__late_{name}") for name in written.columns))
+    late = late.withColumn("__late", F.from_json("__late_row", types)).select("*", "__late.*").drop("__late")
+    queries = Queries(call.sql, {}, call.text)
+    keys = "".join(f", {_own_column(text)} AS {name}" for text, name in zip(kind.keys, names))
+    shown = f"to_json(struct({', '.join(names)}))" if names else "CAST(NULL AS STRING)"
+    query = join(
+        f"SELECT unix_micros(__late_time), unix_micros(__late_watermark), __late_row, {shown} FROM (",
+        f"SELECT __late_time, __late_watermark, __late_row{keys} FROM {queries.name(late)}) WHERE (",
+        condition,
+        f") ORDER BY __late_time DESC LIMIT {MAX_LATE}",
+    )
+    try:
+        return [LateRow(*row) for row in queries.run(query).collect()]
+    except (SqlExtError, PySparkException):  # a key that the columns of the row alone do not give
+        return []
+
+
+def _own_column(text: str) -> str:
+    """An expression over the columns of a row: a column is without the name of its relation.
+
+    >>> _own_column("e.card"), _own_column("upper(card)")
+    ('`card`', 'upper(card)')
+    """
+    name = column_name(text)
+    return text if name == text else quoted(name)

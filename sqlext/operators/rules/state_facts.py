@@ -1,0 +1,99 @@
+"""The state of MATCH_RULES for one key, in words. Loads Numba."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from sqlext.errors import SqlExtError
+from sqlext.operators.match.state_facts import WAITS, fate, search_facts
+from sqlext.operators.rules.kept_rules import KeptRule, PatternOf, kept_rules
+from sqlext.operators.rules.operator import RulesOperator
+from sqlext.operators.rules.plan import CompiledRules
+from sqlext.operators.rules.rule_run import Compile
+from sqlext.operators.rules.rule_versions import Acting
+from sqlext.operators.rules.shared_rows import SharedRows
+from sqlext.operators.rules.state import RULES, read_versions
+from sqlext.operators.rules.step import kept_rows
+from sqlext.operators.stateful.fact import ROW, RULE, Fact, ShowTime, row_text
+from sqlext.operators.stateful.operator import State
+from sqlext.pattern.task.event_time import BEGINNING, NEVER
+
+MAX_ROWS, MAX_RULES = 100, 20  # rows, and rules, that are described
+
+
+def rules_facts(
+    operator: RulesOperator,
+    state: State,
+    pattern_of: PatternOf,
+    conditions_of: Callable[[str], Mapping[str, str]],
+    show: ShowTime,
+) -> Iterator[Fact]:
+    """The facts: the rows of the key, then for each rule its search, its partial matches, and why rows are in no match.
+
+    `pattern_of`, `conditions_of`: the pattern of a clause, and the text of DEFINE for each variable.
+    """
+    compiled = CompiledRules(operator.plan)
+    shared = kept_rows(state, operator.plan)
+    rules = list(kept_rules(state, shared, compiled, pattern_of))
+    begun = [rule for rule in rules if rule.search is not None]
+    yield from _row_facts(shared, begun, operator, state.watermark, show)
+    for rule in begun[:MAX_RULES]:
+        yield _rule_fact(rule.version, show)
+        assert rule.search is not None
+        for fact in search_facts(rule.search, conditions_of(rule.version.version.clause or ""), show):
+            yield fact._replace(text=f"{_name(rule.version)}: {fact.text}")
+    if len(begun) > MAX_RULES:
+        yield Fact(RULE, None, f"{len(begun) - MAX_RULES:,} further rules have begun: {_names(begun[MAX_RULES:])}")
+    waiting = [rule for rule in rules if rule.search is None]
+    if waiting:
+        yield Fact(RULE, None, f"no match can begin at a kept row: {_names(waiting)}")
+    yield from _errors(state, compiled)
+
+
+def _row_facts(
+    shared: SharedRows, rules: Sequence[KeptRule], operator: RulesOperator, watermark: int, show: ShowTime
+) -> Iterator[Fact]:
+    table = pa.table(dict(shared.values.columns))
+    for i, time in enumerate(shared.time.tolist()[:MAX_ROWS]):
+        known = {name: name for name in operator.plan.schema.names if table.column(name)[i].is_valid}
+        about = [f"{_name(rule.version)}: {text}" for rule in rules if (text := _fate(rule, i, show)) is not None]
+        waits = [WAITS.rstrip(", ")] if time > watermark else []
+        yield Fact(ROW, time, "; ".join([row_text(table, i, known), *waits, *(about or ["no rule is to map it"])]))
+    if len(shared.time) > MAX_ROWS:
+        yield Fact(ROW, None, f"{len(shared.time) - MAX_ROWS:,} further rows are kept")
+
+
+def _fate(rule: KeptRule, row: int, show: ShowTime) -> str | None:
+    """What a rule does with row `row` of the key; None if it maps it to no variable."""
+    kept, at = rule.search, row - rule.first
+    if kept is None or not 0 <= at < len(kept.later) or kept.later[at] is None:
+        return None
+    return fate(kept, at, show).removeprefix(WAITS)
+
+
+def _rule_fact(version: Acting, show: ShowTime) -> Fact:
+    first = version.version.first
+    since = None if first == BEGINNING else first
+    until = "" if version.until == NEVER else f", up to {show(version.until)}"
+    acts = "all rows" if since is None else f"rows after {show(since)}"
+    return Fact(RULE, since, f"{_name(version)}: it acts on {acts}{until}")
+
+
+def _name(version: Acting) -> str:
+    return f"{version.version.name}, version {version.version.version}"
+
+
+def _names(rules: Sequence[KeptRule]) -> str:
+    """The names of the first ten rules, and how many others there are."""
+    names = [_name(rule.version) for rule in rules]
+    return "; ".join(names[:10]) + (f"; and {len(names) - 10:,} others" if len(names) > 10 else "")
+
+
+def _errors(state: State, compiled: Compile) -> Iterator[Fact]:
+    """The rules that do nothing, because their clauses have errors."""
+    for version in read_versions(state.tables[RULES]):
+        error = compiled(version.clause or "") if version.matches else None
+        if isinstance(error, SqlExtError):
+            yield Fact(RULE, None, f"{version.name}, version {version.version}, does nothing: {error.message}")
