@@ -1,29 +1,41 @@
-"""Draws a MATCH_RECOGNIZE: its rows over time, with each match shaded and each row in the colour of its variable."""
+"""Draws a MATCH_RECOGNIZE: its rows over time, with each match shaded and each row in the colour of its variable. Near
+misses are hollow, and what refused the row that they lacked is written at it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.statements.find_near_misses import PartitionMisses, find_near_misses
 from sqlext.engine.streams.streaming_tables import check_ends
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.notebooks.drawing_query import MATCH, VARIABLE, DrawingQuery, drawing_query
 from sqlext.notebooks.theme import in_theme
+from sqlext.rewriter.text.names import quoted
+from sqlext.sessions.hook import unhooked
+from sqlext.sessions.quoted_names import names_in_backticks
 
 MOST_ROWS, MOST_PANELS = 10_000, 6
+MOST_LABELS, LONGEST_LABEL = 5, 90  # near misses of a panel with a label, and its characters
+_KEY = "sqlext_key"  # the keys of a row as JSON
 _MOST_POINTS = 1_000  # of a panel in SVG; more are a picture inside it, because each point takes 80 bytes
 _INK = "#010203"  # drawn for text and axes; in the SVG the colour of the text around it takes its place
 _STYLE = {
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), _INK),
     "svg.fonttype": "none",  # text stays text, in a font of the page
+    "text.parse_math": False,  # a value with two dollars is no formula
     "svg.hashsalt": "sqlext",  # the same picture gives the same SVG
 }
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -42,6 +54,26 @@ class Drawing:
 
     def __repr__(self) -> str:
         return f"<drawing: {self.title}>"
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A near miss: its mapped rows as (time, height, variable), the refused row as (time, height), its variable, and
+    what refused it."""
+
+    points: tuple[tuple[Any, float, str], ...]
+    refused: tuple[Any, float]
+    variable: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A partition: its title, its rows, and its near misses."""
+
+    title: str
+    rows: pd.DataFrame
+    misses: tuple[Miss, ...] = ()
 
 
 def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | None = None) -> Drawing | None:
@@ -64,18 +96,63 @@ def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | Non
             f"{query.time} is no column of the rows, and cannot be drawn",
             hint="write ORDER BY with a column, computed in a subquery if need be.",
         )
-    rows = frame.limit(MOST_ROWS).toPandas()
+    keys = F.to_json(F.struct(*(F.col(quoted(name)) for name in query.keys))) if query.keys else F.lit("{}")
+    rows = frame.limit(MOST_ROWS).withColumn(_KEY, keys).toPandas()
     value = _value_column(rows, query)
     panels = list(_panels(rows, query))
-    count = sum(panel[MATCH].nunique() for _, panel in panels)
-    title = f"{count} {'match' if count == 1 else 'matches'} in {len(rows):,} rows"
+    panels, note = _with_misses(
+        panels, SqlCall(spark=spark, sql=unhooked(spark), text=query.text, args=args), query, value
+    )
+    count, near = sum(panel.rows[MATCH].nunique() for panel in panels), sum(len(panel.misses) for panel in panels)
+    found = f"{count} {'match' if count == 1 else 'matches'}"
+    found += f" and {near} near miss{'es' * (near != 1)}" if near else ""
+    title = f"{found} in {len(rows):,} rows{note}"
     return Drawing(picture(panels, query.time, value, title), title)
+
+
+def _with_misses(panels: list[Panel], call: SqlCall, query: DrawingQuery, value: str | None) -> tuple[list[Panel], str]:
+    """The panels with their near misses, and a note for the title if these could not be looked for."""
+    wanted = [panel.rows[_KEY].iloc[0] for panel in panels if len(panel.rows)]
+    columns = [query.time] if value is None else [query.time, value]
+    try:
+        with names_in_backticks(call) as named:
+            found = find_near_misses(named, query.keys, wanted, columns)
+    except (SqlExtError, PySparkException):
+        return panels, ", near misses not looked for"
+    zone = call.spark.conf.get("spark.sql.session.timeZone") or "UTC"
+    drawn = (
+        replace(panel, misses=tuple(_drawn(found[key], query.time, value, zone)))
+        if len(panel.rows) and (key := panel.rows[_KEY].iloc[0]) in found
+        else panel
+        for panel in panels
+    )
+    return list(drawn), ""
+
+
+def _drawn(found: PartitionMisses, time: str, value: str | None, time_zone: str) -> Iterator[Miss]:
+    """The near misses of a partition at the places where its rows are drawn."""
+    times = _as_pandas(found.columns[time], time_zone)
+    heights = (
+        [0.0] * len(times)
+        if value is None
+        else pd.to_numeric(_as_pandas(found.columns[value], time_zone), errors="coerce")
+    )
+    for miss in found.misses:
+        points = tuple((times[row], float(heights[row]), name) for row, name in miss.mapped)
+        yield Miss(points, (times[miss.refused], float(heights[miss.refused])), miss.variable, miss.reason)
+
+
+def _as_pandas(column: pa.Array, time_zone: str) -> pd.Series:
+    """A column as `toPandas` gives it: times are those of the session's time zone, without a zone."""
+    if not pa.types.is_timestamp(column.type) or column.type.tz is None:
+        return column.to_pandas()
+    return column.cast(pa.timestamp("us", time_zone)).to_pandas().dt.tz_localize(None)
 
 
 def _value_column(rows: pd.DataFrame, query: DrawingQuery) -> str | None:
     """The column that is drawn over time: the first numeric column that DEFINE names, or else the first numeric one;
     None if there is none."""
-    skipped = {query.time, *query.keys, MATCH, VARIABLE}
+    skipped = {query.time, *query.keys, MATCH, VARIABLE, _KEY}
     numeric = [name for name in rows.columns if name not in skipped and _is_number(rows[name])]
     words = [word.lower() for word in re.findall(r"\w+", query.conditions)]
     return min(
@@ -89,18 +166,18 @@ def _is_number(column: pd.Series) -> bool:
     )
 
 
-def _panels(rows: pd.DataFrame, query: DrawingQuery) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The partitions, each with its title; partitions with matches come first."""
+def _panels(rows: pd.DataFrame, query: DrawingQuery) -> Iterator[Panel]:
+    """The partitions without their near misses; partitions with matches come first."""
     if not query.keys:
-        yield "", rows
+        yield Panel("", rows)
         return
     groups = [(key, group) for key, group in rows.groupby(list(query.keys), sort=True, dropna=False)]
     groups.sort(key=lambda item: not item[1][MATCH].notna().any())
     for key, group in groups[:MOST_PANELS]:
-        yield ", ".join(f"{name} {value}" for name, value in zip(query.keys, key)), group
+        yield Panel(", ".join(f"{name} {value}" for name, value in zip(query.keys, key)), group)
 
 
-def picture(panels: Sequence[tuple[str, pd.DataFrame]], time: str, value: str | None, title: str) -> str:
+def picture(panels: Sequence[Panel], time: str, value: str | None, title: str) -> str:
     """The SVG of the panels, without the header of a file. Its text and axes have the colour of the text around it."""
     out = StringIO()
     with rc_context(_STYLE):  # type: ignore[arg-type]  # the keys are not literals
@@ -110,14 +187,18 @@ def picture(panels: Sequence[tuple[str, pd.DataFrame]], time: str, value: str | 
     return re.sub(r' (?:width|height)="[\d.]+pt"', "", svg[svg.index("<svg") :], count=2)  # the style has the size
 
 
-def _figure(panels: Sequence[tuple[str, pd.DataFrame]], time: str, value: str | None, title: str) -> Figure:
+def _figure(panels: Sequence[Panel], time: str, value: str | None, title: str) -> Figure:
     figure = Figure(figsize=(9, 0.8 + 1.9 * len(panels)), layout="constrained")
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
-    variables = list(dict.fromkeys(name for _, rows in panels for name in rows[VARIABLE].dropna()))
+    mapped = [name for panel in panels for name in panel.rows[VARIABLE].dropna()]
+    missed = [name for panel in panels for miss in panel.misses for *_, name in miss.points]
+    refused = [miss.variable for panel in panels for miss in panel.misses if miss.variable]
+    variables = list(dict.fromkeys([*mapped, *missed, *refused]))
     colours = {name: _COLOURS[i % len(_COLOURS)] for i, name in enumerate(variables)}
-    for axis, (name, rows) in zip(axes, panels):
-        _draw_panel(axis, rows.sort_values(time, kind="stable"), time, value, colours)
-        axis.set_title(name, loc="left", fontsize=9)
+    for axis, panel in zip(axes, panels):
+        _draw_panel(axis, panel.rows.sort_values(time, kind="stable"), time, value, colours)
+        _draw_misses(axis, panel.misses, colours)
+        axis.set_title(panel.title, loc="left", fontsize=9)
         axis.set_ylabel(value or "", fontsize=9)
         axis.tick_params(labelsize=8)
         axis.spines[["top", "right"]].set_visible(False)
@@ -141,3 +222,21 @@ def _draw_panel(axis: Any, rows: pd.DataFrame, time: str, value: str | None, col
         if chosen.any():
             points = rows[time][chosen], heights[chosen]
             axis.scatter(*points, color=colour, s=18, label=name, zorder=2, rasterized=is_dense)
+
+
+def _draw_misses(axis: Any, misses: Sequence[Miss], colours: dict[str, str]) -> None:
+    """The rows of near misses as hollow circles, and the refused rows as crosses with what refused them."""
+    first, last = axis.get_xlim()
+    for i, miss in enumerate(misses):
+        for time, height, name in miss.points:
+            axis.scatter([time], [height], facecolors="none", edgecolors=colours[name], s=42, linewidths=1.2, zorder=3)
+        time, height = miss.refused
+        colour = colours.get(miss.variable, _INK)
+        axis.scatter([time], [height], color=colour, marker="x", s=30, linewidths=1.2, zorder=4)
+        if i < MOST_LABELS:
+            reason = miss.reason if len(miss.reason) <= LONGEST_LABEL else miss.reason[:LONGEST_LABEL] + "…"
+            is_late = axis.convert_xunits(time) > (first + last) / 2
+            side, up = ("right" if is_late else "left"), 7 if i % 2 == 0 else -13
+            axis.annotate(
+                reason, (time, height), (0, up), textcoords="offset points", ha=side, fontsize=7, color=colour
+            ).set_in_layout(False)

@@ -14,12 +14,13 @@ _VALUE = re.compile(r"(?:\s*=\s*|\s+)([^\s-]\S*)")
 _TARGET = re.compile(r"\s*([^\W\d]\w*)\s*<<")
 _NAME = re.compile(r"\s*([^\W\d]\w*)\s*$")
 _COMMENT = re.compile(r"\s*-- sqlext:([^\n]*)")
-_SHORT = {"-v": "--view", "-l": "--limit", "-c": "--cache", "-e": "--explain", "-d": "--draw"}
+_SHORT = {"-v": "--view", "-l": "--limit", "-c": "--cache", "-e": "--explain", "-d": "--draw", "-w": "--why"}
 _WITH_VALUE = {"--view": "a name", "--limit": "a number of rows"}
 _FLAGS: dict[str, dict[str, Any]] = {
     "--cache": {"is_cached": True},
     "--explain": {"explains": True},
     "--draw": {"draws": True},
+    "--why": {"says_why": True},
 }
 
 
@@ -28,9 +29,9 @@ class MagicLine:
     """The parts of the text after `%sql` or `%%sql`.
 
     `view`: the temporary view to create; `limit`: how many rows are shown; `is_cached`: keep the rows in Spark's cache;
-    `explains`: show the plan instead of the result; `draws`: draw the matches over time; `target`: the Python variable
-    of the result; `sql`: the rest of the text, with blanks in place of the parts that were read, so that columns stay
-    the same.
+    `explains`: show the plan instead of the result; `draws`: draw the matches over time; `says_why`: instead of the
+    result show where rows are lost, and draw the matches; `target`: the Python variable of the result; `sql`: the rest
+    of the text, with blanks in place of the parts that were read, so that columns stay the same.
     """
 
     view: str | None = None
@@ -38,6 +39,7 @@ class MagicLine:
     is_cached: bool = False
     explains: bool = False
     draws: bool = False
+    says_why: bool = False
     target: str | None = None
     sql: str = ""
 
@@ -49,7 +51,7 @@ def parse_magic_line(line: str, has_body: bool = False) -> MagicLine:
     (MAGIC_OPTION).
 
     >>> parse_magic_line("--view v -l 5 df << SELECT '--cache'")
-    MagicLine(view='v', limit=5, is_cached=False, explains=False, draws=False, target='df', sql="                    SELECT '--cache'")
+    MagicLine(view='v', limit=5, is_cached=False, explains=False, draws=False, says_why=False, target='df', sql="                    SELECT '--cache'")
     >>> parse_magic_line("--cache df", has_body=True).target
     'df'
     """  # noqa: E501

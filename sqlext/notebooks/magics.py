@@ -53,7 +53,7 @@ class SqlMagics(Magics):
     def sql(self, line: str, cell: str | None = None) -> DataFrame | None:
         """Run SQL statements and show their results as tables.
 
-        %%sql [--view NAME] [--limit N] [--cache] [--explain] [--draw] [VARIABLE]
+        %%sql [--view NAME] [--limit N] [--cache] [--explain] [--draw] [--why] [VARIABLE]
         SELECT … WHERE x > :python_variable;
 
         result = %sql SELECT …
@@ -63,7 +63,8 @@ class SqlMagics(Magics):
         --limit N       show N rows (default: 100)
         --cache         keep the rows of the last result in Spark's cache
         --explain       show how the statements would run, and run nothing
-        --draw          draw the matches of MATCH_RECOGNIZE over time, below the table
+        --draw          draw the matches of MATCH_RECOGNIZE over time, below the table, and the near misses
+        --why           show where the query loses its rows (EXPLAIN MATCH ANALYZE) and the drawing, not the result
         VARIABLE        the Python variable of the last result, a DataFrame; results are then not shown
 
         In a cell of a .sql notebook the options follow `-- sqlext:` on its first line.
@@ -75,6 +76,9 @@ class SqlMagics(Magics):
             runner = CellRunner(self.spark(), self.widgets, self.variables)
             if options.explains:
                 print("\n".join(runner.explain(text)))
+                return None
+            if options.says_why:
+                display(*runner.why(text))
                 return None
             is_shown = cell is not None and options.target is None
             results = [self._result(frame, options, is_shown) for frame in self._results(runner, text)]

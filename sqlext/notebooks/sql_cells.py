@@ -10,8 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.notebooks.cell_values import arguments, in_cell, with_texts
+from sqlext.notebooks.theme import Note, Report
 from sqlext.notebooks.widgets import Widgets, WidgetStatement, parse_widget_statement
 from sqlext.rewriter.statements.sql_file import file_statements
+from sqlext.rewriter.statements.why_statement import parse_why
 from sqlext.rewriter.text.fragments import alone
 from sqlext.sessions.explain import explain
 
@@ -36,6 +38,13 @@ class CellRunner:
     def explain(self, cell: str) -> Iterator[str]:
         """The explanation of how each statement of a cell would run. Raises the errors of `run`."""
         return self._each(cell, self._explain)
+
+    def why(self, cell: str) -> Iterator[Any]:
+        """For each statement of a cell, where its rows are lost, or the answer of EXPLAIN MATCH WHY, and its drawing.
+
+        Raises the errors of `run`, and UnsupportedError (NOT_ANALYZED).
+        """
+        return self._each(cell, self._why)
 
     def draw(self, cell: str) -> list[Any]:
         """The drawings of the statements of a cell that have a MATCH_RECOGNIZE.
@@ -78,6 +87,24 @@ class CellRunner:
         drawing = draw_matches(self.spark, statement, self._arguments(statement))
         if drawing is not None:
             yield drawing
+
+    def _why(self, statement: str) -> Iterator[Any]:
+        from sqlext.notebooks.draw_matches import draw_matches  # matplotlib takes half a second to load
+
+        if parse_widget_statement(statement) is not None:
+            return
+        arguments, asked = self._arguments(statement), parse_why(statement)
+        if asked is None:
+            yield Report(explain(statement, arguments, spark=self.spark, analyze=True))
+        else:
+            yield Report("\n".join(row[0] for row in self.spark.sql(statement, arguments).collect()))
+        query = statement if asked is None else asked.query.text
+        try:
+            drawing = draw_matches(self.spark, query, arguments)
+        except UnsupportedError as error:
+            yield Note(error.message)
+        else:
+            yield from [drawing] if drawing is not None else []
 
     def _arguments(self, statement: str) -> dict[str, Any] | None:
         return arguments(statement, self.widgets, self.variables) or None

@@ -27,6 +27,7 @@ _STYLE = """<style>
 .sqlext .long:focus { max-width: none; max-height: none; white-space: pre-wrap; }
 .sqlext .null, .sqlext .note { opacity: 0.6; font-style: italic; }
 .sqlext .note { font-size: 12px; padding: 2px 0; }
+.sqlext pre { color: inherit; background: inherit; font-size: 12px; overflow: auto; }
 .sqlext svg { width: 100%; max-width: 900px; height: auto; }
 @media (max-width: 480px) { .sqlext th, .sqlext td { padding: 3px 5px; } }
 </style>"""
@@ -35,6 +36,19 @@ _STYLE = """<style>
 def in_theme(html: str) -> str:
     """The HTML in a box that has the colours of the page."""
     return f'<div class="sqlext">{_STYLE}\n{html}</div>'
+
+
+@dataclass(frozen=True)
+class Report:
+    """A text whose lines are shown as they are."""
+
+    text: str
+
+    def _repr_html_(self) -> str:
+        return in_theme(f"<pre>{escape(self.text)}</pre>")
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)

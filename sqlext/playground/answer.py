@@ -8,7 +8,7 @@ from typing import Any
 from sqlext.errors import SqlExtError, SqlExtErrors
 from sqlext.pattern.batch.recorder import Attempt, Mapped, Step
 from sqlext.pattern.task.task import Spans
-from sqlext.pattern.why.row_search import rows_missing
+from sqlext.pattern.why.row_search import lacks_one_row, rows_missing
 from sqlext.playground.automaton import automaton_of
 from sqlext.playground.budget import WorkBudget
 from sqlext.playground.clause_edits import controls_of
@@ -61,7 +61,7 @@ def _found(search: RowsSearch) -> Json:
     plan = search.plan
     near: list[Attempt] = []
     least = rows_missing(plan.task.program)
-    recorder = _Tests(lambda attempt: near.append(attempt) if _is_near(attempt, least) else None)
+    recorder = _Tests(lambda attempt: near.append(attempt) if lacks_one_row(attempt, least) else None)
     spans = search.run(recorder)
     clause, matches = plan.clause, [match for block in spans for match in _matches(block)]
     return {
@@ -134,16 +134,6 @@ def _matches(spans: Spans) -> list[Json]:
 def _failed_skip(spans: Spans) -> str:
     assert spans.failure is not None
     return f"AFTER MATCH SKIP has no row to go to after match {spans.failure.number} ({spans.failure.reason})."
-
-
-def _is_near(attempt: Attempt, least: list[int]) -> bool:
-    """Whether an attempt mapped rows, and lacked one row for a match."""
-    if attempt.matches or not attempt.furthest:
-        return False
-    steps = [stop.step for stop in attempt.stops if isinstance(stop.step, int)]
-    if not steps:
-        return len(attempt.furthest) >= least[0] - 1
-    return min(least[step] for step in steps) == 1
 
 
 def _near(attempt: Attempt) -> Json:

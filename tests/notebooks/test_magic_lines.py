@@ -20,6 +20,7 @@ LINES = [
     ("df <<", True, MagicLine(target="df")),
     ("df << SELECT 1 << 2", False, MagicLine(target="df", sql="      SELECT 1 << 2")),
     ("--explain --draw", True, MagicLine(explains=True, draws=True)),
+    ("-w", True, MagicLine(says_why=True)),
     ("SHOW TABLES", True, MagicLine(sql="SHOW TABLES")),
 ]
 
@@ -31,7 +32,7 @@ def test_options_and_a_target_stand_before_the_sql(line, has_body, options):
 
 WRONG = [
     ("--lmit 3", "--lmit is no option of %sql", "did you mean --limit?"),
-    ("-x", "-x is no option of %sql", "the options are --view, --limit, --cache, --explain, --draw."),
+    ("-x", "-x is no option of %sql", "the options are --view, --limit, --cache, --explain, --draw, --why."),
     ("--limit SELECT 1", "--limit needs a number of rows", "write --limit a number of rows."),
     ("--view", "--view needs a name", "write --view a name."),
 ]

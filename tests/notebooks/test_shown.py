@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from sqlext.cli.main import main
-from sqlext.notebooks.draw_matches import Drawing, picture
+from sqlext.notebooks.draw_matches import Drawing, Miss, Panel, picture
 from sqlext.notebooks.drawing_query import MATCH, VARIABLE
 from sqlext.notebooks.html_table import html_table
 from sqlext.notebooks.magics import load
@@ -40,7 +40,7 @@ def test_a_long_text_is_cut_and_is_whole_under_the_pointer():
 
 def test_a_drawing_is_svg_in_the_colours_of_the_page():
     labels = {MATCH: [1, 1, None, None], VARIABLE: ["a", "b", None, None]}
-    panels = [("symbol A & B", pd.DataFrame({"t": range(4), "price": [1, 2, 3, 1], **labels}))]
+    panels = [Panel("symbol A & B", pd.DataFrame({"t": range(4), "price": [1, 2, 3, 1], **labels}))]
     svg = picture(panels, "t", "price", "1 match in 4 rows")
     root = ET.fromstring(svg)
     assert root.get("viewBox") and root.get("width") is None and root.get("height") is None
@@ -50,6 +50,19 @@ def test_a_drawing_is_svg_in_the_colours_of_the_page():
     assert picture(panels, "t", "price", "1 match in 4 rows") == svg
     assert EXTERNAL.search(svg) is None
     assert Drawing(svg, "1 match")._repr_html_().endswith("</svg>\n</div>")
+
+
+def test_a_near_miss_is_hollow_and_every_value_is_escaped():
+    hostile = "</text><script>alert(1)</script> $x_{1$ &amp;"
+    labels = {MATCH: [None] * 3, VARIABLE: [None] * 3}
+    miss = Miss(((0, 1.0, "A"), (1, 2.0, "A")), (2, 3.0), "B", f"no B: c = '{hostile}' is false")
+    rows = pd.DataFrame({"t": [0, 1, 2], hostile: [1, 2, 3], **labels})
+    svg = picture([Panel(hostile, rows, (miss,))], "t", hostile, hostile)
+    root = ET.fromstring(svg)
+    assert not [element for element in root.iter() if element.tag.endswith("script")]
+    texts = ["".join(element.itertext()).strip() for element in root.iter() if element.tag.endswith("text")]
+    assert texts.count(hostile) == 3 and f"no B: c = '{hostile}' is false" in texts
+    assert svg.count("fill: none; stroke: #d95f02") >= 1
 
 
 def test_a_warning_is_one_sentence_without_a_path(capsys):

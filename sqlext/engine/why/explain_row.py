@@ -200,6 +200,12 @@ class PartitionWhy:
             is_what = value if isinstance(value, str) else "is NULL" if value is None else "is false"
             yield f"{conjunct.text} {is_what}{self._operands(conjunct, tested)}"
 
+    def refusal(self, path: Mapped, stop: Stop) -> str:
+        """Why a search could not take a step, in short."""
+        if stop.label is None or stop.reason not in (FALSE, NULL):
+            return self._reason(path, stop).rstrip(".")
+        return f"no {self._name(stop.label)}: {'; '.join(self._failed(path, stop))}"
+
     def failed_conjuncts(self, near: Closest) -> list[Conjunct]:
         """The conjuncts that ended the closest partial match."""
         failed = []

@@ -56,16 +56,27 @@ def explain_rows(
     Raises UnsupportedError for what is not built, and BindError if Spark refuses the condition.
     """
     asked = _Asked(call=statement, physical=physical, queries=queries, condition=condition)
-    clause = WhyClause(
-        text=statement.text,
-        index=_index(statement.text, physical),
-        relation=asked.relation(),
-        parameters=parameters,
-    )
     try:
-        return "\n\n".join(asked.answers(clause, written.text, budget))
+        return "\n\n".join(asked.answers(asked.clause(parameters), written.text, budget))
     except BindError as error:
         raise error.placed(written.place) from None
+
+
+def partitions_why(
+    physical: PhysicalPlan,
+    statement: SqlCall,
+    queries: Queries,
+    condition: str,
+    *,
+    parameters: tuple[Edit, ...],
+    budget: Budget,
+    extra: Sequence[Text],
+) -> Iterator[PartitionWhy]:
+    """The partitions of the rows that a condition chooses. `extra`: further columns that are read of each row."""
+    asked = _Asked(call=statement, physical=physical, queries=queries, condition=condition, extra=extra)
+    clause = asked.clause(parameters)
+    for _, why in asked.partitions(clause, clause.plan(), budget):
+        yield why
 
 
 def _index(text: str, physical: PhysicalPlan) -> int:
@@ -75,14 +86,27 @@ def _index(text: str, physical: PhysicalPlan) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
-    """A clause and the condition on the rows of its input."""
+    """A clause and the condition on the rows of its input. `extra`: columns that are read besides the clause's own."""
 
     call: SqlCall
     physical: PhysicalPlan
     queries: Queries
     condition: str
+    extra: Sequence[Text] = ()
 
-    def relation(self) -> InputRelation:
+    def clause(self, parameters: tuple[Edit, ...]) -> WhyClause:
+        """The clause to be asked about. Raises UnsupportedError for one that cannot be explained."""
+        text = self.call.text
+        return WhyClause(text=text, index=_index(text, self.physical), relation=self._relation(), parameters=parameters)
+
+    def partitions(
+        self, clause: WhyClause, plan: SearchPlan, budget: Budget
+    ) -> Iterator[tuple[Mapping[str, pa.Array], PartitionWhy]]:
+        """The partitions of the chosen rows, each with the columns of its keys."""
+        for keys, partition in _partitions(self._rows(plan), plan, self._texts(plan)):
+            yield keys, PartitionWhy(clause=clause, plan=plan, partition=partition, budget=budget)
+
+    def _relation(self) -> InputRelation:
         """The input of the clause. Raises UnsupportedError for a clause that cannot be explained."""
         plan = self.physical.plan
         if plan.task.frame is not None or self.physical.is_streaming:
@@ -103,10 +127,9 @@ class _Asked:
 
     def answers(self, clause: WhyClause, condition: str, budget: Budget) -> Iterator[str]:
         plan = clause.plan()
-        table = self._rows(plan)
         shown = 0
-        for keys, partition in _partitions(table, plan):
-            why = PartitionWhy(clause=clause, plan=plan, partition=partition, budget=budget)
+        for keys, why in self.partitions(clause, plan, budget):
+            partition = why.partition
             for row in why.chosen():
                 if shown == MAX_ROWS:
                     yield f"FOR ROW {condition} chooses more rows: the first {MAX_ROWS} are explained."
@@ -128,7 +151,7 @@ class _Asked:
 
     def _rows(self, plan: SearchPlan) -> pa.Table:
         """The rows of the partitions of chosen rows, by partition and in order, at most MAX_READ of them."""
-        texts = _texts(plan)
+        texts = self._texts(plan)
         keys = join("PARTITION BY ", join(*plan.partition_by, separator=", ")) if plan.partition_by else join("")
         order = join("ORDER BY ", join(*(join(*key) for key in plan.order_by), separator=", "))
         columns = [join("(", text, f") AS __w{i}") for i, text in enumerate(texts.values())]
@@ -152,18 +175,19 @@ class _Asked:
         )
         return self.queries.run(query).toArrow().combine_chunks()
 
+    def _texts(self, plan: SearchPlan) -> dict[str, Text]:
+        """The expressions that Spark computes on each row."""
+        order, columns = (text for text, _ in plan.order_by), (column.computed for column in plan.columns)
+        return {str(text): text for text in (*plan.partition_by, *order, *columns, *self.extra)}
 
-def _texts(plan: SearchPlan) -> dict[str, Text]:
-    """The expressions that Spark computes on each row."""
-    texts = [*plan.partition_by, *(text for text, _ in plan.order_by), *(column.computed for column in plan.columns)]
-    return {str(text): text for text in texts}
 
-
-def _partitions(table: pa.Table, plan: SearchPlan) -> Iterator[tuple[Mapping[str, pa.Array], PartitionRows]]:
+def _partitions(
+    table: pa.Table, plan: SearchPlan, texts: Mapping[str, Text]
+) -> Iterator[tuple[Mapping[str, pa.Array], PartitionRows]]:
     """(partition keys, rows) of each partition."""
     if not table.num_rows:
         return
-    names = list(_texts(plan))
+    names = list(texts)
     key_names = [f"__w{names.index(str(key))}" for key in plan.partition_by]
     (codes,) = key_codes([table], key_names) if key_names else (np.zeros(table.num_rows, np.int64),)
     starts = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))

@@ -263,6 +263,16 @@ def rows_missing(program: Program) -> list[int]:
     return least
 
 
+def lacks_one_row(attempt: Attempt, least: list[int]) -> bool:
+    """Whether an attempt mapped rows, and lacked one row for a match. `least`: the value of `rows_missing`."""
+    if attempt.matches or not attempt.furthest:
+        return False
+    steps = [stop.step for stop in attempt.stops if isinstance(stop.step, int)]
+    if not steps:
+        return len(attempt.furthest) >= least[0] - 1
+    return min(least[step] for step in steps) == 1
+
+
 class _After:
     """The instructions at which the search can be after labels."""
 

@@ -1,0 +1,66 @@
+"""The near misses of a statement's last clause in some partitions, with columns of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sqlext.engine.match.forms import PhysicalPlan
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.statements.plan_statement import plan_statement
+from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS
+from sqlext.engine.why.explain_rows import partitions_why
+from sqlext.engine.why.near_misses import NearMiss, near_misses
+from sqlext.pattern.why.row_search import Budget
+from sqlext.rewriter.statements import parameters
+from sqlext.rewriter.statements.parse_statement import parse_statement
+from sqlext.rewriter.text.lexemes import string_literal
+from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.splice import Text, join
+
+
+@dataclass(frozen=True)
+class PartitionMisses:
+    """The near misses of a partition, and the columns that were asked for, in the order of the partition."""
+
+    misses: Sequence[NearMiss]
+    columns: Mapping[str, pa.Array]
+
+
+def find_near_misses(
+    call: SqlCall, keys: Sequence[str], wanted: Sequence[str], columns: Sequence[str]
+) -> dict[str, PartitionMisses]:
+    """The near misses in the partitions whose keys, as `key_json` writes them, are `wanted`. `keys`: the names of the
+    keys; `columns`: columns of the input. Raises the SqlExtError that planning the statement raises.
+    """
+    statement = parse_statement(call.text)
+    edits = parameters.bind(call.text, call.args, statement.pattern_bodies)
+    plan = plan_statement(call)
+    physical = max(
+        (relation for relation in plan.relations.values() if isinstance(relation, PhysicalPlan)),
+        key=lambda relation: relation.plan.clause.keyword.start,
+    )
+    key = key_json(physical.plan.partition_by, keys)
+    condition = join(key, " IN (", ", ".join(map(string_literal, wanted)), ")")
+    extra = [key, *(join(quoted(name)) for name in columns)]
+    found = {}
+    budget = Budget(MAX_ALL_STEPS, MAX_STEPS)
+    for why in partitions_why(
+        physical, call, plan.queries, str(condition), parameters=edits, budget=budget, extra=extra
+    ):
+        read = {str(text): why.partition.columns[str(text)].take(pa.array(why.order)) for text in extra}
+        values = {name: read[quoted(name)] for name in columns}
+        found[read[str(key)][0].as_py()] = PartitionMisses(near_misses(why), values)
+    return found
+
+
+def key_json(keys: Sequence[Text], names: Sequence[str]) -> Text:
+    """The keys of a row as JSON; a clause without keys has one partition, `{}`.
+
+    >>> str(key_json([join("t.sym")], ["sym"])), str(key_json([], []))
+    ("to_json(struct(t.sym AS `sym`))", "'{}'")
+    """
+    named = [join(key, f" AS {quoted(name)}") for key, name in zip(keys, names)]
+    return join("to_json(struct(", join(*named, separator=", "), "))") if named else join("'{}'")
