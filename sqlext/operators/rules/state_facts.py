@@ -17,8 +17,8 @@ from sqlext.operators.rules.shared_rows import SharedRows
 from sqlext.operators.rules.state import RULES, read_versions
 from sqlext.operators.rules.step import kept_rows
 from sqlext.operators.stateful.fact import ROW, RULE, Fact, ShowTime, row_text
-from sqlext.operators.stateful.operator import State
-from sqlext.pattern.task.event_time import BEGINNING, NEVER
+from sqlext.operators.stateful.operator import FIRST_WATERMARK, State
+from sqlext.pattern.task.event_time import NEVER
 
 MAX_ROWS, MAX_RULES = 100, 20  # rows, and rules, that are described
 
@@ -75,7 +75,7 @@ def _fate(rule: KeptRule, row: int, show: ShowTime) -> str | None:
 
 def _rule_fact(version: Acting, show: ShowTime) -> Fact:
     first = version.version.first
-    since = None if first == BEGINNING else first
+    since = None if first <= FIRST_WATERMARK else first
     until = "" if version.until == NEVER else f", up to {show(version.until)}"
     acts = "all rows" if since is None else f"rows after {show(since)}"
     return Fact(RULE, since, f"{_name(version)}: it acts on {acts}{until}")
