@@ -10,7 +10,6 @@ from io import StringIO
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from pyspark.errors import PySparkException
@@ -119,9 +118,8 @@ def _with_misses(panels: list[Panel], call: SqlCall, query: DrawingQuery, value:
             found = find_near_misses(named, query.keys, wanted, columns)
     except (SqlExtError, PySparkException):
         return panels, ", near misses not looked for"
-    zone = call.spark.conf.get("spark.sql.session.timeZone") or "UTC"
     drawn = (
-        replace(panel, misses=tuple(_drawn(found[key], query.time, value, zone)))
+        replace(panel, misses=tuple(_drawn(found[key], query.time, value)))
         if len(panel.rows) and (key := panel.rows[_KEY].iloc[0]) in found
         else panel
         for panel in panels
@@ -129,24 +127,13 @@ def _with_misses(panels: list[Panel], call: SqlCall, query: DrawingQuery, value:
     return list(drawn), ""
 
 
-def _drawn(found: PartitionMisses, time: str, value: str | None, time_zone: str) -> Iterator[Miss]:
+def _drawn(found: PartitionMisses, time: str, value: str | None) -> Iterator[Miss]:
     """The near misses of a partition at the places where its rows are drawn."""
-    times = _as_pandas(found.columns[time], time_zone)
-    heights = (
-        [0.0] * len(times)
-        if value is None
-        else pd.to_numeric(_as_pandas(found.columns[value], time_zone), errors="coerce")
-    )
+    times = found.columns[time]
+    heights = [0.0] * len(times) if value is None else pd.to_numeric(found.columns[value], errors="coerce")
     for miss in found.misses:
         points = tuple((times[row], float(heights[row]), name) for row, name in miss.mapped)
         yield Miss(points, (times[miss.refused], float(heights[miss.refused])), miss.variable, miss.reason)
-
-
-def _as_pandas(column: pa.Array, time_zone: str) -> pd.Series:
-    """A column as `toPandas` gives it: times are those of the session's time zone, without a zone."""
-    if not pa.types.is_timestamp(column.type) or column.type.tz is None:
-        return column.to_pandas()
-    return column.cast(pa.timestamp("us", time_zone)).to_pandas().dt.tz_localize(None)
 
 
 def _value_column(rows: pd.DataFrame, query: DrawingQuery) -> str | None:

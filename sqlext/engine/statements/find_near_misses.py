@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -23,10 +24,11 @@ from sqlext.rewriter.text.splice import Text, join
 
 @dataclass(frozen=True)
 class PartitionMisses:
-    """The near misses of a partition, and the columns that were asked for, in the order of the partition."""
+    """The near misses of a partition, and the columns that were asked for, in the order of the partition, as `toPandas`
+    gives them."""
 
     misses: Sequence[NearMiss]
-    columns: Mapping[str, pa.Array]
+    columns: Mapping[str, Sequence[Any]]
 
 
 def find_near_misses(
@@ -45,15 +47,22 @@ def find_near_misses(
     key = key_json(physical.plan.partition_by, keys)
     condition = join(key, " IN (", ", ".join(map(string_literal, wanted)), ")")
     extra = [key, *(join(quoted(name)) for name in columns)]
-    found = {}
+    found, time_zone = {}, call.spark.conf.get("spark.sql.session.timeZone") or "UTC"
     budget = Budget(MAX_ALL_STEPS, MAX_STEPS)
     for why in partitions_why(
         physical, call, plan.queries, str(condition), parameters=edits, budget=budget, extra=extra
     ):
         read = {str(text): why.partition.columns[str(text)].take(pa.array(why.order)) for text in extra}
-        values = {name: read[quoted(name)] for name in columns}
+        values = {name: _as_pandas(read[quoted(name)], time_zone) for name in columns}
         found[read[str(key)][0].as_py()] = PartitionMisses(near_misses(why), values)
     return found
+
+
+def _as_pandas(column: pa.Array, time_zone: str) -> Sequence[Any]:
+    """A column as a Series: times are those of the session's time zone, without a zone."""
+    if not pa.types.is_timestamp(column.type) or column.type.tz is None:
+        return column.to_pandas()
+    return column.cast(pa.timestamp("us", time_zone)).to_pandas().dt.tz_localize(None)
 
 
 def key_json(keys: Sequence[Text], names: Sequence[str]) -> Text:
