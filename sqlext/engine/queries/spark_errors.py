@@ -8,23 +8,22 @@ from difflib import get_close_matches
 
 from pyspark.errors import PySparkException
 
-from sqlext.engine.queries.sent_texts import place_of_fragment
+from sqlext.engine.queries.places_of_words import place_of_word
+from sqlext.engine.queries.sent_texts import HELPER, HELPER_OF_SPARK, place_of_fragment
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.scalars.analyse import CLAUSE_FUNCTIONS, NAVIGATIONS, OUTCOMES
 from sqlext.rewriter.scalars.foreign_words import hint_of_function, hint_of_syntax, hint_of_time_travel
 from sqlext.rewriter.text.names import QUOTED_HINT, Parts, name_at, split_name, tokens_of
 from sqlext.rewriter.text.splice import Piece, Text
 
-HELPER = re.compile(r"__sqlext_helper_\d+__")
-_HELPER_OF_SPARK = r"`?(?:_pyspark_(?:connect_temp_view_)?[0-9a-f]{32}|__sqlext_helper_\d+__)`?"
-_HELPER_NAME = re.compile(_HELPER_OF_SPARK, re.IGNORECASE)
-_QUALIFIER = re.compile(rf"{_HELPER_OF_SPARK}\.", re.IGNORECASE)
+_HELPER_NAME = re.compile(HELPER_OF_SPARK, re.IGNORECASE)
+_QUALIFIER = re.compile(rf"{HELPER_OF_SPARK}\.", re.IGNORECASE)
 # a generated column, such as `__c2`
 _COLUMN = re.compile(r"""(["`]?)\b(?:__[a-z]+_?\d+|__nothing|commonexpressionref\(\))(?!\w)\1""")
 _SUGGESTED = re.compile(r" Did you mean one of the following\? \[(.*?)\]\.")
 _NUMBER = re.compile(r"(?<=\w)#\d+L?\b")  # Spark's own number of a column
 # a generated name, a plan, or the number of a column
-_INTERNAL = re.compile(rf"{_HELPER_OF_SPARK}|\n *\+- |{_NUMBER.pattern}", re.IGNORECASE)
+_INTERNAL = re.compile(rf"{HELPER_OF_SPARK}|\n *\+- |{_NUMBER.pattern}", re.IGNORECASE)
 _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)|; line (\d+) pos (\d+)")
 _NEAR = re.compile(r"at or near '(.+?)'(?=[.:]|$)")
 _OWN_FUNCTIONS = frozenset({*CLAUSE_FUNCTIONS, *OUTCOMES})
@@ -34,6 +33,8 @@ _HINTS = {
     "spark.sql(…) outside of the function of the pipeline, and return its DataFrame there.",
     "NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING": "write it where you read the streaming table; the best row of each "
     "window is max_by(…) in a second window over the firings.",
+    "INVALID_WHERE_CONDITION": "aggregates are computed after WHERE: write them in HAVING, or in a subquery.",
+    "MISSING_AGGREGATION": "add it to GROUP BY, or write any_value(…) for its value on any row of the group.",
     "UNSUPPORTED_FEATURE.TIME_TRAVEL": "write VERSION AS OF or TIMESTAMP AS OF after the name of the table, in the "
     "query of the view.",
     "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION": "write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS, and "
@@ -46,6 +47,7 @@ _SENTENCES = {
 }
 _TIME_TRAVEL = re.compile(r"\b(?:SYSTEM_)?(?:VERSION|TIME|TIMESTAMP)\s+AS\s+OF\b", re.IGNORECASE)
 _QUERY = re.compile(r"\s*\(*\s*(?:SELECT|WITH|FROM)\b", re.IGNORECASE)
+_IS_NUMBER = re.compile(r"(?:TINY|SMALL|BIG)?INT$|DOUBLE$|FLOAT$|DECIMAL\b")
 _HAS_CLEAR_NAME = re.compile(r"(?!_LEGACY)[A-Z]")
 
 
@@ -144,7 +146,7 @@ def _hint(e: PySparkException, condition: str, place: Place | None, user_text: s
         or _foreign_hint(e, place, user_text)
         or _result_name_hint(e)
         or _watermark_hint(e, condition, place)
-        or _interval_hint(e, condition)
+        or _types_hint(e, condition)
         or _argument_hint(e, condition)
     )
 
@@ -158,15 +160,21 @@ def _foreign_hint(e: PySparkException, place: Place | None, user_text: str) -> s
     return hint_of_syntax(user_text, place.stop) if condition == "PARSE_SYNTAX_ERROR" and place else None
 
 
-def _interval_hint(e: PySparkException, condition: str) -> str | None:
-    """The hint for `ts - PREV(ts) < 600` and for dates whose difference is compared with a number."""
+def _types_hint(e: PySparkException, condition: str) -> str | None:
+    """The hint for `ts - PREV(ts) < 600`, for dates whose difference is compared with a number, and for `ts > 600`."""
+    if condition != "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES":
+        return None
     parameters = e.getMessageParameters() or {}
     types = [parameters.get("left", "").strip('"'), parameters.get("right", "").strip('"')]
-    if condition != "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES" or not any(t.startswith("INTERVAL") for t in types):
-        return None
     if "INTERVAL DAY" in types:
         return "the difference of two dates is an interval: write datediff(a, b) < 6, or < INTERVAL 6 DAYS."
-    return "the difference of two times is an interval: write < INTERVAL 10 MINUTES, or timestampdiff(HOUR, a, b) < 9."
+    if any(t.startswith("INTERVAL") for t in types):
+        return (
+            "the difference of two times is an interval: write < INTERVAL 10 MINUTES, or timestampdiff(HOUR, a, b) < 9."
+        )
+    if any(t.startswith("TIMESTAMP") for t in types) and any(_IS_NUMBER.match(t) for t in types):
+        return "a time is compared with a time: write timestamp_seconds(n), or unix_seconds(ts) for its number."
+    return None
 
 
 def _argument_hint(e: PySparkException, condition: str) -> str | None:
@@ -189,7 +197,7 @@ def _result_name_hint(e: PySparkException) -> str | None:
     """The hint for `SELECT t.k FROM t MATCH_RECOGNIZE (…)`: the result is not t."""
     parameters = e.getMessageParameters() or {}
     qualifier, _, column = parameters.get("objectName", "").replace("`", "").rpartition(".")
-    if not qualifier or not re.search(_HELPER_OF_SPARK, parameters.get("proposal", "")):
+    if not qualifier or not re.search(HELPER_OF_SPARK, parameters.get("proposal", "")):
         return None
     alias = qualifier.rpartition(".")[2]
     return f"the result of MATCH_RECOGNIZE has no name yet: write {column} alone, or MATCH_RECOGNIZE (…) AS {alias}."
@@ -221,22 +229,14 @@ def place_of(e: PySparkException, text: Text, user_text: str) -> Place | None:
     if travel is not None:
         return Place(user_text, travel.start(), travel.end())
     fragment = contexts[0].fragment() if contexts else ""
-    named = _place_of_name(e, text, user_text) if not contexts or _QUERY.match(fragment) else None
-    if named is not None or not contexts:
-        return named or _place_of_syntax(str(e), text, user_text)
-    return place_of_fragment(fragment, contexts[0].startIndex(), text, user_text, _missing_name(e, fragment))
-
-
-def _place_of_name(e: PySparkException, text: Text, user_text: str) -> Place | None:
-    """The first name of the expression that an error without a position, or with that of a whole query, is about."""
-    parameters = e.getMessageParameters() or {}
-    expression = _QUALIFIER.sub("", parameters.get("expressionList") or parameters.get("expression") or "")
-    name = re.search(r"[A-Za-z_]\w*", expression)
-    where = re.search(r"\bWHERE\b", str(text), re.IGNORECASE) if "condition" in parameters else None
-    start = where.end() if where else 0
-    found = re.compile(rf"\b{name[0]}\b", re.IGNORECASE).search(str(text), start) if name else None
-    origin = text.origin(found.start()) if found else None
-    return None if origin is None else Place(user_text, origin, _end_of_word(user_text, origin))
+    near = contexts[0].startIndex() if contexts else 0
+    is_about_query = not contexts or _QUERY.match(fragment) is not None
+    word = place_of_word(e, text, user_text, fragment, near) if is_about_query else None
+    if word is not None or not contexts:
+        return word or _place_of_syntax(str(e), text, user_text)
+    place = place_of_fragment(fragment, near, text, user_text, _missing_name(e, fragment))
+    is_shown_by_word = is_about_query and place is not None and user_text[place.start].isalpha()
+    return word_at(user_text, place.start) if is_shown_by_word else place
 
 
 def _missing_name(e: PySparkException, fragment: str) -> slice | None:
