@@ -26,6 +26,8 @@ _TABLE_CLAUSES = {
 }
 _AFTER_TYPE = frozenset({"NOT", "COMMENT", "DEFAULT", "GENERATED"})  # these words follow the type of a column
 _CONSTRAINTS = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN", "CHECK", "REFERENCES", "UNIQUE"})
+# the first word of a constraint → what follows it; without that it is the name of a column
+_AFTER_FIRST = {"CHECK": "(", "UNIQUE": "(", "PRIMARY": "KEY", "FOREIGN": "KEY"}
 _FORM = (
     "write CREATE STREAMING TABLE name [(column, …)] [PARTITIONED BY (…) or CLUSTER BY (…)] [COMMENT '…'] "
     "[LOCATION '…'] [TBLPROPERTIES (…)] [UPSERT KEY (…)] [OPTIONS (…)] AS SELECT …."
@@ -257,7 +259,8 @@ class _TargetReader:
         if lo >= hi or not tokens[lo].is_name:
             raise cursor.error("a column is missing here", min(lo, hi), min(lo, hi) + 1)
         words = {i: tokens[i].word for i in _outside_brackets(tokens, lo, hi)}
-        constraint = next((i for i, word in words.items() if word in _CONSTRAINTS), None)
+        after_name = next((i for i, word in words.items() if i > lo and word in _CONSTRAINTS), None)
+        constraint = lo if _begins_constraint(tokens, lo, hi) else after_name
         if constraint is not None:
             raise UnsupportedError(
                 "STREAM_OPTION",
@@ -303,6 +306,20 @@ def _trigger(text: str, value: Token) -> str:
         place = Place(text, value.start, value.stop)
         raise ParseError("STREAM_TRIGGER", f"there is no trigger {value.text}", place=place, hint=TRIGGER_HINT)
     return trigger
+
+
+def _begins_constraint(tokens: Tokens, lo: int, hi: int) -> bool:
+    """True if tokens `lo` to `hi` are a constraint of the table, and not a column that is called `check`, for example.
+
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> items = "CHECK (v > 0)", "check INT", "PRIMARY KEY (k)", "primary", "CONSTRAINT c UNIQUE (k)", "constraint INT"
+    >>> [_begins_constraint(tokenize(item), 0, len(tokenize(item))) for item in items]
+    [True, False, True, False, True, False]
+    """
+    after = [token.word for token in tokens[lo + 1 : hi][:2]]
+    if tokens[lo].word == "CONSTRAINT":
+        return after[1:] != [] and after[1] in _CONSTRAINTS
+    return after[:1] == [_AFTER_FIRST.get(tokens[lo].word)]
 
 
 def _between_commas(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:

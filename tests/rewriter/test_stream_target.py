@@ -23,6 +23,7 @@ WRONG = [  # what follows the name of the table, with » before what the error p
     ("COMMENT 'x' »COMMENT 'y' AS SELECT 1", "STREAM_TABLE", "this is written twice"),
     ("USING »parquet AS SELECT 1", "STREAM_OPTION", "a streaming table is a table of Delta"),
     ("(k, »CONSTRAINT c CHECK (k > 1)) AS SELECT 1", "STREAM_OPTION", "a streaming table cannot be created with"),
+    ("(check INT, »CHECK (check > 1)) AS SELECT 1", "STREAM_OPTION", "a streaming table cannot be created with"),
     ("(k »PRIMARY KEY, n INT GENERATED ALWAYS AS (k > 1)) AS SELECT 1", "STREAM_OPTION", "a streaming table cannot be"),
     ("(k, », v) AS SELECT 1", "STREAM_TABLE", "a column is missing here"),
     ("COMMENT 'x' »AS", "STREAM_TABLE", "a query must follow here"),
@@ -43,6 +44,11 @@ def test_the_clauses_of_create_table_may_be_in_any_order():
     assert target.text[target.query_start : target.query_stop] == QUERY
     without_as = parse_target(f"CREATE STREAMING TABLE t ({QUERY})")
     assert without_as.definition.columns == () and without_as.text[without_as.query_start] == "("
+
+
+def test_a_column_may_be_called_as_a_constraint_begins():
+    columns = parse_target(f"CREATE STREAMING TABLE t (check INT, primary STRING, unique) AS {QUERY}").definition.columns
+    assert [(c.name, c.type and c.type.text) for c in columns] == [("check", "INT"), ("primary", "STRING"), ("unique", None)]
 
 
 @pytest.mark.parametrize(("marked", "name", "message"), WRONG)
