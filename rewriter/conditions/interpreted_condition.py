@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlext.errors import Place, UnsupportedError
+from sqlext.errors import Place, SqlExtError, UnsupportedError
 from sqlext.expressions.function_table import parameter_types
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Constant, Read, Scalar, ScalarCall
@@ -60,8 +60,8 @@ class InterpretedCondition:
         """The value of a node, in the Spark type `wanted`."""
         try:
             return self._value_of(node, wanted)
-        except UnsupportedError as e:
-            raise e.with_(place=e.place or self._place(node)) from None
+        except SqlExtError as e:  # also what is wrong with a constant argument, as in percentile(x, 5)
+            raise e.placed(self._place(node)) from None
 
     def _value_of(self, node: Node, wanted: str) -> Scalar:
         parts, have = self.parts, self._type(node)

@@ -116,7 +116,8 @@ def _fraction(call: AggregateCall, written: Any) -> float:
     except ValueError:
         fraction = math.nan
     if not 0 <= fraction <= 1:
-        raise invalid_value(f"{call.name} takes fractions from 0.0 to 1.0, not {written}", "write 0.5.")
+        shown = "NULL" if written is None else written
+        raise invalid_value(f"{call.name} takes fractions from 0.0 to 1.0, not {shown}", "write 0.5.")
     return fraction
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import random
 import re
+import signal
 import string
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -38,7 +39,7 @@ TYPES = ("int", "bigint", "double", "string", "timestamp", "date", "boolean", "d
 _OUTCOME = re.compile(r"^(?:>>|rows\b.*|error\b.*|-- rows\b.*|-- error\b.*|-- write)$", re.MULTILINE)
 _TOKEN = re.compile(r"\s+|[A-Za-z_]\w*|\d+(?:\.\d+)?|'[^']*'|`[^`]*`|->>?|!->|\{-|-\}|<=>|[<>!]=|::|\|\||.", re.DOTALL)
 _ABOUT_STREAMS = re.compile(r"\w+( OR \w+)? STREAMING TABLES?\b")
-_INTERNAL = re.compile(r"__|_pyspark|\n *\+- ")  # generated names, and plans
+INTERNAL = re.compile(r"__|_pyspark|\n *\+- ")  # generated names, and plans
 
 SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")
 
@@ -130,7 +131,7 @@ def failure(text: str) -> str:
     try:
         _read(text)
     except SqlExtError as e:
-        return _fault(e, text)
+        return fault(e, text)
     except Exception as e:
         frames = traceback.extract_tb(e.__traceback__)
         if "/expressions/" in frames[-1].filename:  # Spark, which types the arguments first, refuses their number
@@ -167,34 +168,40 @@ def _body(clause: MatchClause) -> str:
     return clause.whole.text[clause.relation.stop - clause.whole.start :]
 
 
-def _fault(error: SqlExtError, text: str) -> str:
-    """What is wrong with an error itself."""
+def fault(error: SqlExtError, text: str) -> str:
+    """What is wrong with an error itself, "" if nothing is."""
     for each in error.errors if isinstance(error, SqlExtErrors) else [error]:
         place = each.place
         if place is None:
             return f"no place: {each}"
         if not 0 <= place.start <= place.stop <= len(place.text) or place.text not in text:
             return f"place outside of the text: {place.start}, {place.stop}: {each}"
-        if _INTERNAL.search(f"{each.message} {each.hint}") and not _INTERNAL.search(text):
+        if INTERNAL.search(f"{each.message} {each.hint}") and not INTERNAL.search(text):
             return f"an internal name: {each}"
         if place.start == place.stop or not each.message.strip() or "None" in str(each):
             return f"empty: {each}"
     return ""
 
 
-if __name__ == "__main__":
-    import signal
-
-    first, count = map(int, sys.argv[1:3])
+def report_failures(
+    first: int, count: int, statement: Callable[[int], str], failure: Callable[[str], str], seconds: int
+) -> None:
+    """Print the first statement of each kind of failure among `count` statements, each of which gets `seconds`."""
     seen: dict[str, int] = {}
     signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError()))
     for number in range(first, first + count):
-        signal.alarm(20)
-        fault = failure(mutated(number))
+        signal.alarm(seconds)
+        text = statement(number)
+        fault = failure(text)
         signal.alarm(0)
         if fault:
             key = re.sub(r"\d+", "", fault.strip().split("\n")[-1][:90] + fault.strip().split("\n")[0][:40])
             seen[key] = seen.get(key, 0) + 1
             if seen[key] == 1:
-                print(f"#### {number}\n{mutated(number)}\n>>\n{fault}\n", flush=True)
-    print(f"{count} statements from {first}; {len(statements())} originals; kinds of failures: {seen}")
+                print(f"#### {number}\n{text}\n>>\n{fault}\n", flush=True)
+    print(f"{count} statements from {first}; kinds of failures: {seen}")
+
+
+if __name__ == "__main__":
+    report_failures(*map(int, sys.argv[1:3]), mutated, failure, seconds=20)
+    print(f"{len(statements())} originals")
