@@ -144,7 +144,8 @@ class Analyser(Words):
 
     def _number(self, i: int, close: int) -> Reference:
         if close != i + 2:
-            raise self._error("TOO_MANY_ARGUMENTS", f"{self.parts[i].word} takes no argument", i, close + 1)
+            word = self.parts[i].word
+            raise self._error("TOO_MANY_ARGUMENTS", f"{word} takes no argument", i, close + 1, f"write {word}().")
         kind = "match number" if self.parts[i].word == "MATCH_NUMBER" else "sequence number"
         return Reference(kind=kind, place=self.place(i, close + 1))
 

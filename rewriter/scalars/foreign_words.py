@@ -1,4 +1,4 @@
-"""Functions and syntax of other systems that Spark does not have, and what to write instead of each.
+"""Functions, names and syntax of other systems that Spark does not have, and what to write instead of each.
 
 Only what Spark refuses belongs here: a name that a session has registered never gets this far. docs/migration/ has the
 whole statements.
@@ -7,12 +7,17 @@ whole statements.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 _CLICKHOUSE = "docs/migration/clickhouse-doris.md"
 _ESPER = "docs/migration/esper-siddhi-streams.md"
 _FUNNEL = f"write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): {_CLICKHOUSE}."
 _EXISTS = "write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows."
 _BUCKET = "write date_trunc('HOUR', ts), or GROUP BY the windows of TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR)."
+_RUNNING = "OVER (PARTITION BY k ORDER BY ts)"
+_UNIT = "write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts)."
+_ROW_NUMBER = "write LIMIT n, or QUALIFY row_number() OVER (ORDER BY …) <= n."
+_EXPLODE = "write FROM explode(array(1, 2)) AS t(x), or FROM t, LATERAL explode(t.items) AS u(x)."
 _FUNCTIONS = {
     # Oracle
     "numtodsinterval": "write INTERVAL 5 MINUTES, or make_dt_interval(0, 0, n) for n minutes.",
@@ -24,7 +29,18 @@ _FUNCTIONS = {
     "timeadd": "write timestampadd(MINUTE, 5, ts), or ts + INTERVAL 5 MINUTES.",
     "timediff": "write timestampdiff(MINUTE, a, b).",
     "to_varchar": "write CAST(x AS STRING), or date_format(ts, 'yyyy-MM-dd').",
+    "time_slice": _BUCKET,
+    "conditional_true_event": f"write count_if(condition) {_RUNNING}.",
+    "conditional_change_event": "write PATTERN (a same*) DEFINE same AS x = PREV(x), and MATCH_NUMBER().",
+    "div0": "write coalesce(try_divide(a, b), 0).",
+    "div0null": "write coalesce(try_divide(a, b), 0).",
     # DuckDB, Trino, ClickHouse
+    "approx_distinct": "write approx_count_distinct(x).",
+    "epoch_ms": "write unix_millis(ts), or timestamp_millis(n).",
+    "strptime": "write to_timestamp(text, 'yyyy-MM-dd').",
+    "unnest": _EXPLODE,
+    "list_value": "write array(1, 2).",
+    "string_agg": "write listagg(x, ',') WITHIN GROUP (ORDER BY y).",
     "arg_max": "write max_by(value, key).",
     "arg_min": "write min_by(value, key).",
     "argmax": "write max_by(value, key).",
@@ -44,10 +60,16 @@ _FUNCTIONS = {
     "retention": "write bool_or(condition) for each condition; the first one AND another is the retention of that one.",
     "grouparray": "write array_agg(x).",
     "countif": "write count_if(condition).",
-    "sumif": "write sum(x) FILTER (WHERE condition).",
-    "avgif": "write avg(x) FILTER (WHERE condition).",
     "uniq": "write approx_count_distinct(x).",
     "uniqexact": "write count(DISTINCT x).",
+    "groupuniqarray": "write collect_set(x).",
+    "anylast": "write max_by(x, ts).",
+    "multiif": "write CASE WHEN condition THEN a … ELSE b END.",
+    "intdiv": "write a div b.",
+    "todate": "write CAST(ts AS DATE).",
+    "todatetime": "write CAST(x AS TIMESTAMP).",
+    "arrayjoin": "write explode(items).",
+    "count_distinct": "write count(DISTINCT x).",
     "neighbor": "write lag(x) or lead(x) OVER (ORDER BY …), or PREV(x) and NEXT(x) in MATCH_RECOGNIZE.",
     "timestamp_floor": _BUCKET,
     "laginframe": "write lag(x) OVER (ORDER BY …).",
@@ -62,20 +84,76 @@ _FUNCTIONS = {
     "window_funnel": _FUNNEL,
     "sequence_match": _EXISTS,
     "sequence_count": _EXISTS,
+    # Esper, ksqlDB
+    "prior": f"write lag(x, 1) {_RUNNING}.",
+    "latest_by_offset": "write max_by(x, ts).",
+    "earliest_by_offset": "write min_by(x, ts).",
     # kdb
     "aj": "write FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.time >= q.time) ON t.sym = q.sym.",
     "wj": "write FROM trades LEFT INTERVAL JOIN quotes ON … AND quotes.time BETWEEN trades.time - INTERVAL 2 SECONDS "
     "AND trades.time, and GROUP BY the trade.",
 }
+# functions that Spark has, and that end in an error of Java with the arguments of another system → hint
+_ARGUMENTS = {"to_timestamp_ltz": "write timestamp_millis(n) or timestamp_seconds(n)."}
+# the condition of Spark's error → its parameter with a name, and the hint for each name; "" stands for any other name
+_NAMES: dict[str, tuple[str, dict[str, str]]] = {
+    "UNRESOLVED_ROUTINE": ("routineName", _FUNCTIONS),
+    "UNRESOLVABLE_TABLE_VALUED_FUNCTION": (
+        "name", {"unnest": _EXPLODE, "generate_series": "write FROM explode(sequence(1, n)) AS t(x)."}
+    ),
+    "NOT_A_TABLE_FUNCTION": ("functionName", {"flatten": _EXPLODE}),
+    "TABLE_OR_VIEW_NOT_FOUND": ("relationName", {"dual": "leave FROM DUAL out: SELECT current_timestamp()."}),
+    "UNRESOLVED_COLUMN": ("objectName", {"rownum": _ROW_NUMBER}),
+    "INVALID_PARAMETER_VALUE.DATETIME_UNIT": ("functionName", {"": _UNIT}),
+    "DATATYPE_MISSING_SIZE": ("type", {"": "write STRING, or a length: VARCHAR(100)."}),
+    "INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX": (
+        "prettyName",
+        {"collect_list": "write listagg(x, ','), or transform(array_sort(array_agg(struct(y, x))), e -> e.x)."},
+    ),
+}  # fmt: skip
+# an aggregate of ClickHouse, which may end in If → Spark's aggregate
+_AGGREGATES = {
+    "sum": "sum(x)", "avg": "avg(x)", "min": "min(x)", "max": "max(x)", "any": "any_value(x)", "uniq":
+    "approx_count_distinct(x)", "uniqexact": "count(DISTINCT x)", "argmax": "max_by(x, y)", "argmin": "min_by(x, y)",
+    "grouparray": "array_agg(x)", "groupuniqarray": "collect_set(x)",
+}  # fmt: skip
 _LAST_ROW = "write QUALIFY row_number() OVER (PARTITION BY key ORDER BY ts DESC) = 1."
 _TUMBLE = "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end."
 _ASOF = "write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key."
 _RANGE_JOIN = "write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts."
-_PATTERN = f"write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): {_ESPER}."
+_PATTERN = (
+    "write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …), with (a | b) for OR and "
+    f"a !-> b for an absent b: {_ESPER}."
+)
 _ROLLING = "write avg(x) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW)."
+_HOP = "write FROM HOP(TABLE t, DESCRIPTOR(ts), INTERVAL 30 MINUTES, INTERVAL 1 HOUR) GROUP BY window_start."
+_SESSION = (
+    "write FROM SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL 30 MINUTES) "
+    "GROUP BY k, window_start, window_end."
+)
+_LAG = "write lag(x), lead(x) or x - lag(x) OVER (PARTITION BY … ORDER BY …)."
+_SOURCE = "register the topic by spark.readStream, and write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 5 SECONDS."
+_ARRAY = "write array(1, 2), and explode(array(1, 2)) for a row of each element."
 _WINDOW_VIEW = f"write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: {_ESPER}."
 # the text up to the word at which Spark's parser stopped, that word included → hint
 _SYNTAX: tuple[tuple[str, str], ...] = (
+    (r"\(\s*\+\s*\)$", "write FROM a LEFT JOIN b ON a.k = b.k."),
+    (r"\bOFFSET\s+\d+\s+LIMIT$", "write LIMIT n OFFSET m."),
+    (r"\bARRAY\s*\[[^\]]*$", _ARRAY),
+    (r"(?:[(,=]|\bSELECT)\s*\[$", _ARRAY),
+    (r"\w\s*//?$", "write a div b."),
+    (
+        r"\b(list|first|last|\w+_agg)\s*\(\s*\w+\s+ORDER$",
+        "write listagg(x, ',') WITHIN GROUP (ORDER BY y), or max_by(x, y) for one value.",
+    ),
+    (r"\b(FLOOR|CEIL)\s*\([^()]*\bTO$", "write date_trunc('HOUR', ts)."),
+    (r"\bWATERMARK\s+FOR\s+\w+$", _SOURCE),
+    (r"\bCREATE\s+(OR\s+REPLACE\s+)?STREAM(\s+\w+)?$", _SOURCE),
+    (r"\bIGNORE$", "write IGNORE NULLS after the parenthesis: last_value(x) IGNORE NULLS OVER (…)."),
+    (r"\bPREWHERE\s+\w+$", "write WHERE."),
+    (r"\bORDER\s+BY\s[^()]*\bWITH$", "write FROM explode(sequence(a, b)) AS t(x) LEFT JOIN … for rows without gaps."),
+    (r"\bJOIN\s+[\w.]+(\s+\w+)?\s+WITHIN(\s+\d+)?$", _RANGE_JOIN),
+    (r"\b(quantile\w*|topK\w*|groupArray\w*)\s*\([^()]*\)\s*\(", "write percentile(x, 0.9) or approx_top_k(x, 3)."),
     (r"\*\s*EXCLUDE\s*\(?\s*\w*$", "write SELECT * EXCEPT (a, b)."),
     (r"\*\s*(REPLACE|RENAME)\s*\(?$", "list the columns: SELECT * EXCEPT (a), f(a) AS a."),
     (r"\bFETCH\s+(FIRST|NEXT)$", "write LIMIT n."),
@@ -92,24 +170,38 @@ _SYNTAX: tuple[tuple[str, str], ...] = (
     (r"\bFROM\s+PATTERN\s*\[$", _PATTERN),
     (r"^\s*FROM\s+EVERY\s+\w+\s*=", _PATTERN),
 )
-# words anywhere in a text that Spark refuses, or the beginning of a program in another language → hint
+# words anywhere in a text that Spark refuses → hint
 _PROGRAMS: tuple[tuple[str, str], ...] = (
-    (r"^\s*\w+\s*\.\s*(merge_asof|join_asof)\s*\(", _ASOF),
-    (r"^\s*\w+\s*\.\s*group_by_dynamic\s*\(", _TUMBLE),
-    (r"^\s*\w+\s*\..*\bwindowedBy\s*\(|^\s*\w+\s*\|.*\bWindowInto\s*\(", _TUMBLE),
-    (r"^\s*\w+\s*\..*\brolling\s*\(", _ROLLING),
     (r"\bWINDOW\s+JOIN\b", _RANGE_JOIN),
     (r"\bSAMPLE\s+BY\b", _TUMBLE),
-    (r"\w\s*#\s*(length|time|length_batch|time_batch|win\s*:)\b", _WINDOW_VIEW),
+    (r"\w\s*#\s*unique\b", _LAST_ROW),
+    (r"\w\s*#\s*(length|time|length_batch|time_batch|win\s*:|window\s*\.)|\w\.win\s*:\s*\w", _WINDOW_VIEW),
+    (r"^\s*CREATE\s+CONTEXT\b|^\s*PARTITION\s+WITH\b", "write GROUP BY k, or PARTITION BY k in the clause or OVER."),
     (r"\bIN\s+'\d{4}", "write CAST(ts AS DATE) = DATE '2026-01-01', or ts >= … AND ts < …."),
     (r"\bfby\b", "write QUALIFY price = max(price) OVER (PARTITION BY sym)."),
     (r"\b(wavg|wsum)\b", "write sum(size * price) / sum(size), with GROUP BY."),
-    (r"\b(prev|next|deltas)\s+\w+", "write lag(x), lead(x) or x - lag(x) OVER (PARTITION BY … ORDER BY …)."),
+    (r"\d\s+m(avg|sum|max|min|dev)\s+\w", "write avg(x) OVER (PARTITION BY k ORDER BY ts ROWS n PRECEDING)."),
+    (r"\b(sums|avgs|maxs|mins)\s+\w", f"write sum(x) {_RUNNING}."),
+    (r"\b(prev|next|deltas)\s+\w+", _LAG),
+    (r"^\s*\w+\s+(lj|ij)\s+`", "write FROM a LEFT JOIN b ON a.k = b.k."),
+    (r"=\s*`\w+\s*$", "write a text in single quotes: WHERE sym = 'BTC'."),
     (
         r"^\s*(select|update)\s+((?!group|order|partition|over)\S+\s+)*by\s.*\bfrom\b",
         "write SELECT … FROM … GROUP BY ….",
     ),
 )
+# a method or a class in a program of Python or Java → hint; the first one in this list counts
+_METHODS: dict[str, str] = {
+    "merge_asof": _ASOF, "join_asof": _ASOF, "JoinWindows": _RANGE_JOIN, "join_where": _RANGE_JOIN,
+    "group_by_dynamic": _TUMBLE, "resample": _TUMBLE, "FixedWindows": _TUMBLE, "advanceBy": _HOP,
+    "SlidingWindows": _HOP, "TimeWindows": _TUMBLE, "SessionWindows": _SESSION, "Sessions": _SESSION,
+    "rolling": _ROLLING, "cum_sum": "write MATCH_NUMBER() of PATTERN (a same*), or sum(x) OVER (…).",
+    "shift": _LAG, "diff": _LAG, "pct_change": _LAG, "cumsum": f"write sum(x) {_RUNNING}.",
+    "ffill": "write last_value(x) IGNORE NULLS OVER (PARTITION BY k ORDER BY ts).",
+    "over": "write max(x) OVER (PARTITION BY k).", "drop_duplicates": _LAST_ROW,
+    "nlargest": "write ORDER BY x DESC LIMIT n.", "WindowInto": _TUMBLE, "windowedBy": _TUMBLE,
+}  # fmt: skip
+_PROGRAM = re.compile(r"\s*\w+\s*[.|]")
 _FLAGS = re.IGNORECASE | re.DOTALL
 _SYSTEM_TIME = re.compile(r"\bFOR\s+SYSTEM_TIME\s+AS\s+OF\s+\w+\s*\.", re.IGNORECASE)
 SYSTEM_TIME_HINT = (
@@ -120,10 +212,32 @@ SYSTEM_TIME_HINT = (
 def hint_of_function(name: str) -> str | None:
     """What to write instead of a function of another system, or None.
 
-    >>> hint_of_function("argMax")
-    'write max_by(value, key).'
+    >>> hint_of_function("argMax"), hint_of_function("argMaxIf")
+    ('write max_by(value, key).', 'write max_by(x, y) FILTER (WHERE condition).')
     """
-    return _FUNCTIONS.get(name.lower())
+    lower = name.lower()
+    aggregate = _AGGREGATES.get(lower.removesuffix("if"))
+    if lower not in _FUNCTIONS and lower.endswith("if") and aggregate is not None:
+        return f"write {aggregate} FILTER (WHERE condition)."
+    return _FUNCTIONS.get(lower)
+
+
+def hint_of_arguments(name: str) -> str | None:
+    """What to write instead of a function with the arguments of another system, or None."""
+    return _ARGUMENTS.get(name.lower())
+
+
+def hint_of_name(condition: str, parameters: Mapping[str, str]) -> str | None:
+    """What to write instead of a name of another system that Spark does not know, or None.
+
+    >>> hint_of_name("TABLE_OR_VIEW_NOT_FOUND", {"relationName": "`DUAL`"})
+    'leave FROM DUAL out: SELECT current_timestamp().'
+    """
+    parameter, hints = _NAMES.get(condition) or _NAMES.get(condition.partition(".")[0]) or ("", {})
+    name = parameters.get(parameter, "").replace("`", "")
+    if hints is _FUNCTIONS:
+        return hint_of_function(name)
+    return hints.get(name.lower()) or hints.get("")
 
 
 def hint_of_syntax(text: str, stop: int) -> str | None:
@@ -132,9 +246,15 @@ def hint_of_syntax(text: str, stop: int) -> str | None:
 
     >>> hint_of_syntax("SELECT * FROM t FETCH FIRST 5 ROWS ONLY", 27)
     'write LIMIT n.'
+    >>> hint_of_syntax("readings.groupby('sensor')['temp'].shift(1)", 8)
+    'write lag(x), lead(x) or x - lag(x) OVER (PARTITION BY … ORDER BY …).'
     """
     searched = [*((pattern, hint, text[:stop]) for pattern, hint in _SYNTAX), *((*each, text) for each in _PROGRAMS)]
-    return next((hint for pattern, hint, part in searched if re.search(pattern, part[-1000:], _FLAGS)), None)
+    found = next((hint for pattern, hint, part in searched if re.search(pattern, part[-1000:], _FLAGS)), None)
+    if found is not None or not _PROGRAM.match(text):
+        return found
+    words = set(re.findall(r"\w+", text))
+    return next((hint for name, hint in _METHODS.items() if name in words), None)
 
 
 def hint_of_time_travel(text: str) -> str | None:

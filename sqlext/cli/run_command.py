@@ -32,7 +32,7 @@ from sqlext.sessions import results
 from sqlext.sessions.explain import compile, explain
 from sqlext.sessions.failures import reason
 from sqlext.sessions.session import session
-from sqlext.sessions.start import Py4JError
+from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.progress import kept_state
 from sqlext.spark.quiet_probes import quiet_probes
 

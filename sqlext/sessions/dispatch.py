@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 from sqlext.catalog import views, warehouse
 from sqlext.engine.queries import cached_views
 from sqlext.engine.queries.session_variables import note_declaration
-from sqlext.engine.queries.spark_errors import about_other_system
+from sqlext.engine.queries.spark_errors import about_call, about_other_system
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.errors import SetupError, SqlExtError
 from sqlext.rewriter.heads import stream_heads, view_statements
@@ -29,6 +29,7 @@ from sqlext.rewriter.statements.why_statement import parse_why
 from sqlext.rewriter.text.names import Parts, quote, split_name
 from sqlext.rewriter.text.splice import Source
 from sqlext.sessions.quoted_names import names_in_backticks
+from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.quiet_probes import quiet_probes
 
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w+)", re.DOTALL)
@@ -203,6 +204,11 @@ def _run_plain(call: SqlCall) -> DataFrame:
             if foreign is not None:
                 raise foreign from None
             raise
+    except Py4JError:
+        about_arguments = about_call(call.text)
+        if about_arguments is not None:
+            raise about_arguments from None
+        raise
     about = parse_view_statement(call.text)
     if about is None:
         return _run(call)

@@ -18,8 +18,8 @@ from sqlext.catalog.streams import root_cause
 from sqlext.engine.streams.streaming_tables import check_ends
 from sqlext.rewriter.text.names import quoted
 from sqlext.sessions.formats import CSV, JSON, PARQUET, TABLE, TERMINAL_LIMIT, csv_line
-from sqlext.sessions.start import Py4JError
 from sqlext.sessions.text_tables import NULL, Cells, text_lines
+from sqlext.spark.java_errors import Py4JError
 
 
 def write_result(

@@ -19,19 +19,12 @@ from pyspark.util import is_remote_only
 from sqlext.catalog import warehouse
 from sqlext.errors import SetupError
 from sqlext.sessions.hook import unhooked
+from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.kind import is_connect
 from sqlext.spark.quiet_probes import kept_stderr, quiet_probes
 from sqlext.spark.user_warnings import warn
 from sqlext.spark.versions import checkpointing_package, version_of
 from sqlext.spark.worker_python import use_this_python
-
-try:
-    from py4j.protocol import Py4JError
-except ModuleNotFoundError:  # pyspark-client has no JVM
-
-    class Py4JError(Exception):  # type: ignore[no-redef]
-        """A placeholder, which is never raised."""
-
 
 _DELTA_VERSION = "4.4.0"  # 4.4.1 is on PyPI, but its jar was not on Maven Central
 _SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # the versions of Spark for which it has a jar; 4.3 had none on 2026-11-24

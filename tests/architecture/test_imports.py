@@ -23,7 +23,8 @@ LIBRARIES = {
     "sqlext.spark.versions": {"pyarrow", "pyspark"},
     "sqlext.spark.void_columns": {"pyspark"},
     "sqlext.spark.worker_functions": {"pyspark"},
-    "sqlext.sessions.start": {"pyspark", "py4j"},
+    "sqlext.spark.java_errors": {"py4j"},
+    "sqlext.sessions.start": {"pyspark"},
     "sqlext.sessions.catalog_methods": {"pyspark"},
     "sqlext.sessions.dispatch": {"pyspark"},
     "sqlext.spark.quiet_probes": {"pyspark"},
@@ -40,7 +41,7 @@ LIBRARIES = {
     "sqlext.notebooks": {*_JUPYTER, "matplotlib", "pandas", "pyspark", "rich"},
     "sqlext.sessions.warm": {"numpy", "pyarrow", "pyspark"},
     "sqlext.playground": {"numpy", "pyarrow"},
-    "sqlext.cli.run_command": {"pyspark", "py4j"},
+    "sqlext.cli.run_command": {"pyspark"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }
 # The modules that import pickle or cloudpickle. Only the first of them reads what another process may have written.

@@ -21,7 +21,7 @@ FROM events MATCH_RECOGNIZE (
   PARTITION BY user_id ORDER BY ts
   MEASURES COUNT(*) AS steps
   AFTER MATCH SKIP TO NEXT ROW
-  PATTERN (v -> c -> b | v -> c | v) WITHIN INTERVAL 1 HOUR
+  PATTERN (v -> c -> b | v -> c | v) WITHIN INCLUSIVE INTERVAL 1 HOUR
   DEFINE v AS event = 'view', c AS event = 'cart', b AS event = 'buy'
 ) GROUP BY user_id;
 -- rows user_id:int,level:bigint
@@ -42,7 +42,7 @@ FROM events MATCH_RECOGNIZE (
   PARTITION BY user_id ORDER BY ts
   MEASURES COUNT(*) AS steps
   AFTER MATCH SKIP TO NEXT ROW
-  PATTERN (v c?) WITHIN INTERVAL 1 HOUR
+  PATTERN (v c?) WITHIN INCLUSIVE INTERVAL 1 HOUR
   DEFINE v AS event = 'view', c AS event = 'cart'
 ) GROUP BY user_id;
 -- rows user_id:int,level:bigint
@@ -64,7 +64,7 @@ SELECT level, count(*) AS users FROM (
     PARTITION BY user_id ORDER BY ts
     MEASURES COUNT(*) AS steps
     AFTER MATCH SKIP TO NEXT ROW
-    PATTERN (v -> c | v) WITHIN INTERVAL 1 HOUR
+    PATTERN (v -> c | v) WITHIN INCLUSIVE INTERVAL 1 HOUR
     DEFINE v AS event = 'view', c AS event = 'cart'
   ) GROUP BY user_id
 ) GROUP BY level;
@@ -346,7 +346,7 @@ SELECT user_id, window_funnel(3600, ts, 0, [event = 'view', event = 'cart']) AS 
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
 --   1 | SELECT user_id, window_funnel(3600, ts, 0, [event = 'view', event = 'cart']) AS level FROM events GROUP BY user_id
 --     |                                            ^
--- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration/clickhouse-doris.md.
+-- Hint: write array(1, 2), and explode(array(1, 2)) for a row of each element.
 -- write
 SELECT user_id, max(steps) AS level
 FROM events MATCH_RECOGNIZE (
@@ -360,3 +360,149 @@ FROM events MATCH_RECOGNIZE (
 -- 1, 2
 -- 2, 1
 -- 3, 2
+
+-- == windowFunnel in strict increase
+SELECT user_id, windowFunnel(3600, 'strict_increase')(ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
+--   1 | SELECT user_id, windowFunnel(3600, 'strict_increase')(ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id
+--     |                                                                 ^
+-- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration/clickhouse-doris.md.
+-- write
+SELECT user_id, max(steps) AS level
+FROM events MATCH_RECOGNIZE (
+  PARTITION BY user_id ORDER BY ts
+  MEASURES COUNT(*) AS steps
+  AFTER MATCH SKIP TO NEXT ROW
+  PATTERN (v -> c | v) WITHIN INCLUSIVE INTERVAL 1 HOUR
+  DEFINE v AS event = 'view', c AS event = 'cart' AND c.ts > v.ts
+) GROUP BY user_id;
+-- rows user_id:int,level:bigint
+-- 1, 2
+-- 2, 1
+-- 3, 2
+
+-- == toStartOfInterval
+SELECT toStartOfInterval(ts, INTERVAL 10 MINUTE) AS t, count() AS n FROM events GROUP BY t;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function toStartOfInterval
+--   1 | SELECT toStartOfInterval(ts, INTERVAL 10 MINUTE) AS t, count() AS n FROM events GROUP BY t
+--     |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write date_trunc('HOUR', ts), or GROUP BY the windows of TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR).
+-- write
+SELECT window_start AS t, count(*) AS n FROM TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL 10 MINUTES) GROUP BY window_start, window_end;
+-- rows t:timestamp,n:bigint
+-- 2026-01-01 09:00:00, 2
+-- 2026-01-01 09:10:00, 1
+-- 2026-01-01 10:00:00, 3
+-- 2026-01-01 10:20:00, 1
+-- 2026-01-01 11:30:00, 1
+-- 2026-01-02 08:00:00, 1
+
+-- == dateDiff
+SELECT user_id, dateDiff('minute', min(ts), max(ts)) AS minutes FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_INVALID_PARAMETER_VALUE_DATETIME_UNIT: The value of parameter(s) `unit` in `dateDiff` is invalid: expects one of the units without quotes YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, but got the string literal 'minute'.
+--   1 | SELECT user_id, dateDiff('minute', min(ts), max(ts)) AS minutes FROM events GROUP BY user_id
+--     |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts).
+-- write
+SELECT user_id, timestampdiff(MINUTE, min(ts), max(ts)) AS minutes FROM events GROUP BY user_id;
+-- rows user_id:int,minutes:bigint
+-- 1, 20
+-- 2, 90
+-- 3, 1380
+
+-- == quantile
+SELECT quantileExact(0.5)(amount) AS middle FROM events;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'AS'.
+--   1 | SELECT quantileExact(0.5)(amount) AS middle FROM events
+--     |                                   ^^
+-- Hint: write percentile(x, 0.9) or approx_top_k(x, 3).
+-- write
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY amount) AS middle FROM events;
+-- rows middle:double
+-- 4.0
+
+-- == argMaxIf
+SELECT user_id, argMaxIf(amount, ts, event = 'view') AS last_view FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function argMaxIf
+--   1 | SELECT user_id, argMaxIf(amount, ts, event = 'view') AS last_view FROM events GROUP BY user_id
+--     |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write max_by(x, y) FILTER (WHERE condition).
+-- write
+SELECT user_id, max_by(amount, ts) FILTER (WHERE event = 'view') AS last_view FROM events GROUP BY user_id;
+-- rows user_id:int,last_view:int
+-- 1, 5
+-- 2, 1
+-- 3, 3
+
+-- == multiIf
+SELECT event, multiIf(amount > 10, 'high', amount > 5, 'middle', 'low') AS level FROM events WHERE user_id = 1;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function multiIf
+--   1 | SELECT event, multiIf(amount > 10, 'high', amount > 5, 'middle', 'low') AS level FROM events WHERE user_id = 1
+--     |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write CASE WHEN condition THEN a … ELSE b END.
+-- write
+SELECT event, CASE WHEN amount > 10 THEN 'high' WHEN amount > 5 THEN 'middle' ELSE 'low' END AS level FROM events WHERE user_id = 1;
+-- rows event:string,level:string
+-- buy, high
+-- cart, middle
+-- view, low
+
+-- == intDiv and toDate
+SELECT DISTINCT toDate(ts) AS day, intDiv(amount, 4) AS q FROM events WHERE user_id = 3;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function toDate
+--   1 | SELECT DISTINCT toDate(ts) AS day, intDiv(amount, 4) AS q FROM events WHERE user_id = 3
+--     |                 ^^^^^^^^^^
+-- Hint: write CAST(ts AS DATE).
+-- write
+SELECT DISTINCT CAST(ts AS DATE) AS day, amount div 4 AS q FROM events WHERE user_id = 3;
+-- rows day:date,q:bigint
+-- 2026-01-01, 1
+-- 2026-01-01, 2
+-- 2026-01-02, 0
+
+-- == arrayJoin
+SELECT arrayJoin([1, 2]) AS x;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
+--   1 | SELECT arrayJoin([1, 2]) AS x
+--     |                  ^
+-- Hint: write array(1, 2), and explode(array(1, 2)) for a row of each element.
+-- write
+SELECT explode(array(1, 2)) AS x;
+-- rows x:int
+-- 1
+-- 2
+
+-- == PREWHERE
+SELECT event FROM events PREWHERE user_id = 2;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'user_id'.
+--   1 | SELECT event FROM events PREWHERE user_id = 2
+--     |                                   ^^^^^^^
+-- Hint: write WHERE.
+-- write
+SELECT event FROM events WHERE user_id = 2;
+-- rows event:string
+-- cart
+-- view
+
+-- == WITH FILL
+SELECT user_id AS x FROM events WHERE user_id <> 2 GROUP BY user_id ORDER BY x WITH FILL;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'WITH'.
+--   1 | SELECT user_id AS x FROM events WHERE user_id <> 2 GROUP BY user_id ORDER BY x WITH FILL
+--     |                                                                                ^^^^
+-- Hint: write FROM explode(sequence(a, b)) AS t(x) LEFT JOIN … for rows without gaps.
+-- write
+SELECT x FROM explode(sequence(1, 3)) AS t(x) ORDER BY x;
+-- rows x:int
+-- 1
+-- 2
+-- 3

@@ -316,3 +316,16 @@ FROM clicks c LEFT ASOF JOIN impressions i
 -- 1, 2026-07-01 10:05:00
 -- 1, 2026-07-01 12:00:00
 -- 3, 2026-07-01 10:20:30
+
+-- == a lateral join
+SELECT a.ad, c.n FROM impressions a, LATERAL (SELECT count(*) AS n FROM clicks c WHERE c.ad = a.ad AND c.clicked_at >= a.shown_at) c;
+-- rows ad:int,n:bigint
+-- 1, 2
+-- 2, 0
+-- 3, 1
+
+-- == a named parameter of a window
+SELECT device, window.start AS s, max(temp) AS m FROM readings GROUP BY device, window(ts, '10 minutes', '5 minutes') HAVING m > 30;
+-- rows device:string,s:timestamp,m:int
+-- d2, 2026-07-01 00:15:00, 33
+-- d2, 2026-07-01 00:20:00, 33

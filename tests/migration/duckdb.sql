@@ -205,7 +205,10 @@ GROUP BY id;
 SELECT id, ts, last_value(CASE WHEN value <> 12 THEN value END IGNORE NULLS) OVER (PARTITION BY id ORDER BY ts) AS filled
 FROM sensors;
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'IGNORE'. SQLSTATE: 42601 (line 1, pos 63)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'IGNORE'.
+--   1 | SELECT id, ts, last_value(CASE WHEN value <> 12 THEN value END IGNORE NULLS) OVER (PARTITION BY id ORDER BY ts) AS filled
+--     |                                                                ^^^^^^
+-- Hint: write IGNORE NULLS after the parenthesis: last_value(x) IGNORE NULLS OVER (…).
 -- write
 SELECT id, ts, last_value(CASE WHEN value <> 12 THEN value END) IGNORE NULLS OVER (PARTITION BY id ORDER BY ts) AS filled
 FROM sensors;
@@ -235,3 +238,104 @@ ASOF JOIN prices q ON h.ticker = q.ticker AND h.when <= q.when;
 -- rows ticker:string,price:int,next_price:int
 -- APPL, 2, 3
 -- APPL, 3, 3
+
+-- == a list in an order
+SELECT ticker, list(price ORDER BY price DESC) AS p FROM prices GROUP BY ticker;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'ORDER': missing ')'.
+--   1 | SELECT ticker, list(price ORDER BY price DESC) AS p FROM prices GROUP BY ticker
+--     |                           ^^^^^
+-- Hint: write listagg(x, ',') WITHIN GROUP (ORDER BY y), or max_by(x, y) for one value.
+-- write
+SELECT ticker, sort_array(array_agg(price), false) AS p FROM prices GROUP BY ticker;
+-- rows ticker:string,p:array<int>
+-- APPL, [3, 2, 1]
+-- GOOG, [4, 1]
+
+-- == date_diff with a unit
+SELECT id, date_diff('minute', min(ts), max(ts)) AS minutes FROM sensors GROUP BY id;
+-- error
+-- SQLEXT_INVALID_PARAMETER_VALUE_DATETIME_UNIT: The value of parameter(s) `unit` in `date_diff` is invalid: expects one of the units without quotes YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, but got the string literal 'minute'.
+--   1 | SELECT id, date_diff('minute', min(ts), max(ts)) AS minutes FROM sensors GROUP BY id
+--     |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts).
+-- write
+SELECT id, timestampdiff(MINUTE, min(ts), max(ts)) AS minutes FROM sensors GROUP BY id;
+-- rows id:int,minutes:bigint
+-- 1, 12
+-- 2, 30
+
+-- == division of integers
+SELECT name, hi // lo AS n FROM events;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '/'.
+--   1 | SELECT name, hi // lo AS n FROM events
+--     |                  ^
+-- Hint: write a div b.
+-- write
+SELECT name, hi div lo AS n FROM events;
+-- rows name:string,n:bigint
+-- a, 4
+-- b, 2
+-- c, 1
+-- d, 1
+
+-- == a list in brackets
+SELECT unnest([1, 2]) AS x;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
+--   1 | SELECT unnest([1, 2]) AS x
+--     |               ^
+-- Hint: write array(1, 2), and explode(array(1, 2)) for a row of each element.
+-- write
+SELECT explode(array(1, 2)) AS x;
+-- rows x:int
+-- 1
+-- 2
+
+-- == generate_series
+SELECT x FROM generate_series(1, 3) AS t(x);
+-- error
+-- SQLEXT_UNRESOLVABLE_TABLE_VALUED_FUNCTION: Could not resolve `generate_series` to a table-valued function.
+--   1 | SELECT x FROM generate_series(1, 3) AS t(x)
+--     |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write FROM explode(sequence(1, n)) AS t(x).
+-- write
+SELECT x FROM explode(sequence(1, 3)) AS t(x);
+-- rows x:int
+-- 1
+-- 2
+-- 3
+
+-- == FROM first
+FROM prices SELECT ticker, max(price) AS p GROUP BY ticker;
+-- rows ticker:string,p:int
+-- APPL, 3
+-- GOOG, 4
+
+-- == columns replaced
+SELECT * REPLACE (lo * 2 AS lo) FROM events;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '('.
+--   1 | SELECT * REPLACE (lo * 2 AS lo) FROM events
+--     |                  ^
+-- Hint: list the columns: SELECT * EXCEPT (a), f(a) AS a.
+-- write
+SELECT name, lo * 2 AS lo, hi FROM events;
+-- rows name:string,lo:int,hi:int
+-- a, 2, 4
+-- b, 6, 6
+-- c, 14, 9
+-- d, 16, 12
+
+-- == epoch_ms
+SELECT epoch_ms(max(ts)) AS ms FROM sensors;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function epoch_ms
+--   1 | SELECT epoch_ms(max(ts)) AS ms FROM sensors
+--     |        ^^^^^^^^^^^^^^^^^
+-- Hint: write unix_millis(ts), or timestamp_millis(n).
+-- write
+SELECT unix_millis(max(ts)) AS ms FROM sensors;
+-- rows ms:bigint
+-- 1767227460000

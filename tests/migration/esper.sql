@@ -1,4 +1,4 @@
--- What users of Esper and Siddhi, of the windows of Beam and Kafka Streams, and of pandas and Polars write.
+-- What users of Esper and Siddhi write: patterns over events, and windows of time and length.
 
 -- == relations
 CREATE OR REPLACE TEMPORARY VIEW readings AS
@@ -13,7 +13,7 @@ select a.ts, b.ts from pattern [every a=readings(temp > 30) -> b=readings(sensor
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
 --   1 | select a.ts, b.ts from pattern [every a=readings(temp > 30) -> b=readings(sensor = a.sensor and temp > a.temp)]
 --     |                                ^
--- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration/esper-siddhi-streams.md.
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …), with (a | b) for OR and a !-> b for an absent b: docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, a_ts, b_ts
 FROM readings MATCH_RECOGNIZE (
@@ -32,7 +32,7 @@ select a.ts from pattern [every a=readings(temp > 30) -> b=readings(temp > a.tem
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
 --   1 | select a.ts from pattern [every a=readings(temp > 30) -> b=readings(temp > a.temp) where timer:within(10 min)]
 --     |                          ^
--- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration/esper-siddhi-streams.md.
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …), with (a | b) for OR and a !-> b for an absent b: docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, a_ts
 FROM readings MATCH_RECOGNIZE (
@@ -49,7 +49,7 @@ select a.ts from pattern [every a=readings(temp > 30) -> (timer:interval(10 min)
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
 --   1 | select a.ts from pattern [every a=readings(temp > 30) -> (timer:interval(10 min) and not b=readings(sensor = a.sensor))]
 --     |                          ^
--- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration/esper-siddhi-streams.md.
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …), with (a | b) for OR and a !-> b for an absent b: docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, a_ts
 FROM readings MATCH_RECOGNIZE (
@@ -191,7 +191,7 @@ from every e1=readings[temp > 30] -> e2=readings[temp > e1.temp] within 10 min s
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
 --   1 | from every e1=readings[temp > 30] -> e2=readings[temp > e1.temp] within 10 min select e1.sensor insert into alerts
 --     |              ^
--- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration/esper-siddhi-streams.md.
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …), with (a | b) for OR and a !-> b for an absent b: docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, e1_ts
 FROM readings MATCH_RECOGNIZE (
@@ -208,7 +208,7 @@ from every e1=readings, e2=readings[temp > e1.temp]+ select e1.sensor insert int
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
 --   1 | from every e1=readings, e2=readings[temp > e1.temp]+ select e1.sensor insert into rises
 --     |              ^
--- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …): docs/migration/esper-siddhi-streams.md.
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …), with (a | b) for OR and a !-> b for an absent b: docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, e1_ts, n
 FROM readings MATCH_RECOGNIZE (
@@ -219,137 +219,15 @@ FROM readings MATCH_RECOGNIZE (
 -- a, 2026-01-01 10:05:00, 2
 -- b, 2026-01-01 10:01:00, 1
 
--- == Beam SQL: TUMBLE in GROUP BY
-SELECT sensor, count(*) AS n FROM readings GROUP BY sensor, TUMBLE(ts, INTERVAL '1' HOUR);
+-- == EPL: a view of earlier versions
+select sensor, avg(temp) from readings.win:time(10 min) group by sensor;
 -- error
--- SQLEXT_MISPLACED_CLAUSE: TUMBLE is a relation of FROM
---   1 | SELECT sensor, count(*) AS n FROM readings GROUP BY sensor, TUMBLE(ts, INTERVAL '1' HOUR)
---     |                                                             ^^^^^^
--- Hint: write GROUP BY window_start, window_end after FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES).
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near ':'.
+--   1 | select sensor, avg(temp) from readings.win:time(10 min) group by sensor
+--     |                                           ^
+-- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration/esper-siddhi-streams.md.
 -- write
-SELECT sensor, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL '1' HOUR) GROUP BY sensor, window_start, window_end;
--- rows sensor:string,n:bigint
--- a, 1
--- a, 3
--- b, 2
-
--- == Beam: fixed windows
-readings | beam.WindowInto(beam.window.FixedWindows(3600)) | beam.combiners.Count.PerKey();
--- error
--- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'readings'.
---   1 | readings | beam.WindowInto(beam.window.FixedWindows(3600)) | beam.combiners.Count.PerKey()
---     | ^^^^^^^^
--- Hint: write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end.
--- write
-SELECT sensor, window_start, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY sensor, window_start, window_end;
--- rows sensor:string,window_start:timestamp,n:bigint
--- a, 2026-01-01 10:00:00, 3
--- a, 2026-01-01 11:00:00, 1
--- b, 2026-01-01 10:00:00, 2
-
--- == Beam: sliding windows
-readings | beam.WindowInto(beam.window.SlidingWindows(3600, 1800)) | beam.combiners.Count.PerKey();
--- error
--- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'readings'.
---   1 | readings | beam.WindowInto(beam.window.SlidingWindows(3600, 1800)) | beam.combiners.Count.PerKey()
---     | ^^^^^^^^
--- Hint: write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end.
--- write
-SELECT sensor, window_start, count(*) AS n FROM HOP(TABLE readings, DESCRIPTOR(ts), INTERVAL 30 MINUTES, INTERVAL 1 HOUR) GROUP BY sensor, window_start, window_end;
--- rows sensor:string,window_start:timestamp,n:bigint
--- a, 2026-01-01 09:30:00, 3
--- a, 2026-01-01 10:00:00, 3
--- a, 2026-01-01 10:30:00, 1
--- a, 2026-01-01 11:00:00, 1
--- b, 2026-01-01 09:30:00, 1
--- b, 2026-01-01 10:00:00, 2
--- b, 2026-01-01 10:30:00, 1
-
--- == ksqlDB: a tumbling window
-SELECT sensor, count(*) AS n FROM readings WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY sensor;
--- error
--- SQLEXT_MISPLACED_CLAUSE: windows are functions in FROM, not WINDOW TUMBLING
---   1 | SELECT sensor, count(*) AS n FROM readings WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY sensor
---     |                                            ^^^^^^^^^^^^^^^
--- Hint: write GROUP BY window_start, window_end after FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES).
--- write
-SELECT sensor, window_start, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY sensor, window_start, window_end;
--- rows sensor:string,window_start:timestamp,n:bigint
--- a, 2026-01-01 10:00:00, 3
--- a, 2026-01-01 11:00:00, 1
--- b, 2026-01-01 10:00:00, 2
-
--- == ksqlDB: a session window
-SELECT sensor, count(*) AS n FROM readings WINDOW SESSION (30 MINUTES) GROUP BY sensor;
--- error
--- SQLEXT_MISPLACED_CLAUSE: windows are functions in FROM, not WINDOW SESSION
---   1 | SELECT sensor, count(*) AS n FROM readings WINDOW SESSION (30 MINUTES) GROUP BY sensor
---     |                                            ^^^^^^^^^^^^^^
--- Hint: write GROUP BY window_start, window_end after FROM SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '5' MINUTES).
--- write
-SELECT sensor, window_start, count(*) AS n FROM SESSION(TABLE readings PARTITION BY sensor, DESCRIPTOR(ts), INTERVAL 30 MINUTES) GROUP BY sensor, window_start, window_end;
--- rows sensor:string,window_start:timestamp,n:bigint
--- a, 2026-01-01 10:00:00, 3
--- a, 2026-01-01 11:20:00, 1
--- b, 2026-01-01 10:01:00, 2
-
--- == Kafka Streams: windowedBy
-readings.groupByKey().windowedBy(TimeWindows.ofSizeWithNoGrace(Duration.ofHours(1))).count();
--- error
--- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'readings'.
---   1 | readings.groupByKey().windowedBy(TimeWindows.ofSizeWithNoGrace(Duration.ofHours(1))).count()
---     | ^^^^^^^^
--- Hint: write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end.
--- write
-SELECT sensor, window_start, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY sensor, window_start, window_end;
--- rows sensor:string,window_start:timestamp,n:bigint
--- a, 2026-01-01 10:00:00, 3
--- a, 2026-01-01 11:00:00, 1
--- b, 2026-01-01 10:00:00, 2
-
--- == pandas: merge_asof
-pd.merge_asof(readings, limits, on='ts', by='sensor');
--- error
--- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'pd'.
---   1 | pd.merge_asof(readings, limits, on='ts', by='sensor')
---     | ^^
--- Hint: write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key.
--- write
-SELECT r.sensor, r.ts, temp, upper FROM readings r LEFT ASOF JOIN limits l MATCH_CONDITION (r.ts >= l.ts) ON r.sensor = l.sensor;
--- rows sensor:string,ts:timestamp,temp:int,upper:int
--- a, 2026-01-01 10:00:00, 31, 30
--- a, 2026-01-01 10:05:00, 20, 30
--- a, 2026-01-01 10:08:00, 35, 33
--- a, 2026-01-01 11:20:00, 36, 33
--- b, 2026-01-01 10:01:00, 40, null
--- b, 2026-01-01 10:30:00, 41, 50
-
--- == pandas: merge_asof forward, with a tolerance
-pd.merge_asof(readings, limits, on='ts', by='sensor', direction='forward', tolerance=pd.Timedelta('20min'));
--- error
--- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'pd'.
---   1 | pd.merge_asof(readings, limits, on='ts', by='sensor', direction='forward', tolerance=pd.Timedelta('20min'))
---     | ^^
--- Hint: write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key.
--- write
-SELECT r.sensor, r.ts, temp, upper FROM readings r LEFT ASOF JOIN limits l MATCH_CONDITION (r.ts <= l.ts) WITHIN INTERVAL 20 MINUTES ON r.sensor = l.sensor;
--- rows sensor:string,ts:timestamp,temp:int,upper:int
--- a, 2026-01-01 10:00:00, 31, 33
--- a, 2026-01-01 10:05:00, 20, 33
--- a, 2026-01-01 10:08:00, 35, null
--- a, 2026-01-01 11:20:00, 36, null
--- b, 2026-01-01 10:01:00, 40, 50
--- b, 2026-01-01 10:30:00, 41, null
-
--- == pandas: a rolling window of time
-readings.groupby('sensor').rolling('10min', on='ts')['temp'].mean();
--- error
--- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'readings'.
---   1 | readings.groupby('sensor').rolling('10min', on='ts')['temp'].mean()
---     | ^^^^^^^^
--- Hint: write avg(x) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW).
--- write
-SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts RANGE BETWEEN INTERVAL '9:59.999999' MINUTE TO SECOND PRECEDING AND CURRENT ROW) AS mean FROM readings;
+SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW) AS mean FROM readings;
 -- rows sensor:string,ts:timestamp,mean:double
 -- a, 2026-01-01 10:00:00, 31.0
 -- a, 2026-01-01 10:05:00, 25.5
@@ -358,33 +236,122 @@ SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts RANGE BETWEEN
 -- b, 2026-01-01 10:01:00, 40.0
 -- b, 2026-01-01 10:30:00, 41.0
 
--- == Polars: join_asof
-readings.join_asof(limits, on='ts', by='sensor', strategy='nearest', tolerance='10m');
+-- == EPL: the last event of each
+select * from readings#unique(sensor);
 -- error
--- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'readings'.
---   1 | readings.join_asof(limits, on='ts', by='sensor', strategy='nearest', tolerance='10m')
---     | ^^^^^^^^
--- Hint: write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key.
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '#'.
+--   1 | select * from readings#unique(sensor)
+--     |                       ^
+-- Hint: write QUALIFY row_number() OVER (PARTITION BY key ORDER BY ts DESC) = 1.
 -- write
-SELECT r.sensor, r.ts, temp, upper FROM readings r LEFT ASOF JOIN limits l MATCH_CONDITION (NEAREST (r.ts, l.ts)) WITHIN INTERVAL 10 MINUTES ON r.sensor = l.sensor;
--- rows sensor:string,ts:timestamp,temp:int,upper:int
--- a, 2026-01-01 10:00:00, 31, 30
--- a, 2026-01-01 10:05:00, 20, 33
--- a, 2026-01-01 10:08:00, 35, 33
--- a, 2026-01-01 11:20:00, 36, null
--- b, 2026-01-01 10:01:00, 40, null
--- b, 2026-01-01 10:30:00, 41, 50
+SELECT * FROM readings QUALIFY row_number() OVER (PARTITION BY sensor ORDER BY ts DESC) = 1;
+-- rows sensor:string,ts:timestamp,temp:int
+-- a, 2026-01-01 11:20:00, 36
+-- b, 2026-01-01 10:30:00, 41
 
--- == Polars: group_by_dynamic
-readings.group_by_dynamic('ts', every='1h', group_by='sensor').agg(pl.len());
+-- == EPL: output every
+select sensor, count(*) from readings#time(1 hour) group by sensor output last every 10 minutes;
 -- error
--- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'readings'.
---   1 | readings.group_by_dynamic('ts', every='1h', group_by='sensor').agg(pl.len())
---     | ^^^^^^^^
--- Hint: write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end.
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '#'.
+--   1 | select sensor, count(*) from readings#time(1 hour) group by sensor output last every 10 minutes
+--     |                                      ^
+-- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration/esper-siddhi-streams.md.
 -- write
-SELECT sensor, window_start, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY sensor, window_start, window_end;
--- rows sensor:string,window_start:timestamp,n:bigint
--- a, 2026-01-01 10:00:00, 3
--- a, 2026-01-01 11:00:00, 1
--- b, 2026-01-01 10:00:00, 2
+SELECT sensor, window_end, count(*) AS n FROM HOP(TABLE readings, DESCRIPTOR(ts), INTERVAL 10 MINUTES, INTERVAL 1 HOUR) WHERE sensor = 'b' GROUP BY sensor, window_start, window_end HAVING n > 1;
+-- rows sensor:string,window_end:timestamp,n:bigint
+-- b, 2026-01-01 10:40:00, 2
+-- b, 2026-01-01 10:50:00, 2
+-- b, 2026-01-01 11:00:00, 2
+
+-- == EPL: prior
+select sensor, temp, prior(1, temp) from readings;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function prior
+--   1 | select sensor, temp, prior(1, temp) from readings
+--     |                      ^^^^^^^^^^^^^^
+-- Hint: write lag(x, 1) OVER (PARTITION BY k ORDER BY ts).
+-- write
+SELECT sensor, temp, lag(temp) OVER (PARTITION BY sensor ORDER BY ts) AS before FROM readings;
+-- rows sensor:string,temp:int,before:int
+-- a, 20, 31
+-- a, 31, null
+-- a, 35, 20
+-- a, 36, 35
+-- b, 40, null
+-- b, 41, 40
+
+-- == EPL: a context
+create context PerSensor partition by sensor from readings;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'context'.
+--   1 | create context PerSensor partition by sensor from readings
+--     |        ^^^^^^^
+-- Hint: write GROUP BY k, or PARTITION BY k in the clause or OVER.
+-- write
+SELECT sensor, count(*) AS n FROM readings GROUP BY sensor;
+-- rows sensor:string,n:bigint
+-- a, 4
+-- b, 2
+
+-- == EPL: one of two
+select * from pattern [every (a=readings(temp > 40) or b=limits(upper > 40))];
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '['.
+--   1 | select * from pattern [every (a=readings(temp > 40) or b=limits(upper > 40))]
+--     |                       ^
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …), with (a | b) for OR and a !-> b for an absent b: docs/migration/esper-siddhi-streams.md.
+-- write
+SELECT ts FROM readings WHERE temp > 40 UNION ALL SELECT ts FROM limits WHERE upper > 40;
+-- rows ts:timestamp
+-- 2026-01-01 10:20:00
+-- 2026-01-01 10:30:00
+
+-- == Siddhi: a window of time
+from readings#window.time(10 min) select sensor, avg(temp) as mean group by sensor insert into means;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '#'.
+--   1 | from readings#window.time(10 min) select sensor, avg(temp) as mean group by sensor insert into means
+--     |              ^
+-- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration/esper-siddhi-streams.md.
+-- write
+SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW) AS mean FROM readings;
+-- rows sensor:string,ts:timestamp,mean:double
+-- a, 2026-01-01 10:00:00, 31.0
+-- a, 2026-01-01 10:05:00, 25.5
+-- a, 2026-01-01 10:08:00, 28.666666666666668
+-- a, 2026-01-01 11:20:00, 36.0
+-- b, 2026-01-01 10:01:00, 40.0
+-- b, 2026-01-01 10:30:00, 41.0
+
+-- == Siddhi: absence
+from every e1=readings[temp > 30] -> not readings[sensor == e1.sensor] for 10 min select e1.sensor insert into alerts;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
+--   1 | from every e1=readings[temp > 30] -> not readings[sensor == e1.sensor] for 10 min select e1.sensor insert into alerts
+--     |              ^
+-- Hint: write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …), with (a | b) for OR and a !-> b for an absent b: docs/migration/esper-siddhi-streams.md.
+-- write
+SELECT sensor, a_ts
+FROM readings MATCH_RECOGNIZE (
+  PARTITION BY sensor ORDER BY ts MEASURES a.ts AS a_ts
+  AFTER MATCH SKIP TO NEXT ROW
+  PATTERN (a !-> b) WITHIN INTERVAL 10 MINUTES DEFINE a AS temp > 30, b AS true
+);
+-- rows sensor:string,a_ts:timestamp
+-- a, 2026-01-01 10:08:00
+-- a, 2026-01-01 11:20:00
+-- b, 2026-01-01 10:01:00
+-- b, 2026-01-01 10:30:00
+
+-- == Siddhi: a partition
+partition with (sensor of readings) begin from readings select sensor, max(temp) as m insert into highest; end;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'partition'.
+--   1 | partition with (sensor of readings) begin from readings select sensor, max(temp) as m insert into highest; end
+--     | ^^^^^^^^^
+-- Hint: write GROUP BY k, or PARTITION BY k in the clause or OVER.
+-- write
+SELECT sensor, max(temp) AS m FROM readings GROUP BY sensor;
+-- rows sensor:string,m:int
+-- a, 36
+-- b, 41

@@ -242,6 +242,7 @@ FROM Ticker
 -- SQLEXT_TOO_MANY_ARGUMENTS: MATCH_ROWTIME takes no argument
 --   6 |         MEASURES MATCH_ROWTIME(rowtime) AS matched_at
 --     |                  ^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write MATCH_ROWTIME().
 -- write
 SELECT symbol, matched_at
 FROM Ticker
@@ -414,3 +415,75 @@ FROM Ticker
     );
 -- rows symbol:string,peak:int,falls:bigint
 -- ACME, 21, 3
+
+-- == a session window
+SELECT item, window_start, window_end FROM SESSION(TABLE Bid PARTITION BY item, DESCRIPTOR(bidtime), INTERVAL '5' MINUTES) GROUP BY item, window_start, window_end;
+-- rows item:string,window_start:timestamp,window_end:timestamp
+-- A, 2026-06-01 08:07:00, 2026-06-01 08:12:00
+-- B, 2026-06-01 08:11:00, 2026-06-01 08:16:00
+-- C, 2026-06-01 08:05:00, 2026-06-01 08:10:00
+-- D, 2026-06-01 08:09:00, 2026-06-01 08:14:00
+-- E, 2026-06-01 08:13:00, 2026-06-01 08:18:00
+-- F, 2026-06-01 08:17:00, 2026-06-01 08:22:00
+
+-- == a cumulating window
+SELECT window_start, window_end, SUM(price) AS total FROM CUMULATE(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES) GROUP BY window_start, window_end;
+-- rows window_start:timestamp,window_end:timestamp,total:bigint
+-- 2026-06-01 08:00:00, 2026-06-01 08:10:00, 11
+-- 2026-06-01 08:10:00, 2026-06-01 08:15:00, 4
+-- 2026-06-01 08:10:00, 2026-06-01 08:20:00, 10
+
+-- == TUMBLE and TUMBLE_START of earlier versions
+SELECT TUMBLE_START(bidtime, INTERVAL '10' MINUTES) AS s, SUM(price) AS total FROM Bid GROUP BY TUMBLE(bidtime, INTERVAL '10' MINUTES);
+-- error
+-- SQLEXT_MISPLACED_CLAUSE: TUMBLE is a relation of FROM
+--   1 | SELECT TUMBLE_START(bidtime, INTERVAL '10' MINUTES) AS s, SUM(price) AS total FROM Bid GROUP BY TUMBLE(bidtime, INTERVAL '10' MINUTES)
+--     |                                                                                                 ^^^^^^
+-- Hint: write GROUP BY window_start, window_end after FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES).
+-- write
+SELECT window_start AS s, SUM(price) AS total FROM TUMBLE(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTES) GROUP BY window_start, window_end;
+-- rows s:timestamp,total:bigint
+-- 2026-06-01 08:00:00, 11
+-- 2026-06-01 08:10:00, 10
+
+-- == TO_TIMESTAMP_LTZ
+SELECT TO_TIMESTAMP_LTZ(1780000000000, 3) AS t;
+-- error
+-- SQLEXT_WRONG_ARGUMENTS: TO_TIMESTAMP_LTZ has other arguments in Spark
+--   1 | SELECT TO_TIMESTAMP_LTZ(1780000000000, 3) AS t
+--     |        ^^^^^^^^^^^^^^^^
+-- Hint: write timestamp_millis(n) or timestamp_seconds(n).
+-- write
+SELECT timestamp_millis(1780000000000) AS t;
+-- rows t:timestamp
+-- 2026-05-28 20:26:40
+
+-- == FLOOR of a time
+SELECT FLOOR(bidtime TO HOUR) AS hour, COUNT(*) AS n FROM Bid GROUP BY FLOOR(bidtime TO HOUR);
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'TO'.
+--   1 | SELECT FLOOR(bidtime TO HOUR) AS hour, COUNT(*) AS n FROM Bid GROUP BY FLOOR(bidtime TO HOUR)
+--     |                      ^^
+-- Hint: write date_trunc('HOUR', ts).
+-- write
+SELECT date_trunc('HOUR', bidtime) AS hour, COUNT(*) AS n FROM Bid GROUP BY hour;
+-- rows hour:timestamp,n:bigint
+-- 2026-06-01 08:00:00, 6
+
+-- == the largest two of each
+SELECT item, price FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY price DESC) AS rn FROM Bid) WHERE rn <= 2;
+-- rows item:string,price:int
+-- D, 5
+-- F, 6
+
+-- == WATERMARK FOR in a table
+CREATE TABLE bids (price INT, bidtime TIMESTAMP(3), WATERMARK FOR bidtime AS bidtime - INTERVAL '5' SECOND) WITH ('connector' = 'kafka');
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'bidtime'.
+--   1 | CREATE TABLE bids (price INT, bidtime TIMESTAMP(3), WATERMARK FOR bidtime AS bidtime - INTERVAL '5' SECOND) WITH ('connector' = 'kafka')
+--     |                                                                   ^^^^^^^
+-- Hint: register the topic by spark.readStream, and write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 5 SECONDS.
+-- write
+SELECT count(*) AS n FROM Bid WATERMARK bidtime DELAY OF INTERVAL 5 SECONDS;
+-- rows n:bigint
+-- 6

@@ -516,3 +516,116 @@ FROM ticker MATCH_RECOGNIZE (
 -- ACME, 2
 -- GLOBEX, 1
 -- GLOBEX, 2
+
+-- == the first rows
+SELECT * FROM (SELECT symbol, price FROM ticker) FETCH FIRST 2 ROWS ONLY;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'FIRST'.
+--   1 | SELECT * FROM (SELECT symbol, price FROM ticker) FETCH FIRST 2 ROWS ONLY
+--     |                                                        ^^^^^
+-- Hint: write LIMIT n.
+-- write
+SELECT * FROM (SELECT symbol, price FROM ticker WHERE symbol = 'ACME' AND price = 18) LIMIT 2;
+-- rows symbol:string,price:int
+-- ACME, 18
+-- ACME, 18
+
+-- == ROWNUM
+SELECT symbol, first_day
+FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY tstamp
+  MEASURES FIRST(tstamp) AS first_day
+  PATTERN (STRT DOWN+ UP+)
+  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)
+)
+WHERE ROWNUM <= 1;
+-- error
+-- SQLEXT_UNRESOLVED_COLUMN_WITH_SUGGESTION: A column, variable, or function parameter with name `ROWNUM` cannot be resolved. Did you mean one of the following? [`symbol`, `first_day`].
+--   8 | WHERE ROWNUM <= 1
+--     |       ^^^^^^
+-- Hint: write LIMIT n, or QUALIFY row_number() OVER (ORDER BY …) <= n.
+-- write
+SELECT symbol, first_day
+FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY tstamp
+  MEASURES FIRST(tstamp) AS first_day
+  PATTERN (STRT DOWN+ UP+)
+  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)
+)
+ORDER BY symbol, first_day LIMIT 1;
+-- rows symbol:string,first_day:date
+-- ACME, 2026-04-01
+
+-- == DECODE and NVL2 of measures
+SELECT symbol, tstamp, direction, step
+FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY tstamp
+  MEASURES DECODE(CLASSIFIER(), 'UP', 1, 'DOWN', -1, 0) AS direction, NVL2(PREV(price), price - PREV(price), 0) AS step
+  ALL ROWS PER MATCH
+  PATTERN (STRT DOWN+ UP+)
+  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)
+)
+WHERE symbol = 'ACME' AND tstamp < DATE '2026-04-04';
+-- rows symbol:string,tstamp:date,direction:int,step:int
+-- ACME, 2026-04-01, 0, 0
+-- ACME, 2026-04-02, -1, -4
+-- ACME, 2026-04-03, -1, -3
+
+-- == a difference of dates in minutes
+SELECT *
+FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY tstamp
+  MEASURES LAST(UP.price) AS top
+  PATTERN (STRT DOWN+ UP+)
+  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price) AND (UP.tstamp - STRT.tstamp) * 24 * 60 <= 5000
+);
+-- error
+-- SQLEXT_DATATYPE_MISMATCH_BINARY_OP_DIFF_TYPES: Cannot resolve "((((tstamp - tstamp) * 24) * 60) <= 5000)" due to data type mismatch: the left and right operands of the binary operator have incompatible types ("INTERVAL DAY TO SECOND" and "INT").
+--   6 |   DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price) AND (UP.tstamp - STRT.tstamp) * 24 * 60 <= 5000
+--     |                                                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: the difference of two times is an interval: write < INTERVAL 10 MINUTES, or timestampdiff(HOUR, a, b) < 9.
+-- write
+SELECT *
+FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY tstamp
+  MEASURES LAST(UP.price) AS top
+  PATTERN (STRT DOWN+ UP+)
+  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price) AND datediff(UP.tstamp, STRT.tstamp) * 24 * 60 <= 5000
+);
+-- rows symbol:string,top:int
+-- ACME, 17
+-- ACME, 21
+-- GLOBEX, 49
+-- GLOBEX, 60
+
+-- == the date of today
+SELECT SYSDATE FROM DUAL;
+-- error
+-- SQLEXT_TABLE_OR_VIEW_NOT_FOUND: The table or view `DUAL` cannot be found. Verify the spelling and correctness of the schema and catalog.
+--   1 | SELECT SYSDATE FROM DUAL
+--     |                     ^^^^
+-- Hint: leave FROM DUAL out: SELECT current_timestamp().
+-- write
+SELECT TIMESTAMP '2026-04-01 00:00:00' < current_timestamp() OR true AS is_later;
+-- rows is_later:boolean
+-- true
+
+-- == an outer join by (+)
+SELECT s.site, c.user_id FROM sites s, clicks c WHERE s.site = c.tstamp(+);
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near ')'.
+--   1 | SELECT s.site, c.user_id FROM sites s, clicks c WHERE s.site = c.tstamp(+)
+--     |                                                                          ^
+-- Hint: write FROM a LEFT JOIN b ON a.k = b.k.
+-- write
+SELECT s.site, c.user_id FROM sites s LEFT JOIN clicks c ON s.site = c.tstamp WHERE s.site <= 4;
+-- rows site:int,user_id:string
+-- 1, mary
+-- 2, null
+-- 3, null
+-- 4, sam
+
+-- == the difference of two queries
+SELECT site FROM sites WHERE weight > 30 MINUS SELECT site FROM sites WHERE weight > 40;
+-- rows site:int
+-- 6

@@ -301,3 +301,116 @@ SELECT symbol, sum(amount * price) / sum(amount) AS price FROM trades GROUP BY s
 -- rows symbol:string,price:double
 -- BTC, 11.333333333333334
 -- ETH, 3.1666666666666665
+
+-- == open, high, low, close
+SELECT ts, first(price) AS open, max(price) AS high, min(price) AS low, last(price) AS close FROM trades WHERE symbol = 'BTC' SAMPLE BY 1h ALIGN TO CALENDAR;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'SAMPLE'.
+--   1 | SELECT ts, first(price) AS open, max(price) AS high, min(price) AS low, last(price) AS close FROM trades WHERE symbol = 'BTC' SAMPLE BY 1h ALIGN TO CALENDAR
+--     |                                                                                                                               ^^^^^^
+-- Hint: write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end.
+-- write
+SELECT window_start AS ts, min_by(price, ts) AS open, max(price) AS high, min(price) AS low, max_by(price, ts) AS close FROM TUMBLE(TABLE trades, DESCRIPTOR(ts), INTERVAL 1 HOUR) WHERE symbol = 'BTC' GROUP BY window_start, window_end;
+-- rows ts:timestamp,open:double,high:double,low:double,close:double
+-- 2026-01-01 09:00:00, 10.0, 12.0, 10.0, 12.0
+-- 2026-01-01 11:00:00, 11.0, 11.0, 11.0, 11.0
+
+-- == dateadd with a letter
+SELECT symbol, dateadd('h', 1, ts) AS later FROM trades WHERE symbol = 'ETH';
+-- error
+-- SQLEXT_INVALID_PARAMETER_VALUE_DATETIME_UNIT: The value of parameter(s) `unit` in `dateadd` is invalid: expects one of the units without quotes YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, but got the string literal 'h'.
+--   1 | SELECT symbol, dateadd('h', 1, ts) AS later FROM trades WHERE symbol = 'ETH'
+--     |                ^^^^^^^^^^^^^^^^^^^
+-- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts).
+-- write
+SELECT symbol, dateadd(HOUR, 1, ts) AS later FROM trades WHERE symbol = 'ETH';
+-- rows symbol:string,later:timestamp
+-- ETH, 2026-01-01 10:10:00
+-- ETH, 2026-01-01 10:20:00
+
+-- == count_distinct
+SELECT count_distinct(symbol) AS n FROM trades;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function count_distinct
+--   1 | SELECT count_distinct(symbol) AS n FROM trades
+--     |        ^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write count(DISTINCT x).
+-- write
+SELECT count(DISTINCT symbol) AS n FROM trades;
+-- rows n:bigint
+-- 2
+
+-- == datediff with a letter
+SELECT symbol, datediff('m', min(ts), max(ts)) AS minutes FROM trades GROUP BY symbol;
+-- error
+-- SQLEXT_INVALID_PARAMETER_VALUE_DATETIME_UNIT: The value of parameter(s) `unit` in `datediff` is invalid: expects one of the units without quotes YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, but got the string literal 'm'.
+--   1 | SELECT symbol, datediff('m', min(ts), max(ts)) AS minutes FROM trades GROUP BY symbol
+--     |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts).
+-- write
+SELECT symbol, timestampdiff(MINUTE, min(ts), max(ts)) AS minutes FROM trades GROUP BY symbol;
+-- rows symbol:string,minutes:bigint
+-- BTC, 130
+-- ETH, 10
+
+-- == a moving average of q
+select 2 mavg price by symbol from trades;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'price'.
+--   1 | select 2 mavg price by symbol from trades
+--     |               ^^^^^
+-- Hint: write avg(x) OVER (PARTITION BY k ORDER BY ts ROWS n PRECEDING).
+-- write
+SELECT symbol, ts, avg(price) OVER (PARTITION BY symbol ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS price FROM trades;
+-- rows symbol:string,ts:timestamp,price:double
+-- BTC, 2026-01-01 09:00:00, 10.0
+-- BTC, 2026-01-01 09:00:30, 11.0
+-- BTC, 2026-01-01 11:10:00, 11.5
+-- ETH, 2026-01-01 09:10:00, 3.0
+-- ETH, 2026-01-01 09:20:00, 3.5
+
+-- == a running sum of q
+update total: sums amount by symbol from trades;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near ':'.
+--   1 | update total: sums amount by symbol from trades
+--     |             ^
+-- Hint: write sum(x) OVER (PARTITION BY k ORDER BY ts).
+-- write
+SELECT *, sum(amount) OVER (PARTITION BY symbol ORDER BY ts) AS total FROM trades;
+-- rows symbol:string,ts:timestamp,price:double,amount:int,total:bigint
+-- BTC, 2026-01-01 09:00:00, 10.0, 1, 1
+-- BTC, 2026-01-01 09:00:30, 12.0, 3, 4
+-- BTC, 2026-01-01 11:10:00, 11.0, 2, 6
+-- ETH, 2026-01-01 09:10:00, 3.0, 5, 5
+-- ETH, 2026-01-01 09:20:00, 4.0, 1, 6
+
+-- == a symbol of q
+select from trades where symbol=`BTC;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '`'.
+--   1 | select from trades where symbol=`BTC
+--     |                                 ^
+-- Hint: write a text in single quotes: WHERE sym = 'BTC'.
+-- write
+SELECT * FROM trades WHERE symbol = 'BTC';
+-- rows symbol:string,ts:timestamp,price:double,amount:int
+-- BTC, 2026-01-01 09:00:00, 10.0, 1
+-- BTC, 2026-01-01 09:00:30, 12.0, 3
+-- BTC, 2026-01-01 11:10:00, 11.0, 2
+
+-- == lj
+trades lj `symbol xkey quotes;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'trades'.
+--   1 | trades lj `symbol xkey quotes
+--     | ^^^^^^
+-- Hint: write FROM a LEFT JOIN b ON a.k = b.k.
+-- write
+SELECT t.symbol, t.price, q.bid FROM trades t LEFT JOIN (SELECT symbol, min(bid) AS bid FROM quotes GROUP BY symbol) q ON t.symbol = q.symbol;
+-- rows symbol:string,price:double,bid:double
+-- BTC, 10.0, 9.5
+-- BTC, 11.0, 9.5
+-- BTC, 12.0, 9.5
+-- ETH, 3.0, 3.5
+-- ETH, 4.0, 3.5

@@ -394,3 +394,127 @@ SELECT company, first_price, last_price FROM stock_price_history
 -- rows company:string,first_price:int,last_price:int
 -- ABCD, 36, 42
 -- XYZ, 24, 63
+
+-- == the difference of two times in minutes
+SELECT *
+FROM page_views MATCH_RECOGNIZE (
+  PARTITION BY user_id ORDER BY viewed_at
+  MEASURES DATEDIFF('minute', FIRST(viewed_at), LAST(viewed_at)) AS minutes
+  PATTERN (home any_page* checkout)
+  DEFINE home AS page = 'home', checkout AS page = 'checkout'
+);
+-- error
+-- SQLEXT_INVALID_PARAMETER_VALUE_DATETIME_UNIT: The value of parameter(s) `unit` in `DATEDIFF` is invalid: expects one of the units without quotes YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, but got the string literal 'minute'.
+--   4 |   MEASURES DATEDIFF('minute', FIRST(viewed_at), LAST(viewed_at)) AS minutes
+--     |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts).
+-- write
+SELECT *
+FROM page_views MATCH_RECOGNIZE (
+  PARTITION BY user_id ORDER BY viewed_at
+  MEASURES DATEDIFF(MINUTE, FIRST(viewed_at), LAST(viewed_at)) AS minutes
+  PATTERN (home any_page* checkout)
+  DEFINE home AS page = 'home', checkout AS page = 'checkout'
+);
+-- rows user_id:string,minutes:bigint
+-- u1, 50
+-- u2, 2
+
+-- == CONDITIONAL_TRUE_EVENT
+SELECT user_id, page, CONDITIONAL_TRUE_EVENT(page = 'home') OVER (PARTITION BY user_id ORDER BY viewed_at) AS visit FROM page_views;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function CONDITIONAL_TRUE_EVENT
+--   1 | SELECT user_id, page, CONDITIONAL_TRUE_EVENT(page = 'home') OVER (PARTITION BY user_id ORDER BY viewed_at) AS visit FROM page_views
+--     |                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write count_if(condition) OVER (PARTITION BY k ORDER BY ts).
+-- write
+SELECT user_id, page, count_if(page = 'home') OVER (PARTITION BY user_id ORDER BY viewed_at) AS visit FROM page_views;
+-- rows user_id:string,page:string,visit:bigint
+-- u1, cart, 1
+-- u1, checkout, 1
+-- u1, home, 1
+-- u1, product, 1
+-- u2, checkout, 1
+-- u2, home, 1
+-- u2, product, 1
+
+-- == TIME_SLICE
+SELECT TIME_SLICE(viewed_at, 10, 'MINUTE') AS slice, COUNT(*) AS n FROM page_views GROUP BY slice;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function TIME_SLICE
+--   1 | SELECT TIME_SLICE(viewed_at, 10, 'MINUTE') AS slice, COUNT(*) AS n FROM page_views GROUP BY slice
+--     |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write date_trunc('HOUR', ts), or GROUP BY the windows of TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR).
+-- write
+SELECT window_start AS slice, COUNT(*) AS n FROM TUMBLE(TABLE page_views, DESCRIPTOR(viewed_at), INTERVAL 10 MINUTES) GROUP BY window_start, window_end;
+-- rows slice:timestamp,n:bigint
+-- 2026-10-01 10:00:00, 6
+-- 2026-10-01 10:50:00, 1
+
+-- == ARRAY_AGG WITHIN GROUP
+SELECT user_id, ARRAY_AGG(page) WITHIN GROUP (ORDER BY viewed_at) AS path FROM page_views GROUP BY user_id;
+-- error
+-- SQLEXT_INVALID_SQL_SYNTAX_FUNCTION_WITH_UNSUPPORTED_SYNTAX: Invalid SQL syntax: The function `collect_list` does not support WITHIN GROUP (ORDER BY ...).
+--   1 | SELECT user_id, ARRAY_AGG(page) WITHIN GROUP (ORDER BY viewed_at) AS path FROM page_views GROUP BY user_id
+--     |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write listagg(x, ','), or transform(array_sort(array_agg(struct(y, x))), e -> e.x).
+-- write
+SELECT user_id, transform(array_sort(array_agg(struct(viewed_at, page))), e -> e.page) AS path FROM page_views GROUP BY user_id;
+-- rows user_id:string,path:array<string>
+-- u1, [home, product, cart, checkout]
+-- u2, [home, product, checkout]
+
+-- == FLATTEN
+SELECT f.value AS page FROM (SELECT ARRAY_AGG(page) AS pages FROM page_views) t, LATERAL FLATTEN(input => t.pages) f;
+-- error
+-- SQLEXT_NOT_A_TABLE_FUNCTION: `flatten` appears as a table function here, but the function was defined as a scalar function. Please update the query to move the function call outside the FROM clause, or redefine `flatten` as a table function instead.
+--   1 | SELECT f.value AS page FROM (SELECT ARRAY_AGG(page) AS pages FROM page_views) t, LATERAL FLATTEN(input => t.pages) f
+--     |                                                                                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write FROM explode(array(1, 2)) AS t(x), or FROM t, LATERAL explode(t.items) AS u(x).
+-- write
+SELECT f.value AS page FROM (SELECT ARRAY_AGG(page) AS pages FROM page_views) t, LATERAL explode(t.pages) AS f(value);
+-- rows page:string
+-- cart
+-- checkout
+-- checkout
+-- home
+-- home
+-- product
+-- product
+
+-- == DIV0
+SELECT DIV0(quantity, 0) AS ratio FROM trades;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function DIV0
+--   1 | SELECT DIV0(quantity, 0) AS ratio FROM trades
+--     |        ^^^^^^^^^^^^^^^^^
+-- Hint: write coalesce(try_divide(a, b), 0).
+-- write
+SELECT coalesce(try_divide(quantity, 0), 0) AS ratio FROM trades;
+-- rows ratio:double
+-- 0.0
+-- 0.0
+-- 0.0
+-- 0.0
+
+-- == QUALIFY after the clause
+SELECT company, low
+FROM stock_price_history MATCH_RECOGNIZE (
+  PARTITION BY company ORDER BY price_date
+  MEASURES MIN(price) AS low
+  PATTERN (strt down+ up+)
+  DEFINE down AS price < LAG(price), up AS price > LAG(price)
+)
+QUALIFY ROW_NUMBER() OVER (PARTITION BY company ORDER BY low) = 1;
+-- rows company:string,low:int
+-- ABCD, 36
+-- XYZ, 24
+
+-- == the time of the quote, as MATCH_CONDITION of an expression
+SELECT t.stock_symbol, t.trade_time, q.bid_price
+FROM trades t ASOF JOIN quotes q MATCH_CONDITION (t.trade_time > q.quote_time) ON t.stock_symbol = q.stock_symbol
+WHERE t.quantity::int >= 100 AND q.bid_price ILIKE '1%';
+-- rows stock_symbol:string,trade_time:timestamp,bid_price:double
+-- AAPL, 2026-10-01 09:00:03, 100.0
+-- AAPL, 2026-10-01 09:00:05, 101.5
+-- SNOW, 2026-10-01 09:00:05, 160.0

@@ -6,6 +6,10 @@ heads one statement and its outcome:
 - `-- rows a int, b string` (the result's columns) and below it one row a line, `-- 1, x`, sorted, or
 - `-- error` and below it the message, then `-- write` and the statement that its author should write, with its rows.
 
+`python -m tests.migration.statements` counts them. Rows of ClickHouse, DuckDB, pandas and Polars are those that chdb
+4.4, DuckDB 2.0, pandas 3.1 and Polars 2.1 return for the statement as its user writes it, where the form is the same;
+those of windows in Beam and Kafka were computed by arithmetic on the times.
+
 A statement ends at a semicolon at the end of a line. Before the last statement of a block others may stand that only
 prepare it.
 """
@@ -17,7 +21,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SYSTEMS = ("oracle", "snowflake", "trino", "flink", "duckdb", "databricks", "clickhouse", "questdb", "esper")
+# the name of each file, and the systems whose statements it has
+SYSTEMS = {
+    "oracle": "Oracle", "snowflake": "Snowflake", "trino": "Trino", "flink": "Flink SQL", "duckdb": "DuckDB",
+    "databricks": "Databricks", "clickhouse": "ClickHouse, Doris, StarRocks", "questdb": "QuestDB, kdb",
+    "esper": "Esper, Siddhi", "beam": "Beam, ksqlDB, Kafka Streams", "pandas": "pandas, Polars",
+}  # fmt: skip
 
 
 @dataclass
@@ -56,6 +65,12 @@ class Migrated:
     @property
     def is_unchanged(self) -> bool:
         return self.version.outcome.kind == "rows"
+
+    @property
+    def says_what_to_write(self) -> bool:
+        """Whether the statement is refused with a hint, and runs as its author should write it."""
+        has_hint = any(line.startswith("Hint: ") for line in self.version.outcome.lines)
+        return has_hint and self.rewritten is not None and self.rewritten.outcome.kind == "rows"
 
     @property
     def versions(self) -> list[Version]:
@@ -119,3 +134,18 @@ def all_versions(system: System) -> Iterator[tuple[Migrated, Version]]:
     for statement in system.statements:
         for version in statement.versions:
             yield statement, version
+
+
+def counts() -> str:
+    """A table: of each system, how many statements give its rows, are refused with what to write, or neither."""
+    lines = [f"{'system':28}{'statements':>12}{'equal':>8}{'refused with what to write':>28}{'right':>8}"]
+    for name, title in SYSTEMS.items():
+        statements = read(name).statements
+        equal, refused = sum(s.is_unchanged for s in statements), sum(s.says_what_to_write for s in statements)
+        share = (equal + refused) / len(statements)
+        lines.append(f"{title:28}{len(statements):12}{equal:8}{refused:28}{share:8.0%}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(counts())

@@ -13,8 +13,9 @@ ROOT = Path(__file__).parents[2]
 INDEX = ROOT / "docs" / "migration" / "README.md"
 PAGES = {path.stem: path.read_text("utf-8") for path in sorted(INDEX.parent.glob("*.md")) if path != INDEX}
 NOT_SQL = "flink-cep"  # methods of Java, for which tests/conformance has the cases
-STATEMENTS = {"flink-sql": "flink", "clickhouse-doris": "clickhouse", "questdb-kdb": "questdb",
-              "esper-siddhi-streams": "esper", "pandas-polars": "esper"}  # fmt: skip
+# the name of a page, where it is not that of its file of statements → its files
+FILES = {"flink-sql": ("flink",), "clickhouse-doris": ("clickhouse",), "questdb-kdb": ("questdb",),
+         "esper-siddhi-streams": ("esper", "beam"), "pandas-polars": ("pandas",)}  # fmt: skip
 SILENT, WRITTEN = "What differs without an error", "What is written there, and what here"
 CODE = re.compile(r"``(.+?)``|`(.+?)`|<code>(.+?)</code>")
 
@@ -42,12 +43,13 @@ def test_each_page_begins_with_what_differs_without_an_error():
 
 
 def test_each_file_of_statements_has_a_page():
-    assert {STATEMENTS.get(name, name) for name in PAGES} == {*SYSTEMS, NOT_SQL}
+    assert {file for name in PAGES for file in FILES.get(name, (name,))} == {*SYSTEMS, NOT_SQL}
 
 
 @pytest.mark.parametrize("name", sorted(PAGES.keys() - {NOT_SQL}))
 def test_the_sql_of_a_page_is_run(name):
-    statements = in_one_line((HERE / f"{STATEMENTS.get(name, name)}.sql").read_text("utf-8"))
+    files = FILES.get(name, (name,))
+    statements = in_one_line("".join((HERE / f"{file}.sql").read_text("utf-8") for file in files))
     found = snippets(PAGES[name])
     assert [snippet for snippet in found if snippet not in statements] == []
     assert len(found) >= 5

@@ -368,3 +368,102 @@ WINDOW w AS (
 -- 2, 2
 -- 3, 2
 -- 4, 0
+
+-- == date_diff with a unit
+SELECT *
+FROM orders MATCH_RECOGNIZE (
+  PARTITION BY customer_id ORDER BY order_date
+  MEASURES date_diff('day', A.order_date, LAST(B.order_date)) AS days
+  PATTERN (A B+)
+  DEFINE B AS price < PREV(price)
+);
+-- error
+-- SQLEXT_INVALID_PARAMETER_VALUE_DATETIME_UNIT: The value of parameter(s) `unit` in `date_diff` is invalid: expects one of the units without quotes YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, but got the string literal 'day'.
+--   4 |   MEASURES date_diff('day', A.order_date, LAST(B.order_date)) AS days
+--     |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts).
+-- write
+SELECT *
+FROM orders MATCH_RECOGNIZE (
+  PARTITION BY customer_id ORDER BY order_date
+  MEASURES date_diff(LAST(B.order_date), A.order_date) AS days
+  PATTERN (A B+)
+  DEFINE B AS price < PREV(price)
+);
+-- rows customer_id:string,days:int
+-- cust_1, 4
+-- cust_2, 2
+
+-- == varchar without a length
+SELECT CAST(price AS varchar) AS text FROM orders WHERE price > 100;
+-- error
+-- SQLEXT_DATATYPE_MISSING_SIZE: DataType "VARCHAR" requires a length parameter, for example "VARCHAR"(10). Please specify the length.
+--   1 | SELECT CAST(price AS varchar) AS text FROM orders WHERE price > 100
+--     |                      ^^^^^^^
+-- Hint: write STRING, or a length: VARCHAR(100).
+-- write
+SELECT CAST(price AS STRING) AS text FROM orders WHERE price > 100;
+-- rows text:string
+-- 200
+
+-- == UNNEST of an array
+SELECT t.x FROM UNNEST(ARRAY[1, 2]) AS t(x);
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near ',': missing ']'.
+--   1 | SELECT t.x FROM UNNEST(ARRAY[1, 2]) AS t(x)
+--     |                               ^
+-- Hint: write array(1, 2), and explode(array(1, 2)) for a row of each element.
+-- write
+SELECT t.x FROM explode(array(1, 2)) AS t(x);
+-- rows x:int
+-- 1
+-- 2
+
+-- == OFFSET before LIMIT
+SELECT customer_id FROM (SELECT DISTINCT customer_id FROM orders) ORDER BY customer_id OFFSET 1 LIMIT 1;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'LIMIT'.
+--   1 | SELECT customer_id FROM (SELECT DISTINCT customer_id FROM orders) ORDER BY customer_id OFFSET 1 LIMIT 1
+--     |                                                                                                 ^^^^^
+-- Hint: write LIMIT n OFFSET m.
+-- write
+SELECT customer_id FROM (SELECT DISTINCT customer_id FROM orders) ORDER BY customer_id LIMIT 1 OFFSET 1;
+-- rows customer_id:string
+-- cust_2
+
+-- == approx_distinct
+SELECT approx_distinct(customer_id) AS customers FROM orders;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function approx_distinct
+--   1 | SELECT approx_distinct(customer_id) AS customers FROM orders
+--     |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write approx_count_distinct(x).
+-- write
+SELECT approx_count_distinct(customer_id) AS customers FROM orders;
+-- rows customers:bigint
+-- 2
+
+-- == names of the result's columns
+SELECT cust, low
+FROM orders MATCH_RECOGNIZE (
+  PARTITION BY customer_id ORDER BY order_date
+  MEASURES min(price) AS m
+  PATTERN (A B+)
+  DEFINE B AS price < PREV(price)
+) AS t (cust, low);
+-- rows cust:string,low:int
+-- cust_1, 50
+-- cust_2, 4
+
+-- == a condition with a list of variables and an array of labels
+SELECT *
+FROM orders MATCH_RECOGNIZE (
+  PARTITION BY customer_id ORDER BY order_date
+  MEASURES array_join(array_agg(CLASSIFIER()), '-') AS path, count_if(price >= 100) AS high
+  PATTERN (A B* C)
+  DEFINE B AS price < PREV(price), C AS price > PREV(price) AND regexp_like(customer_id, '^cust')
+);
+-- rows customer_id:string,path:string,high:bigint
+-- cust_1, A-B-C, 2
+-- cust_1, A-C, 2
+-- cust_2, A-B-C, 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlext.engine.streams.planner import Section
 from sqlext.rewriter.joins.asof_sql import AsofJoin
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin
-from sqlext.rewriter.joins.join_clause import NEAREST
+from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause
+from sqlext.rewriter.joins.join_differences import join_differences
 
 # Decision 38 has the measurements.
 _NOT_THAT_OF_SPARK = (
@@ -14,7 +15,7 @@ _NOT_THAT_OF_SPARK = (
 )
 
 
-def explained_asof(asof: AsofJoin, *, is_stream: bool, is_in_spark: bool) -> Section:
+def explained_asof(clause: JoinClause, asof: AsofJoin, *, is_stream: bool, is_in_spark: bool) -> Section:
     """The section of an ASOF JOIN that is rewritten as Spark's own SQL. `is_stream`: of a stream and a table;
     `is_in_spark`: this Spark has one of its own."""
     left = "the left rows go through it" if asof.carried else "its matches are joined to the left relation"
@@ -27,10 +28,11 @@ def explained_asof(asof: AsofJoin, *, is_stream: bool, is_in_spark: bool) -> Sec
             "Spark's own join of a stream and a table, which is read anew for each micro-batch: each of its rows is"
             " the nearest one for a range of left times"
         )
-    return _section([*_described(asof, "none: one task orders all rows"), how, *[_NOT_THAT_OF_SPARK] * is_in_spark])
+    described = _described(asof, "none: one task orders all rows")
+    return _section([*described, how, *[_NOT_THAT_OF_SPARK] * is_in_spark, *_differences(clause)])
 
 
-def explained_streams(asof: AsofJoin) -> Section:
+def explained_streams(clause: JoinClause, asof: AsofJoin) -> Section:
     """The section of an ASOF JOIN of two streams."""
     kept = "of the right rows that have passed the last one of each key"
     if asof.operator == NEAREST:
@@ -38,7 +40,12 @@ def explained_streams(asof: AsofJoin) -> Section:
     elif asof.operator in ("<=", "<"):
         kept = "the left rows that have not found their partner"
     lines = ["in a stateful operator, a step in each micro-batch", f"kept: the rows above the watermark, and {kept}"]
-    return _section([*_described(asof, "none: one task pairs all rows"), *lines])
+    return _section([*_described(asof, "none: one task pairs all rows"), *lines, *_differences(clause)])
+
+
+def _differences(clause: JoinClause) -> list[str]:
+    lines = join_differences(clause)
+    return ["== Differences ==", *lines] if lines else []
 
 
 def _described(asof: AsofJoin, without_keys: str) -> list[str]:

@@ -87,7 +87,7 @@ class JoinPlanner:
         asof = replace(bound.asof, carried=None) if streams else bound.asof
         self._hide(clause, hidden_columns_with_table(asof) if streams else hidden_columns(asof))
         text = with_table(asof) if streams else asof_sql(asof)
-        section = explained_asof(asof, is_stream=bool(streams), is_in_spark=has_asof_join(self.spark))
+        section = explained_asof(clause, asof, is_stream=bool(streams), is_in_spark=has_asof_join(self.spark))
         return Planned(edits=[Edit(clause.whole.start, clause.whole.stop, text)], sections=[section])
 
     def _planned_streams(self, clause: JoinClause, sides: JoinSides, bound: BoundAsof) -> Planned:
@@ -112,7 +112,7 @@ class JoinPlanner:
         name = self.queries.name(stream.preview(self.queries, self.spark))
         self._hide(clause, hidden_columns(asof))
         edit = Edit(clause.whole.start, clause.whole.stop, joined_stream(asof, name))
-        return Planned(edits=[edit], relations={name: stream}, sections=[explained_streams(asof)])
+        return Planned(edits=[edit], relations={name: stream}, sections=[explained_streams(clause, asof)])
 
     def _hide(self, clause: JoinClause, columns: Mapping[str, Sequence[str]]) -> None:
         """Note the columns, by the name of their relation, that the reader of the join must hide."""

@@ -31,7 +31,7 @@ def _text(planned: PhysicalPlan) -> str:
         "Strategy": "\n".join(f"{decision}: {why}" for decision, why in planned.reasons),
         **_queries(planned),
     }
-    if lines := differences(plan.clause):
+    if lines := differences(plan.clause, [name for name, _ in plan.input_types]):
         sections["Differences"] = "\n".join(lines)
     return "\n".join([f"input {plan.relation}", *(f"== {title} ==\n{text}" for title, text in sections.items())])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from itertools import pairwise
 
 from pyspark.errors import PySparkException
 
@@ -12,7 +13,13 @@ from sqlext.engine.queries.places_of_words import place_of_word
 from sqlext.engine.queries.sent_texts import HELPER, HELPER_OF_SPARK, place_of_fragment
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.scalars.analyse import CLAUSE_FUNCTIONS, NAVIGATIONS, OUTCOMES
-from sqlext.rewriter.scalars.foreign_words import hint_of_function, hint_of_syntax, hint_of_time_travel
+from sqlext.rewriter.scalars.foreign_words import (
+    hint_of_arguments,
+    hint_of_function,
+    hint_of_name,
+    hint_of_syntax,
+    hint_of_time_travel,
+)
 from sqlext.rewriter.text.names import QUOTED_HINT, Parts, name_at, split_name, tokens_of
 from sqlext.rewriter.text.splice import Piece, Text
 
@@ -84,7 +91,22 @@ def about_other_system(e: PySparkException, user_text: str) -> BindError | None:
     """Spark's error about plain SQL, with what to write instead of the words of another system; None for others."""
     error = user_error(e, Text((Piece(user_text, 0),)), user_text)
     is_foreign = error.hint is not None and error.hint == _foreign_hint(e, error.place, user_text)
-    return error if is_foreign and error.place is not None else None
+    return error.placed(word_at(user_text, 0)) if is_foreign else None
+
+
+def about_call(text: str) -> BindError | None:
+    """The error of a statement that ends in an error of Java because it calls a function of another system that has
+    other arguments in Spark; None if it calls none.
+
+    >>> print(about_call("SELECT to_timestamp_ltz(0, 3)").hint)
+    write timestamp_millis(n) or timestamp_seconds(n).
+    """
+    for name, following in pairwise(tokens_of(text)):
+        hint = hint_of_arguments(name.word) if following.text == "(" else None
+        if hint is not None:
+            place = Place(text, name.start, name.stop)
+            return BindError("WRONG_ARGUMENTS", f"{name.text} has other arguments in Spark", place=place, hint=hint)
+    return None
 
 
 def _message(e: PySparkException, place: Place | None, user_text: str) -> str:
@@ -153,11 +175,11 @@ def _hint(e: PySparkException, condition: str, place: Place | None, user_text: s
 
 def _foreign_hint(e: PySparkException, place: Place | None, user_text: str) -> str | None:
     condition = getattr(e, "getCondition", e.getErrorClass)() or ""
-    if condition == "UNRESOLVED_ROUTINE":
-        return hint_of_function((e.getMessageParameters() or {}).get("routineName", "").replace("`", ""))
     if "Invalid time travel spec" in str(e):
         return hint_of_time_travel(user_text)
-    return hint_of_syntax(user_text, place.stop) if condition == "PARSE_SYNTAX_ERROR" and place else None
+    if condition == "PARSE_SYNTAX_ERROR":
+        return hint_of_syntax(user_text, place.stop) if place else None
+    return hint_of_name(condition, e.getMessageParameters() or {})
 
 
 def _types_hint(e: PySparkException, condition: str) -> str | None:
@@ -235,8 +257,9 @@ def place_of(e: PySparkException, text: Text, user_text: str) -> Place | None:
     if word is not None or not contexts:
         return word or _place_of_syntax(str(e), text, user_text)
     place = place_of_fragment(fragment, near, text, user_text, _missing_name(e, fragment))
-    is_shown_by_word = is_about_query and place is not None and user_text[place.start].isalpha()
-    return word_at(user_text, place.start) if is_shown_by_word else place
+    if place is None or not is_about_query or not user_text[place.start].isalpha():
+        return place
+    return word_at(user_text, place.start)
 
 
 def _missing_name(e: PySparkException, fragment: str) -> slice | None:
