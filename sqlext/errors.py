@@ -21,6 +21,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 BYTE_ORDER_MARK = "\ufeff"
+_WITHOUT_WIDTH = frozenset({"Mn", "Me", "Cf"})  # accents, joiners and selectors
 _LONGEST_LINE, _AROUND = 400, 120  # characters; a longer line is cut around its error
 
 
@@ -85,8 +86,12 @@ def characters(line: str, columns: int) -> int:
 
 
 def _columns(character: str) -> int:
-    """The columns that a character takes in a terminal; a tab counts as one."""
-    if unicodedata.combining(character):
+    """The columns that a character takes in a terminal; a tab counts as one.
+
+    >>> [_columns(character) for character in ("a", "京", "\u0301", "\u200d", "\ufe0f")]
+    [1, 2, 0, 0, 0]
+    """
+    if unicodedata.category(character) in _WITHOUT_WIDTH and character != "\u00ad":
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
