@@ -47,8 +47,9 @@ def test_the_clauses_of_create_table_may_be_in_any_order():
 
 
 def test_a_column_may_be_called_as_a_constraint_begins():
-    columns = parse_target(f"CREATE STREAMING TABLE t (check INT, primary STRING, unique) AS {QUERY}").definition.columns
-    assert [(c.name, c.type and c.type.text) for c in columns] == [("check", "INT"), ("primary", "STRING"), ("unique", None)]
+    target = parse_target(f"CREATE STREAMING TABLE t (check INT, primary STRING, unique) AS {QUERY}")
+    found = [(column.name, column.type and column.type.text) for column in target.definition.columns]
+    assert found == [("check", "INT"), ("primary", "STRING"), ("unique", None)]
 
 
 @pytest.mark.parametrize(("marked", "name", "message"), WRONG)
