@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlext.catalog.warehouse import path_here
 from sqlext.errors import BindError, DataError, Place
@@ -55,6 +55,31 @@ class Checkpoint:
         part.write_text(record, encoding="utf-8")
         part.replace(folder / _FILE)
 
+    @property
+    def last_batch(self) -> Batch | None:
+        """The last micro-batch that has been completed; None if there is none, or Spark writes it in another form."""
+        done = [int(name) for name in self._names("commits") if name.isdecimal()]
+        text = self._read(f"offsets/{max(done)}") if done else None
+        try:
+            return None if text is None else _batch(max(done), text)
+        except (ValueError, KeyError, IndexError):
+            return None
+
+    def _names(self, folder: str) -> list[str]:
+        """The names of the files in a folder of the checkpoint."""
+        here = path_here(self.spark, self.location)
+        if here is not None:
+            return [path.name for path in (here / folder).glob("*")]
+        location = f"{self.location.rstrip('/')}/{folder}"
+        files = _where_found(lambda: self.spark.read.text(location).inputFiles())
+        return [file.rpartition("/")[2] for file in files or ()]
+
+    def _read(self, file: str) -> str | None:
+        here = path_here(self.spark, self.location)
+        if here is None:
+            return _read_by_spark(self.spark, f"{self.location.rstrip('/')}/{file}")
+        return (here / file).read_text(encoding="utf-8") if (here / file).is_file() else None
+
     def remove_unfinished(self) -> None:
         """Remove the file of a process that was killed while it wrote the offsets of the first micro-batch.
 
@@ -67,6 +92,27 @@ class Checkpoint:
             no_rows = self.spark.createDataFrame([], "value STRING, part STRING").write.partitionBy("part")
             no_files = {"partitionOverwriteMode": "static", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
             no_rows.mode("overwrite").options(**no_files).text(offsets)
+
+
+class Batch(NamedTuple):
+    """A micro-batch: when it began and its watermark, in microseconds since 1970, and where it ended in each source."""
+
+    number: int
+    at_us: int
+    watermark_us: int
+    offsets: tuple[str, ...]
+
+
+def _batch(number: int, text: str) -> Batch:
+    r"""The micro-batch that Spark has written down in `offsets`, before it ran it.
+
+    >>> _batch(4, 'v1\n{"batchWatermarkMs":5,"batchTimestampMs":7,"conf":{}}\n{"reservoirVersion":3}\n-')
+    Batch(number=4, at_us=7000, watermark_us=5000, offsets=('{"reservoirVersion":3}',))
+    """
+    _, metadata, *offsets = text.splitlines()
+    fields = json.loads(metadata)
+    at_us, watermark_us = 1000 * fields["batchTimestampMs"], 1000 * fields["batchWatermarkMs"]
+    return Batch(number, at_us, watermark_us, tuple(offset for offset in offsets if offset != "-"))
 
 
 def _read_by_spark(spark: Any, location: str) -> str | None:

@@ -211,6 +211,18 @@ class SqlExtErrors(ParseError):
         return SqlExtErrors, (self.errors,)
 
 
+def file_fault(error: OSError | UnicodeDecodeError) -> str:
+    """Why a file cannot be read or written, in words: without Python's numbers.
+
+    >>> file_fault(FileNotFoundError(2, "No such file or directory", "a.sql"))
+    'no such file or directory'
+    """
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is not UTF-8"
+    text = error.strerror or str(error)
+    return text[:1].lower() + text[1:]
+
+
 def raise_all(errors: list[SqlExtError]) -> None:
     """Raise the one error, or all errors together, or nothing if there is none."""
     if len(errors) == 1:

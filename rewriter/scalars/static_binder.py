@@ -186,9 +186,8 @@ class _Builder:
 
     def _not_read(self, what: str) -> UnsupportedError:
         names = function_names()
-        close = " or ".join(
-            f"{name}()" for name in get_close_matches(what, [*names, *self.texts.functions], n=3, cutoff=0.7)
-        )
+        similar = get_close_matches(what, [*names, *self.texts.functions], n=3, cutoff=0.8)  # not rpad() for rand()
+        close = " or ".join(f"{name}()" for name in similar)
         meant = f"did you mean {close}? " if close else ""
         return UnsupportedError(
             "RULE_EXPRESSION",

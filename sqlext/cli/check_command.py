@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         findings = findings_with_names(files, schema, options.warehouse)
     for report in _REPORTS[options.form](findings):
         print(report)
-    if options.form == "text":
+    if options.form == "text" and files:
         print(summary(findings, len(files)), file=sys.stderr)
     if any(file.is_error for file in unread):
         return UNREADABLE

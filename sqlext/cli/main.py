@@ -18,6 +18,7 @@ from sqlext.cli import (
     playground_command,
     shell_command,
 )
+from sqlext.errors import file_fault
 from sqlext.notebooks import notebook_command
 from sqlext.sessions import formats
 from sqlext.sessions.typed_values import named_text, typed_value
@@ -96,7 +97,7 @@ def _hook(state: str) -> int:
         elif state == "remove":
             hook_command.remove(folder)
     except OSError as error:
-        print(f"sqlext: {error}", file=sys.stderr)
+        print(f"sqlext: cannot change {folder}: {file_fault(error)}", file=sys.stderr)
         return FAILED
     if hook_command.is_installed(folder):
         print(f"installed in {folder}: sessions with spark.sqlext.enabled=true are extended when they start")

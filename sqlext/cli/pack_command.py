@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from sqlext.errors import file_fault
 from sqlext.spark.package_files import write_zip
 
 _WARM = "compile all kernels in this environment, so that no worker has to"
@@ -39,7 +40,7 @@ def _pack(options: argparse.Namespace) -> int:
     try:
         write_zip(options.file)
     except OSError as error:
-        print(f"sqlext: {error}", file=sys.stderr)
+        print(f"sqlext: cannot write {options.file}: {file_fault(error)}", file=sys.stderr)
         return 1
     print(f"{options.file}: {options.file.stat().st_size / 1e6:.1f} MB")
     return 0

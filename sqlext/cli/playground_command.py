@@ -9,7 +9,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from sqlext.errors import SqlExtError
+from sqlext.errors import SqlExtError, file_fault
 
 _PURPOSE = "open a page in which you try a pattern on rows and see it move; it needs no Spark"
 FAILED = 1  # exit status
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return FAILED
     except OSError as error:
-        print(f"sqlext: port {options.port} cannot be used: {error.strerror}", file=sys.stderr)
+        print(f"sqlext: port {options.port} cannot be used: {file_fault(error)}", file=sys.stderr)
         return FAILED
     print(f"The playground is at {server.address}\nCtrl+C ends it.", flush=True)
     if not options.no_browser:

@@ -20,7 +20,7 @@ from pyspark.sql.streaming import StreamingQuery
 from sqlext.catalog import streams
 from sqlext.cli import rules_command
 from sqlext.engine.streams import reports
-from sqlext.errors import SqlExtError, UnsupportedError
+from sqlext.errors import SqlExtError, UnsupportedError, file_fault
 from sqlext.rewriter.heads.heads import CREATE_VIEW, parse_head
 from sqlext.rewriter.heads.stream_heads import parse_command
 from sqlext.rewriter.heads.stream_target import parse_target
@@ -33,7 +33,7 @@ from sqlext.sessions.explain import compile, explain
 from sqlext.sessions.failures import reason
 from sqlext.sessions.session import session
 from sqlext.spark.java_errors import Py4JError
-from sqlext.spark.progress import kept_state
+from sqlext.spark.progress import kept_state, whole
 from sqlext.spark.quiet_probes import quiet_probes
 
 _PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # shows Spark's bar on stderr for stages that take long
@@ -64,7 +64,7 @@ def _run_on_session(options: argparse.Namespace) -> int:
     try:
         text = options.sql if options.sql is not None else _read(options.file)
     except (OSError, UnicodeDecodeError) as error:
-        print(f"sqlext: cannot read {options.file}: {error}", file=sys.stderr)
+        print(f"sqlext: cannot read {options.file}: {file_fault(error)}", file=sys.stderr)
         return MISUSED
     try:
         with quiet_probes():
@@ -216,7 +216,7 @@ def _wait(queries: Sequence[StreamingQuery]) -> None:
             last = query.lastProgress
             if last is not None and last["batchId"] > shown[i]:
                 shown[i] = last["batchId"]
-                print(progress_line(last), file=sys.stderr)
+                print(progress_line(whole(last)), file=sys.stderr)
             if has_ended:
                 del shown[i]
 

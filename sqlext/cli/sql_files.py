@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sqlext.errors import file_fault
 from sqlext.rewriter.statements.sql_file import template_mark
 
 STANDARD_INPUT = "-"
@@ -55,7 +56,7 @@ def _read(name: str) -> SqlFile | Unread:
     try:
         text = sys.stdin.read() if path is None else path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        return Unread(name, str(error))
+        return Unread(name, file_fault(error))
     mark = template_mark(text)
     if mark is not None:
         line = mark.place.line

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 
-from sqlext.errors import SetupError, UnsupportedError
+from sqlext.errors import SetupError, UnsupportedError, file_fault
 from sqlext.notebooks.jupyter_form import from_jupyter, to_jupyter
 from sqlext.notebooks.notebook_cells import PYTHON, SQL, Notebook
 from sqlext.notebooks.source_form import is_source, read_cells, read_source, write_source
@@ -27,7 +27,8 @@ def read_notebook(file: Path) -> Notebook:
         if file.suffix.lower() == ".ipynb":
             return from_jupyter(nbformat.reads(text, as_version=4))
     except (OSError, ValueError, AttributeError, KeyError, nbformat.ValidationError) as error:
-        raise _unreadable(file, str(error)) from None
+        reason = file_fault(error) if isinstance(error, (OSError, UnicodeDecodeError)) else str(error)
+        raise _unreadable(file, reason) from None
     if is_source(text):
         return read_source(text)
     return read_cells(text.replace("\r\n", "\n"), 0, SQL if file.suffix.lower() == ".sql" else PYTHON)

@@ -13,7 +13,7 @@ from pyspark.sql.streaming import StreamingQuery
 from sqlext.notebooks.html_table import html_table
 from sqlext.notebooks.stop_button import stop_button
 from sqlext.sessions.failures import reason
-from sqlext.spark.progress import kept_state
+from sqlext.spark.progress import kept_state, recent_progress
 
 _HEAD = ("stream", "state", "batch", "rows", "rows/s", "watermark", "kept rows", "kept bytes", "late rows")
 _TEXTS = ("stream", "state", "watermark")
@@ -43,7 +43,9 @@ class LiveProgress:
 
 def progress_of(queries: Sequence[StreamingQuery]) -> LiveProgress:
     """The progress of streaming queries."""
-    return LiveProgress(tuple(_line(query.name or query.id, _status(query), query.recentProgress) for query in queries))
+    return LiveProgress(
+        tuple(_line(query.name or query.id, _status(query), recent_progress(query)) for query in queries)
+    )
 
 
 def _status(query: StreamingQuery) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import csv
 
-from sqlext.errors import BYTE_ORDER_MARK, DataError
+from sqlext.errors import BYTE_ORDER_MARK, DataError, file_fault
 from sqlext.playground.table import MOST_ROWS, Table
 
 _MOST_BYTES = 1 << 24  # are read; 10,000 rows need less unless their texts are long
@@ -22,7 +22,7 @@ def read_csv(path: Path) -> Table:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise DataError("CSV_FILE", f"{path} cannot be read: {error.strerror}") from None
+        raise DataError("CSV_FILE", f"{path} cannot be read: {file_fault(error)}") from None
     return csv_table(content, re.sub(r"\W+", "_", path.stem).strip("_") or "rows", str(path))
 
 

@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 
 from sqlext.catalog import streams
 from sqlext.engine.queries.spark_errors import place_of
-from sqlext.errors import Place
+from sqlext.errors import Place, file_fault
 from sqlext.rewriter.text.splice import Source
 
 _SPARKS_PLACE = re.compile(r";? ?\(?\bline \d+,? pos \d+\)?;?|\n+== SQL\b")
@@ -19,6 +19,8 @@ def reason(error: Exception) -> str:
     if isinstance(error, StreamingQueryException):
         failures = [e for query in streams.started().values() if (e := query.exception()) is not None]
         return streams.root_cause("\n".join(map(streams.whole_text, [*failures[-1:], error])))
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {file_fault(error)}"
     return without_stack(str(error))
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # This is light by design: `import sqlext` loads it, in workers too, and must not wait for pyspark or numba.
 
+Progress = Mapping[str, Any]
 METRICS, RESULT_METRICS = "sqlext", "sqlextresults"  # the prefixes of the names of a clause's observed metrics
 
 
@@ -62,7 +63,7 @@ def state(query: StreamingQuery | StreamingQueryProgress) -> StreamState | None:
     """
     recent: list[Any] = getattr(query, "recentProgress", [query])
     for progress in reversed(recent):
-        stream_state = kept_state(progress["observedMetrics"])
+        stream_state = kept_state(whole(progress)["observedMetrics"])
         if stream_state is not None:
             return stream_state
     return None
@@ -84,3 +85,35 @@ def kept_state(metrics: Mapping[str, Any]) -> StreamState | None:
     oldest = min((row["oldest"] for row in reports if row["oldest"] is not None), default=None)
     results = sum(row["failed_results"] for name, row in metrics.items() if name.startswith(f"{RESULT_METRICS}_"))
     return StreamState(**counts, oldest_us=oldest, failed_results=results)
+
+
+def recent_progress(query: StreamingQuery) -> list[Progress]:
+    """The last micro-batches of a query, oldest first."""
+    return [whole(progress) for progress in query.recentProgress]
+
+
+def whole(progress: Progress) -> Progress:
+    """The progress of a micro-batch with all that a classic session has. A Connect client lacks the sums over the
+    sources, and Spark 4.2 sends it the values of observed metrics apart from their names.
+
+    >>> row = {"values": [2, 70], "schema": {"fields": [{"name": "rows"}, {"name": "bytes"}]}}
+    >>> sent = {"batchId": 3, "sources": [{"numInputRows": 5}, {"numInputRows": 1}], "observedMetrics": {"m": row}}
+    >>> whole({**sent, "numInputRows": None})["observedMetrics"], whole(sent)["numInputRows"]
+    ({'m': {'rows': 2, 'bytes': 70}}, 6)
+    """
+    sums = {name: _sum(progress, name) for name in ("numInputRows", "processedRowsPerSecond")}
+    metrics = {name: _named(row) for name, row in progress["observedMetrics"].items()}
+    return {**progress, **sums, "observedMetrics": metrics}
+
+
+def _sum(progress: Progress, name: str) -> float:
+    value = progress.get(name)
+    return sum(source.get(name) or 0 for source in progress.get("sources") or ()) if value is None else value
+
+
+def _named(row: Any) -> Any:
+    """The row of an observed metric, whose values have names."""
+    values = row if isinstance(row, dict) else row.asDict()
+    if values.keys() != {"values", "schema"}:
+        return row
+    return dict(zip((field["name"] for field in values["schema"]["fields"]), values["values"]))

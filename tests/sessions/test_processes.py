@@ -111,9 +111,10 @@ def test_no_java_or_an_old_one_is_an_error_that_helps(tmp_path, version, message
 
 
 CONNECT = """
+    import warnings
     from pyspark.sql import SparkSession
     import sqlext
-    from sqlext.catalog import views
+    from sqlext.catalog import streams, views
     from sqlext.rewriter.heads.heads import parse_create_view
     from sqlext.sessions.hook import unhooked
     from sqlext.sessions.start import delta_package
@@ -159,6 +160,17 @@ CONNECT = """
             print(len(str(error).splitlines()), error.error_class)
     spark.sql(f"CREATE VIEW w AS SELECT * FROM t {skips.replace('TO b', 'PAST LAST ROW')}")
     print(spark.table("w").collect(), spark.read.table("w").columns, [t.name for t in spark.catalog.listTables()])
+    stream = "STREAM s WATERMARK ts DELAY OF INTERVAL 0 SECONDS"
+    found = "MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(id) AS id PATTERN (a b) DEFINE b AS id % 2 = 0)"
+    spark.sql(f"CREATE STREAMING TABLE m OPTIONS ('trigger' = 'available-now') AS SELECT * FROM {stream} {found}")
+    columns = ("name", "state", "watermark", "rows_kept", "late_rows", "failed_rows", "last_error")
+    print(*spark.sql("SHOW STREAMING TABLES").select(*columns).collect()[0])
+    streams.forget("m")  # what a client is told that has not started the query
+    print(*spark.sql("SHOW STREAMING TABLES").select(*columns).collect()[0])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        spark.sql("STOP STREAMING TABLE m")
+    print(str(caught[-1].message).partition(". ")[0])
     sqlext.restore(spark)
     print(type(spark).sql is own, sqlext.is_extended(spark))
     spark.stop()
@@ -177,6 +189,9 @@ def test_connect_sessions_are_extended_too(tmp_path):
         "TABLE_OR_VIEW_NOT_FOUND",
         *["2 SQLEXT_SKIP_TO_MISSING_ROW"] * 3,
         "[Row(k=1)] ['k'] ['joined', 's', 'sqlext_views', 't', 'w']",
+        "m stopped 1970-01-01 04:00:00 0 0 0 None",
+        "m unknown 1970-01-01 04:00:00 0 0 0 None",
+        "this client does not run the streaming table m",
         "True False",
     ]
 

@@ -63,12 +63,14 @@ def _run(call: SqlCall, statement: RuleStatement) -> DataFrame:
     table = pattern_rules.rules_table(call.spark, call.sql, statement.table.parts)
     if statement.verb == CREATE:
         _create(call, statement, table)
-    elif table is None:
+    elif table is None and not statement.if_exists:
         raise BindError(
             "NO_RULES_TABLE",
             f"there is no table {'.'.join(statement.table.parts)} of pattern rules",
             hint="the first rule creates it: CREATE PATTERN RULE name ON table FOR TABLE events AS …",
         )
+    elif table is None:
+        pass  # DROP IF EXISTS
     elif statement.verb == SHOW:
         return show(call, table, statement.pattern)
     elif statement.verb == DESCRIBE:

@@ -2,65 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pyspark.errors import PySparkException
 
 from sqlext.catalog import streams
+from sqlext.catalog.checkpoint import Checkpoint
+from sqlext.engine.streams.stored_state import stored_operators
+from sqlext.errors import DataError
 from sqlext.expressions.time_texts import read_timestamp
-from sqlext.spark.progress import StreamState, kept_state
-
-Progress = Mapping[str, Any]
+from sqlext.operators.stateful.state_log import Counts, counts
+from sqlext.spark import progress
+from sqlext.spark.progress import Progress, StreamState, kept_state
 
 
 class LastKnown(NamedTuple):
-    """The progress of the last micro-batch that has run, and the last state that the clauses reported.
+    """What is known of the last micro-batch of a table that has run, and the last state that the clauses reported.
 
-    A run without new rows has no micro-batch, so these may be those of an earlier query of the table.
+    `batch`: its number; `at_us`: when it began. A run without new rows has no micro-batch, so these may be those of an
+    earlier query of the table. What only the checkpoint tells lacks the rate, and of the state all but counts.
     """
 
-    progress: Progress = MappingProxyType({})
-    state: StreamState | None = None
+    batch: int | None = None
+    at_us: int | None = None
+    watermark_us: int | None = None
+    rows_per_second: float | None = None
+    sources: tuple[str, ...] = ()
+    state: StreamState | Counts | None = None
 
     @property
     def at(self) -> datetime | None:
-        """When the micro-batch began."""
-        now = time_us(self.progress.get("timestamp"))
-        return None if now is None else datetime.fromtimestamp(0, timezone.utc) + timedelta(microseconds=now)
-
-    @property
-    def watermark_us(self) -> int | None:
-        return time_us((self.progress.get("eventTime") or {}).get("watermark"))
+        return None if self.at_us is None else datetime.fromtimestamp(0, timezone.utc) + timedelta(0, 0, self.at_us)
 
     @property
     def lag(self) -> timedelta | None:
         """How far the watermark was behind the clock when the micro-batch began."""
-        now, watermark = time_us(self.progress.get("timestamp")), self.watermark_us
-        return None if now is None or watermark is None else timedelta(microseconds=now - watermark)
+        if self.at_us is None or self.watermark_us is None:
+            return None
+        return timedelta(microseconds=self.at_us - self.watermark_us)
 
 
-def last_known(name: str, query: Any | None) -> LastKnown:
-    """What is known of the last micro-batch of a table; `query`: the last query of that name, if there is one."""
+def last_known(name: str, query: Any | None, checkpoint: Checkpoint | None = None) -> LastKnown:
+    """What is known of the last micro-batch of a table.
+
+    `query`: the last query of that name that this process started; `checkpoint`: the table's, if another process may
+    have run the table since.
+    """
     recent = recent_progress(query)
     batches = [progress for progress in recent if "addBatch" in progress["durationMs"]]
     states = (kept_state(progress["observedMetrics"]) for progress in reversed(recent))
     before: LastKnown = streams.last_report(name) or LastKnown()
-    known = LastKnown(
-        batches[-1] if batches else before.progress, next((s for s in states if s is not None), before.state)
-    )
+    known = _of_progress(batches[-1]) if batches else before
+    known = known._replace(state=next((s for s in states if s is not None), before.state))
+    if checkpoint is not None:
+        known = _or_stored(known, checkpoint)
     streams.keep_report(name, known)
     return known
+
+
+def _of_progress(progress: Progress) -> LastKnown:
+    return LastKnown(
+        batch=progress["batchId"],
+        at_us=time_us(progress["timestamp"]),
+        watermark_us=time_us((progress.get("eventTime") or {}).get("watermark")),
+        rows_per_second=progress["processedRowsPerSecond"],
+        sources=tuple(sources(progress)),
+    )
+
+
+def _or_stored(known: LastKnown, checkpoint: Checkpoint) -> LastKnown:
+    """What the checkpoint tells of its last micro-batch, if that is later than the one that is known."""
+    batch = checkpoint.last_batch
+    if batch is None or batch.number == known.batch or batch.at_us <= (known.at_us or 0):
+        return known
+    return LastKnown(
+        batch=batch.number,
+        at_us=batch.at_us,
+        watermark_us=batch.watermark_us or None,  # 0: before the first row, or a query without a watermark
+        sources=tuple(f"up to {offset}" for offset in batch.offsets),
+        state=_stored_counts(checkpoint),
+    )
+
+
+def _stored_counts(checkpoint: Checkpoint) -> Counts | None:
+    """The counts in the state of all clauses; None without a clause, or if its state cannot be read."""
+    with suppress(PySparkException, DataError):
+        operators = stored_operators(checkpoint.spark, checkpoint.location)
+        headers = [header for operator in operators for header in operator.headers().values()]
+        return counts(headers) if headers else None
+    return None
 
 
 def recent_progress(query: Any | None) -> Sequence[Progress]:
     """The last micro-batches of a query, oldest first; none if its session has ended."""
     if query is not None:
         with suppress(PySparkException):
-            return list(query.recentProgress)
+            return progress.recent_progress(query)
     return []
 
 

@@ -17,6 +17,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
+from sqlext.spark.progress import recent_progress, whole
+
 Receive = Callable[
     [list[dict[str, Any]], str], None
 ]  # receives the reports of a micro-batch and the query's name, possibly more than once
@@ -56,7 +58,7 @@ class Reports(StreamingQueryListener):
 
     def onQueryProgress(self, event) -> None:
         progress = event.progress
-        self.receive(progress.observedMetrics, str(progress.name or progress.id))
+        self.receive(whole(progress)["observedMetrics"], str(progress.name or progress.id))
         with self.changed:
             self.heard[str(progress.runId)] = progress.batchId
             self.changed.notify_all()
@@ -69,7 +71,7 @@ class Reports(StreamingQueryListener):
                     self.receivers[metric]([json.loads(text) for text in texts], name)
 
     def settle(self, query: StreamingQuery) -> None:
-        recent = query.recentProgress
+        recent = recent_progress(query)
         if not any(metric in self.receivers for progress in recent for metric in progress["observedMetrics"]):
             return
         run, before = str(query.runId), int(recent[0]["batchId"]) - 1

@@ -16,7 +16,7 @@ from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import Checkpoint, StoredQuery, stored_query
 from sqlext.catalog.warehouse import WAREHOUSE, warehouse_tables
 from sqlext.engine.streams import reports
-from sqlext.engine.streams.last_progress import LastKnown, last_known, recent_progress, rows_per_second, sources
+from sqlext.engine.streams.last_progress import LastKnown, last_known, recent_progress, rows_per_second
 from sqlext.engine.streams.streaming_tables import STREAM, TRIGGER
 from sqlext.engine.streams.target_table import CHECKPOINTS
 from sqlext.errors import BindError, SqlExtError
@@ -59,22 +59,32 @@ class Status(NamedTuple):
 def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
     """The result of a command. Raises BindError: NOT_A_STREAMING_TABLE."""
     if command.verb == SHOW:
-        records = {title: record for title, record in _records(spark).items() if fits(title, command.pattern)}
-        return spark.createDataFrame([_status(spark, title, record) for title, record in records.items()], _COLUMNS)
+        checkpoints = _checkpoints(spark)
+        titles = [title for title in checkpoints if fits(title, command.pattern)]
+        return spark.createDataFrame([_status(spark, title, checkpoints[title]) for title in titles], _COLUMNS)
     title, checkpoint = known_table(spark, command)
     if command.verb == DESCRIBE:
         description = [*_description(spark, title, checkpoint)]
-        description += _extended(spark, title) if command.is_extended else []
+        description += _extended(spark, title, checkpoint) if command.is_extended else []
         rows = [(name, None if value is None else str(value)) for name, value in description]
         return spark.createDataFrame(rows, "property STRING, value STRING")
     if command.verb == STOP:
         queries = streams.running(spark, title)
         if not streams.stop(spark, title):
-            warn([f"the streaming table {title} was not running."])
+            warn([_not_running(spark, title)])
         reports.settle(spark, queries)
     else:
         _refresh(spark, title, checkpoint, command)
     return spark.createDataFrame([], T.StructType([]))
+
+
+def _not_running(spark: SparkSession, title: str) -> str:
+    if _state(spark, title, _query(spark, title)) != UNKNOWN:
+        return f"the streaming table {title} was not running."
+    return (
+        f"this client does not run the streaming table {title}. If another client does, even one that has ended, run "
+        f"its CREATE STREAMING TABLE here, which takes the query over; STOP STREAMING TABLE {title} then ends it."
+    )
 
 
 def known_table(spark: SparkSession, command: StreamCommand) -> tuple[str, Checkpoint | None]:
@@ -96,20 +106,20 @@ def known_table(spark: SparkSession, command: StreamCommand) -> tuple[str, Check
 Record = StoredQuery | SqlExtError | None  # the query of a table, or the error if the record cannot be read
 
 
-def _records(spark: SparkSession) -> dict[str, Record]:
+def _checkpoints(spark: SparkSession) -> dict[str, Checkpoint | None]:
     """The streaming tables of the warehouse or of the catalog of a Connect server, and the ones that this process
-    started, by name, in order."""
+    started, by name, in order, with their checkpoints in the default place."""
     warehouse = spark.conf.get(WAREHOUSE, None)
     if is_connect(spark):
         folders = dict(_catalog_folders(spark))
     else:
         tables = warehouse_tables(Path(warehouse)) if warehouse else []
         folders = {streams.table_title(spark, t.name): str(t.folder) for t in tables}
-    records = {title: _record(_checkpoint_of(spark, folder)) for title, folder in folders.items()}
+    checkpoints = {title: _checkpoint_of(spark, folder) for title, folder in folders.items()}
+    recorded = {title: checkpoint for title, checkpoint in checkpoints.items() if _record(checkpoint) is not None}
     active = [query.name for query in spark.streams.active if query.name]
-    names = [title for title, record in records.items() if record is not None]
-    titles = {name for name in (*names, *streams.started(), *active) if "/" not in name}
-    return {title: records.get(title) for title in sorted(titles)}
+    titles = {name for name in (*recorded, *streams.started(), *active) if "/" not in name}
+    return {title: recorded.get(title) for title in sorted(titles)}
 
 
 def _catalog_folders(spark: SparkSession) -> Iterator[tuple[str, str]]:
@@ -133,27 +143,26 @@ def _query(spark: SparkSession, title: str) -> Any | None:
     return next((q for q in spark.streams.active if q.name == title), streams.started().get(title))
 
 
-def _status(spark: SparkSession, title: str, record: Record) -> Status:
+def _status(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> Status:
     """The status of a table. An error in reading it is shown in its row, so that it does not hide the other tables."""
     try:
-        status = _status_of(spark, title, _query(spark, title))
+        status = _status_of(spark, title, checkpoint)
     except Exception as error:  # a stream that fails to report may raise any error
         return Status(title, UNKNOWN, last_error=f"{type(error).__name__}: {error}")
+    record = _record(checkpoint)
     if isinstance(record, SqlExtError) and status.last_error is None:
         return status._replace(last_error=f"{record.error_class}: {record.message}")
     return status
 
 
-def _status_of(spark: SparkSession, title: str, query: Any | None) -> Status:
-    if query is None:  # the queries of other clients of a Connect server cannot be seen
-        return Status(title, UNKNOWN if is_connect(spark) else STOPPED)
-    error = _failure(query)
-    state = FAILED if error else RUNNING if streams.running(spark, title) else STOPPED
-    known = last_known(title, query)
+def _status_of(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> Status:
+    query = _query(spark, title)
+    known = _known(spark, title, checkpoint)
     kept = known.state
+    error = None if query is None else _failure(query)
     return Status(
         title,
-        state,
+        FAILED if error else _state(spark, title, query),
         watermark=shown_time(spark, known.watermark_us),
         lag=known.lag,
         rows_kept=None if kept is None else kept.rows,
@@ -162,6 +171,18 @@ def _status_of(spark: SparkSession, title: str, query: Any | None) -> Status:
         last_error=error,
         as_of=known.at,
     )
+
+
+def _state(spark: SparkSession, title: str, query: Any | None) -> str:
+    if query is None and is_connect(spark):  # the queries of other clients of a Connect server cannot be seen
+        return UNKNOWN
+    return RUNNING if streams.running(spark, title) else STOPPED
+
+
+def _known(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> LastKnown:
+    """What is known of the last micro-batch, which another process may have run unless this one runs the table."""
+    is_running = any(query.name == title for query in streams.running(spark, title))
+    return last_known(title, _query(spark, title), None if is_running else checkpoint)
 
 
 def _failure(query: Any) -> str | None:
@@ -198,26 +219,27 @@ def _checkpoint(spark: SparkSession, parts: tuple[str, ...]) -> Checkpoint | Non
 
 
 def _description(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> Iterator[tuple[str, Any]]:
-    record, query = _record(checkpoint), _query(spark, title)
-    status = _status(spark, title, record)
+    status = _status(spark, title, checkpoint)
     yield from status._asdict().items()
-    progress, kept = LastKnown() if query is None or status.state == UNKNOWN else last_known(title, query)
-    for name, key in (("micro_batch", "batchId"), ("rows_per_second", "processedRowsPerSecond")):
-        yield name, progress.get(key)
+    known = LastKnown() if status.as_of is None else _known(spark, title, checkpoint)
+    kept = known.state
+    yield "micro_batch", known.batch
+    yield "rows_per_second", known.rows_per_second
     yield "bytes_kept", kept and kept.bytes
     yield "oldest_row", kept and shown_time(spark, kept.oldest_us)
     yield "open_windows", kept and kept.windows
     yield "emitted_rows", kept and kept.emitted
     yield "checkpoint", checkpoint
-    known = record if isinstance(record, StoredQuery) else None
-    yield "upsert_key", ", ".join(known.upsert_key) or None if known is not None else None
-    yield "statement", known.statement if known is not None else None
+    record = _record(checkpoint)
+    stored = record if isinstance(record, StoredQuery) else None
+    yield "upsert_key", ", ".join(stored.upsert_key) or None if stored is not None else None
+    yield "statement", stored.statement if stored is not None else None
 
 
-def _extended(spark: SparkSession, title: str) -> Iterator[tuple[str, Any]]:
+def _extended(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> Iterator[tuple[str, Any]]:
     """What EXTENDED adds: how far the sources have been read, the rate of the last hour, and the whole error."""
     query = _query(spark, title)
-    for number, source in enumerate(sources(last_known(title, query).progress), 1):
+    for number, source in enumerate(_known(spark, title, checkpoint).sources, 1):
         yield f"source {number}", source
     yield "rows_per_second_of_last_hour", rows_per_second(recent_progress(query))
     error = None

@@ -14,13 +14,13 @@ import json
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError
-from sqlext.operators.stateful.operator import FIRST_WATERMARK, State, Step, fitted
+from sqlext.operators.stateful.operator import FIRST_WATERMARK, ROWS, State, Step, fitted
 
 VERSION = 2
 
@@ -170,22 +170,58 @@ def chunk_bytes(chunk: Chunk) -> bytes:
 
 def read(header: bytes, read_chunk: Callable[[int], bytes]) -> Stored:
     """The state from the bytes of its header and its chunks. Raises DataError (STATE_VERSION) for another version."""
+    fields, alive = _read_header(header)
+    logs = {
+        name: Log(tuple(Chunk(number, _rows(read_chunk(number)), is_alive) for number, is_alive in chunks))
+        for name, chunks in alive.items()
+    }
+    return Stored(Header(**fields), logs)
+
+
+def _read_header(header: bytes) -> tuple[dict[str, Any], dict[str, list[tuple[int, np.ndarray]]]]:
+    """The fields of a header, and for each table its chunks: the number of each, and which of its rows are alive."""
     fields, at = _fields(header)
-    stored_chunks, logs = fields.pop("chunks"), {}
+    stored_chunks, alive = fields.pop("chunks"), dict[str, list[tuple[int, np.ndarray]]]()
     for name in sorted(stored_chunks):
-        chunks = []
+        alive[name] = []
         for number, rows in stored_chunks[name]:
             size = -(-rows // 8)
-            is_alive = np.unpackbits(np.frombuffer(header, np.uint8, size, at), count=rows).astype(np.bool_)
+            bits = np.unpackbits(np.frombuffer(header, np.uint8, size, at), count=rows)
+            alive[name].append((number, bits.astype(np.bool_)))
             at += size
-            chunks.append(Chunk(number, _rows(read_chunk(number)), is_alive))
-        logs[name] = Log(tuple(chunks))
-    return Stored(Header(**fields), logs)
+    return fields, alive
 
 
 def plan_of(header: bytes) -> str:
     """The fingerprint of the query that wrote a header. Raises DataError (STATE_VERSION) for another version."""
     return str(_fields(header)[0]["plan"])
+
+
+class Counts(NamedTuple):
+    """What the headers of an operator's buckets tell of its state: the kept rows, and those that were late or failed.
+    The rest is known only to who has read the chunks."""
+
+    rows: int
+    late_rows: int
+    failed_rows: int
+    bytes: None = None
+    oldest_us: None = None
+    windows: None = None
+    emitted: None = None
+
+
+def counts(headers: Iterable[bytes]) -> Counts:
+    """The counts of all buckets together. Raises DataError (STATE_VERSION) for another version.
+
+    >>> log = Log().changed(np.zeros(0, bool), pa.table({"x": [1, 2, 3]}), 0)
+    >>> log = log.changed(np.array([True, False, True]), pa.table({"x": [4]}), 1)
+    >>> stored = Stored(Header(plan="", watermark=0, late=5), {ROWS: log, "keys": Log()})
+    >>> counts([stored.header_bytes(), stored.header_bytes()])[:3]
+    (6, 10, 0)
+    """
+    buckets = [_read_header(header) for header in headers]
+    rows = sum(int(is_alive.sum()) for _, alive in buckets for _, is_alive in alive[ROWS])
+    return Counts(rows, sum(fields["late"] for fields, _ in buckets), sum(fields["failed"] for fields, _ in buckets))
 
 
 def _fields(header: bytes) -> tuple[dict[str, Any], int]:

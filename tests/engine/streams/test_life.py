@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sqlext
+from sqlext.catalog import streams
 from sqlext.catalog.warehouse import local_path
 from tests.statements.cases import settings
 
@@ -102,6 +103,24 @@ def test_a_streaming_table_lives_from_create_to_drop(life):
     life.sql("CREATE TABLE life.plain AS SELECT 1 AS k, 2 AS l")
     with pytest.raises(sqlext.BindError, match="no streaming table has written"):
         life.sql(f"CREATE STREAMING TABLE life.plain AS {QUERY}")
+
+
+def test_the_numbers_of_another_process_come_from_the_checkpoint(life):
+    append(life, (1, 1), (1, 2), (1, 5), (2, 7))
+    life.sql(f"CREATE STREAMING TABLE life.others OPTIONS ('trigger' = 'available-now') AS {QUERY}")
+    append(life, (1, 3), (1, 11))
+    life.sql("REFRESH STREAMING TABLE life.others")
+    own = life.sql("SHOW STREAMING TABLES").first()
+    streams.forget("life.others")  # what a process knows that has not run it
+    other = life.sql("SHOW STREAMING TABLES").first()
+    assert (
+        own[:3] + own[4:8] == other[:3] + other[4:8] == ("life.others", "stopped", "2026-01-01 00:00:11", 2, 1, 0, None)
+    )
+    assert abs(other.as_of - own.as_of) < timedelta(seconds=1)  # Spark reads the clock twice
+    streams.forget("life.others")
+    described = dict(map(tuple, life.sql("DESCRIBE STREAMING TABLE EXTENDED life.others").collect()))
+    assert described["rows_kept"] == "2" and described["bytes_kept"] is None
+    assert '"reservoirVersion":' in described["source 1"]
 
 
 def test_a_stream_that_fails_is_shown_with_its_error(life):
