@@ -84,7 +84,7 @@ class _Binder:
         types = self._types([Key(left_time, right_time), *conditions.keys])
         right_relation = self.tree.relation_at(clause.right)
         name = self.tree.name_of(right_relation) if right_relation else None
-        right = self.sides.rows(RIGHT)
+        right = self.sides.whole(RIGHT)
         same_keys = [key.left if a == b else Text() for key, (a, b) in zip(conditions.keys, types[1:])]
         asof = AsofJoin(
             left=self.left,
@@ -129,7 +129,7 @@ class _Binder:
         has_path = relation.table is not None and relation.aliases[-1] is None and len(relation.table.parts) > 1
         if has_path or any(token.word == "_METADATA" for token in self.tree.tokens):
             return None
-        left = self.sides.rows(LEFT)
+        left = self.sides.whole(LEFT)
         # Spark pads values that it compares with these columns
         if any(CHAR_TYPE in f.metadata for f in left.schema.fields):
             return None

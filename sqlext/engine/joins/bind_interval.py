@@ -43,7 +43,7 @@ class _Binder:
         rows = self._plain_join()
         range_ = self._range()
         if rows.isStreaming:
-            streams = [side for side in (LEFT, RIGHT) if self.sides.rows(side, "1").isStreaming]
+            streams = [side for side in (LEFT, RIGHT) if self.sides.whole(side).isStreaming]
             in_buckets = partial(self._in_buckets, range_, is_stream=True) if range_ else lambda: None
             return bind_stream_join(self.sides, range_, streams, in_buckets)
         if range_ is None:

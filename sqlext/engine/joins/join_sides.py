@@ -12,7 +12,9 @@ from sqlext.engine.queries.queries import Queries
 from sqlext.errors import BindError
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, NEITHER, RIGHT
+from sqlext.rewriter.joins.qualified_names import qualified_column, qualifiers
 from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source, Text, TextLike, join
 from sqlext.rewriter.text.tokens import index_at, tokenize
 from sqlext.rewriter.tree.statement_tree import Tree
@@ -20,13 +22,15 @@ from sqlext.rewriter.tree.statement_tree import Tree
 
 class JoinSides:
     """`relations`: the texts of LEFT and RIGHT. `prefix`: a WITH clause for the CTEs that they name. `number`
-    distinguishes the joins of a statement. Spark analyses each expression once."""
+    distinguishes the joins of a statement. Spark analyses each expression at most once."""
 
     def __init__(self, clause: JoinClause, *, number: int, tree: Tree, source: Source, prefix: Text, queries: Queries):
         self.clause, self.number, self.tree = clause, number, tree
         self.source, self.prefix, self.queries = source, prefix, queries
         self.relations = {LEFT: self.text(clause.left), RIGHT: self.text(clause.right)}
+        self.names = {side: self._name(of) for side, of in ((LEFT, clause.left), (RIGHT, clause.right))}
         self.field_on = cache(self._field_on)
+        self.whole = cache(self._whole)
 
     @property
     def is_in_subquery(self) -> bool:
@@ -39,9 +43,13 @@ class JoinSides:
         """The analysed query. Raises BindError for the errors that Spark finds in it."""
         return self.queries.run(join(self.prefix, "SELECT ", columns, " FROM ", relation))
 
-    def rows(self, side: str, columns: TextLike = "*") -> DataFrame:
+    def rows(self, side: str, columns: TextLike) -> DataFrame:
         """Columns of one relation. Raises BindError."""
         return self.select(columns, self.relations[side])
+
+    def _whole(self, side: str) -> DataFrame:
+        """All columns of one relation, analysed once. Raises BindError."""
+        return self.rows(side, "*")
 
     def side_of(self, expression: Fragment) -> str:
         """The relation that alone can compute the expression: BOTH for constants, NEITHER if both relations are needed
@@ -62,6 +70,48 @@ class JoinSides:
     def _field_on(self, side: str, expression: Fragment) -> StructField | None:
         """The expression as a column of one relation; None if the relation cannot compute it."""
         try:
-            return self.rows(side, join("(", self.text(expression), ") AS c")).schema.fields[0]
+            if self._reads_other(side, expression):
+                return None
+            return self._named_column(side, expression) or self._computed(side, expression)
         except BindError:
             return None
+
+    def _computed(self, side: str, expression: Fragment) -> StructField | None:
+        """The expression, analysed by Spark."""
+        rows = self.queries.accepted(
+            join(self.prefix, "SELECT (", self.text(expression), ") AS c FROM ", self.relations[side])
+        )
+        return rows.schema.fields[0] if rows is not None else None
+
+    # Most conditions are comparisons of qualified columns. The schemas of both relations answer those without an
+    # analysis by Spark, of which each takes as long as that of a whole plain JOIN.
+
+    def _name(self, relation: Fragment) -> str | None:
+        """The only qualifier of the relation's columns in lower case; None if it has none or several."""
+        whole = self.tree.relation_at(relation)
+        name = self.tree.name_of(whole) if whole is not None else None
+        return unquoted(name.text).lower() if name is not None else None
+
+    def _is_qualifier(self, name: str | None, side: str) -> bool:
+        """Return True if `name.x` can only be a column x of that relation. Raises BindError."""
+        other = RIGHT if side == LEFT else LEFT
+        if name is None or self.names[side] != name or self.names[other] in (None, name):
+            return False
+        return all(name != column.lower() for both in (LEFT, RIGHT) for column in self.whole(both).columns)
+
+    def _reads_other(self, side: str, expression: Fragment) -> bool:
+        """Return True if the expression surely reads a column of the other relation. Raises BindError."""
+        other = RIGHT if side == LEFT else LEFT
+        names = qualifiers(self.text(expression))
+        return self.names[other] in names and self._is_qualifier(self.names[other], other)
+
+    def _named_column(self, side: str, expression: Fragment) -> StructField | None:
+        """The column of the relation that the expression is, by its qualified name; None for any other expression.
+
+        Raises BindError.
+        """
+        qualifier, column = qualified_column(self.text(expression)) or (None, "")
+        if not self._is_qualifier(qualifier, side):
+            return None
+        fields = [field for field in self.whole(side).schema.fields if field.name.lower() == column]
+        return fields[0] if len(fields) == 1 else None

@@ -106,7 +106,7 @@ class JoinPlanner:
             clause=clause,
             asof=asof,
             prefix=sides.prefix,
-            types=tuple(tuple(sides.rows(side).dtypes) for side in (LEFT, RIGHT)),
+            types=tuple(tuple(sides.whole(side).dtypes) for side in (LEFT, RIGHT)),
             has_effect=bool(side_tables.table_names(self.spark)),
         )
         name = self.queries.name(stream.preview(self.queries, self.spark))
@@ -133,4 +133,4 @@ class JoinPlanner:
 
 def _streams(sides: JoinSides) -> list[str]:
     """The relations of a join that are streams."""
-    return [side for side in (LEFT, RIGHT) if sides.rows(side, "1").isStreaming]
+    return [side for side in (LEFT, RIGHT) if sides.whole(side).isStreaming]

@@ -48,13 +48,20 @@ class Queries:
         except (AnalysisException, ParseException) as e:
             raise self.error(e, text) from None
 
+    def accepted(self, text: Text) -> DataFrame | None:
+        """The DataFrame of a text, analysed; None if Spark cannot analyse it. Nobody reads the error, so it gets no
+        text."""
+        try:
+            with quiet_probes():
+                frame = self.execute(text)
+                frame.schema  # noqa: B018  (on Connect only this analyses the text)
+            return frame
+        except (AnalysisException, ParseException):
+            return None
+
     def accepts(self, text: Text) -> bool:
         """Return True if Spark can analyse the text."""
-        try:
-            self.run(text)
-            return True
-        except BindError:
-            return False
+        return self.accepted(text) is not None
 
     def execute(self, text: Text) -> DataFrame:
         """The DataFrame of a text; a command is carried out."""
