@@ -9,8 +9,9 @@ All functions take the session and its own, unhooked `sql(text, args=None, **fra
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from sqlext.errors import BindError
@@ -46,6 +47,9 @@ class View:
         return qualify(self.text, self.schema)
 
 
+NO_VIEWS: Mapping[Parts, View] = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class Mention:
     """A place where a statement reads a stored view."""
@@ -66,15 +70,18 @@ def names(spark: Any, sql: Callable[..., Any], schema: Parts = ()) -> list[str]:
     return [view.name for view in _read(spark, sql, schema, "ORDER BY name")]
 
 
-def mentioned(spark: Any, sql: Callable[..., Any], text: str) -> tuple[Mention, ...]:
+def mentioned(
+    spark: Any, sql: Callable[..., Any], text: str, known: Mapping[Parts, View] = NO_VIEWS
+) -> tuple[Mention, ...]:
     """The places where the statement reads stored views, in the order of the text.
 
-    Each relation is looked up in Spark's catalog. A table of views is read only for relations that Spark does not know.
+    Each relation is looked up in Spark's catalog. A table of views is read only for relations that Spark does not know,
+    and that are not among the views `known`.
     """
     mentions = []
     for name in relations(text):
         if not is_known(spark, name.parts):
-            view = lookup(spark, sql, name.parts)
+            view = known.get(name.parts) or lookup(spark, sql, name.parts)
             mentions += [Mention(view, name)] if view else []
     return tuple(mentions)
 
@@ -201,12 +208,13 @@ def _write(spark: Any, sql: Callable[..., Any], statement: CreateView, query_col
     """Append or replace the view's row, in one commit."""
     parts = statement.head.name.parts
     table = _table(parts[:-1])
-    sql(
-        f"CREATE TABLE IF NOT EXISTS {table} (name STRING, text STRING, columns ARRAY<STRING>, comment STRING, "
-        f"schema ARRAY<STRING>, created_at TIMESTAMP, created_by STRING, {_QUERY_COLUMNS} STRING) "
-        "USING delta COMMENT 'views kept by sqlext'"
-    )
-    if _QUERY_COLUMNS not in sql(f"SELECT * FROM {table}").columns:
+    if not is_known(spark, (*parts[:-1], TABLE)):
+        sql(
+            f"CREATE TABLE IF NOT EXISTS {table} (name STRING, text STRING, columns ARRAY<STRING>, comment STRING, "
+            f"schema ARRAY<STRING>, created_at TIMESTAMP, created_by STRING, {_QUERY_COLUMNS} STRING) "
+            "USING delta COMMENT 'views kept by sqlext'"
+        )
+    elif _QUERY_COLUMNS not in sql(f"SELECT * FROM {table}").columns:
         sql(f"ALTER TABLE {table} ADD COLUMNS ({_QUERY_COLUMNS} STRING)")
     schema = (spark.catalog.currentCatalog(), spark.catalog.currentDatabase())
     row = (

@@ -197,8 +197,8 @@ def _run_plain(call: SqlCall) -> DataFrame:
             return _create_or_drop(call) if word in ("CREATE", "DROP") else call.by_spark()
     except AnalysisException as error:
         # A script may have carried out half of its statements, so it is not run again.
-        view = None if _first_word(call.text) == "BEGIN" else _missing_view(call, error)
-        if view is None:
+        found = {} if _first_word(call.text) == "BEGIN" else _missing_view(call, error)
+        if not found:
             records.release()
             foreign = about_other_system(error, call.text)
             if foreign is not None:
@@ -211,10 +211,10 @@ def _run_plain(call: SqlCall) -> DataFrame:
         raise
     about = parse_view_statement(call.text)
     if about is None:
-        return _run(call)
+        return _run(replace(call, views=found))
     from sqlext.engine.statements import stored_views  # plain SQL need not load the planner
 
-    return stored_views.answer(call, about, view)
+    return stored_views.answer(call, about, *found.values())
 
 
 def _command(call: SqlCall, command: StreamCommand) -> DataFrame:
@@ -233,12 +233,13 @@ def _first_word(text: str) -> str:
     return match[1].upper() if match else ""
 
 
-def _missing_view(call: SqlCall, error: AnalysisException) -> views.View | None:
-    """The stored view that Spark did not find."""
-    if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
-        return None
+def _missing_view(call: SqlCall, error: AnalysisException) -> dict[Parts, views.View]:
+    """The stored view that Spark did not find, by its name as written; empty if there is none."""
     name = (error.getMessageParameters() or {}).get("relationName")
-    return views.lookup(call.spark, call.sql, name) if name else None
+    if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND" or not name:
+        return {}
+    view = views.lookup(call.spark, call.sql, name)
+    return {split_name(name): view} if view is not None else {}
 
 
 def stored_view(call: SqlCall, name: Parts) -> DataFrame:

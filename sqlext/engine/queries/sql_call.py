@@ -9,18 +9,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from sqlext.catalog.views import View
+    from sqlext.rewriter.text.names import Parts
+
 # This is light by design: `import sqlext` loads it, in workers too, and must not wait for pyspark or numba.
 
 
 @dataclass(frozen=True, kw_only=True)
 class SqlCall:
-    """`spark.sql(text, args, **frames)`; `sql` is Spark's own method of the session, which our hook calls."""
+    """`spark.sql(text, args, **frames)`; `sql` is Spark's own method of the session, which our hook calls.
+
+    `views`: the stored views that were looked up on the way to the planner, by their names as written.
+    """
 
     spark: SparkSession
     sql: Callable[..., DataFrame]
     text: str
     args: Any = None
     frames: Mapping[str, Any] = field(default_factory=dict)
+    views: Mapping[Parts, View] = field(default_factory=dict)
 
     def by_spark(self) -> DataFrame:
         """The result of Spark's own method."""

@@ -261,7 +261,7 @@ def _plan(
     source = Source(call.text, parameters.bind(call.text, call.args, statement.pattern_bodies))
     relations: dict[str, PlannedRelation] = {}
     sections: list[Section] = []
-    for mention in views.mentioned(call.spark, call.sql, call.text):
+    for mention in views.mentioned(call.spark, call.sql, call.text, call.views):
         if is_portable:
             relation = _portable_view(mention.view, call)
         elif (rows := cached_views.cached(call.spark, mention.name.parts)) is not None:
