@@ -1,22 +1,25 @@
 """EXPLAIN MATCH ANALYZE of a clause: the queries that count where its rows are lost.
 
-Two passes over the input, besides the query itself: Spark counts how often each part of DEFINE that the row decides is
-TRUE, FALSE and NULL; workers run the search that defines matching, with a recorder, and count what it tries.
+One pass over the input, besides the query itself: Spark counts how often each part of DEFINE that the row decides is
+TRUE, FALSE and NULL, while it sends the rows to workers, which run the search that defines matching, with a recorder,
+and count what it tries.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import Row
+from pyspark.sql import Observation, Row
+from pyspark.sql import functions as F
 
 from sqlext.engine.match.clause_report import ClauseReport, ConjunctReport, ElementReport, VariableReport
 from sqlext.engine.match.forms import PhysicalPlan
-from sqlext.engine.match.run_batch import check_types, input_query
+from sqlext.engine.match.run_batch import check_types, input_query, sorted_rows, unsorted_query
 from sqlext.engine.queries.queries import Queries
 from sqlext.operators.match.tally import TALLY
 from sqlext.pattern.cep.cep_task import CepTask
@@ -24,9 +27,10 @@ from sqlext.pattern.cep.nfa_compile import skeleton
 from sqlext.pattern.program.elements import elements
 from sqlext.pattern.program.mapped_variables import mandatory_variables
 from sqlext.pattern.why.funnel import Funnel, Steps, steps_of
-from sqlext.rewriter.lowering.match_plan import WINDOW, CountedConjunct, MatchPlan
+from sqlext.rewriter.lowering.match_plan import WINDOW, CountedConjunct, InputColumn, MatchPlan
 from sqlext.rewriter.lowering.operator_plan import worker_plan
-from sqlext.rewriter.text.splice import Text, TextLike, join
+from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.worker_functions import map_in_arrow
 
 
@@ -34,13 +38,12 @@ def analyze_clause(planned: PhysicalPlan, queries: Queries, limit: int | None) -
     """The report about a clause in batch, whose input is read twice. `limit`: at most so many partitions."""
     plan = _limited(replace(planned.plan, filters=planned.filters_as_written), limit)
     began = time.monotonic()
-    counts, in_turn = _counts(plan, planned, queries)
-    counted = time.monotonic()
-    steps = steps_of(
-        plan.clause.pattern if isinstance(plan.task, CepTask) else skeleton(plan.clause.pattern),
-        not isinstance(plan.task, CepTask),
-    )
-    funnel = _funnel(plan, planned.prefix, queries, steps)
+    try:
+        in_turn = False
+        counts, funnel = _counted(plan, planned, queries, in_turn=in_turn)
+    except PySparkException:
+        in_turn = True
+        counts, funnel = _counted(plan, planned, queries, in_turn=in_turn)
     return ClauseReport(
         line=plan.clause.keyword.place.line,
         rows=funnel.rows,
@@ -53,8 +56,7 @@ def analyze_clause(planned: PhysicalPlan, queries: Queries, limit: int | None) -
         in_turn=in_turn,
         strategy=planned.strategy,
         limit=limit,
-        counting_seconds=counted - began,
-        search_seconds=time.monotonic() - counted,
+        seconds=time.monotonic() - began,
     )
 
 
@@ -67,13 +69,30 @@ def _limited(plan: MatchPlan, limit: int | None) -> MatchPlan:
     return replace(plan, filters=(*plan.filters, join(key, " IN (", chosen, ")")))
 
 
-# what the search tries
+def _counted(
+    plan: MatchPlan, planned: PhysicalPlan, queries: Queries, *, in_turn: bool
+) -> tuple[Mapping[str, Any], Funnel]:
+    """The counts and examples of `_aggregates` over all rows of the input, and what the search tries.
 
-
-def _funnel(plan: MatchPlan, prefix: Text, queries: Queries, steps: Steps) -> Funnel:
-    rows = queries.run(input_query(plan, prefix))
+    `in_turn`: each conjunct is computed only where those before it hold, because it cannot be computed on all rows
+    (`d <> 0 AND n / d > 2`).
+    """
+    columns = tuple(_counting_columns(plan, planned, in_turn=in_turn))
+    observed = Observation()
+    aggregates = [F.expr(text) for text in _aggregates(plan.conjuncts)]
+    hidden = [quoted(column.name) for column in columns]
+    if any(WINDOW in str(column.text) for column in columns):
+        plan = replace(plan, needs_window=True)
+    with_columns = replace(plan, columns=(*plan.columns, *columns))
+    if plan.needs_window:
+        every = queries.run(input_query(with_columns, planned.prefix))
+        rows = every.observe(observed, *aggregates).drop(*hidden)
+    else:  # rows are counted before they are shuffled
+        every = queries.run(join(planned.prefix, unsorted_query(with_columns)))
+        name = queries.name(every.observe(observed, *aggregates).drop(*hidden))
+        rows = queries.run(sorted_rows(plan, name))
     check_types(plan, rows.schema)
-    worker = worker_plan(plan)
+    worker, steps = worker_plan(plan), _steps(plan)
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from sqlext.operators.match.tally import tally  # loads Numba, which the driver does not need
@@ -83,7 +102,15 @@ def _funnel(plan: MatchPlan, prefix: Text, queries: Queries, steps: Steps) -> Fu
     total = Funnel()
     for row in map_in_arrow(rows, count, TALLY).collect():
         total.merge(Funnel.of_json(row[0]))
-    return total
+    return observed.get, total
+
+
+def _steps(plan: MatchPlan) -> Steps:
+    is_contiguous = not isinstance(plan.task, CepTask)
+    return steps_of(skeleton(plan.clause.pattern) if is_contiguous else plan.clause.pattern, is_contiguous)
+
+
+# what the search tries
 
 
 def _elements(plan: MatchPlan, funnel: Funnel) -> tuple[ElementReport, ...]:
@@ -105,19 +132,12 @@ def _elements(plan: MatchPlan, funnel: Funnel) -> tuple[ElementReport, ...]:
 # what Spark counts
 
 
-def _counts(plan: MatchPlan, planned: PhysicalPlan, queries: Queries) -> tuple[Row, bool]:
-    """One row of counts and examples over all rows of the input, see `_aggregates`; and whether each conjunct was
-    computed only where those before it hold, because it cannot be computed on all rows (`d <> 0 AND n / d > 2`)."""
-    try:
-        return queries.run(_counting_query(plan, planned, in_turn=False)).collect()[0], False
-    except PySparkException:
-        return queries.run(_counting_query(plan, planned, in_turn=True)).collect()[0], True
-
-
-def _counting_query(plan: MatchPlan, planned: PhysicalPlan, *, in_turn: bool) -> Text:
-    columns: list[TextLike] = [join(_row_text(plan), " AS __row")]
+def _counting_columns(plan: MatchPlan, planned: PhysicalPlan, *, in_turn: bool) -> Iterator[InputColumn]:
+    """The columns that `_aggregates` reads: `__row`, the keys of a row as text; `__kept`: the query reads the row; for
+    conjunct i that the row decides `__ci`, its truth, and `__ci_j`, the operands that it compares, as text."""
+    yield InputColumn("__row", _row_text(plan))
     kept = join(*(join("(", f, ")") for f in planned.filters_of_engine), separator=" AND ")
-    columns.append(join(kept if planned.filters_of_engine else "TRUE", " AS __kept"))
+    yield InputColumn("__kept", kept if planned.filters_of_engine else join("TRUE"))
     for i, conjunct in enumerate(plan.conjuncts):
         if conjunct.text is None:
             continue
@@ -126,24 +146,9 @@ def _counting_query(plan: MatchPlan, planned: PhysicalPlan, *, in_turn: bool) ->
         ]
         is_first = not (before and in_turn)
         begin, end = ("", "") if is_first else (join("CASE WHEN ", join(*before, separator=" AND "), " THEN "), " END")
-        columns.append(join(begin, "CAST((", conjunct.text, ") AS BOOLEAN)", end, f" AS __c{i}"))
-        columns += [
-            join(begin, "CAST((", text, ") AS STRING)", end, f" AS __c{i}_{j}")
-            for j, (_, text) in enumerate(conjunct.operands)
-        ]
-    window = join(f"\nWINDOW {WINDOW} AS (", plan.window, ")")
-    reads_neighbours = any(WINDOW in str(column) for column in columns)
-    rows = join(
-        "SELECT ", join(*columns, separator=",\n       "), "\nFROM ", plan.input, window if reads_neighbours else ""
-    )
-    return join(
-        planned.prefix,
-        "SELECT ",
-        join(*_aggregates(plan.conjuncts), separator=",\n       "),
-        "\nFROM (",
-        rows,
-        ") AS __rows_read",
-    )
+        yield InputColumn(f"__c{i}", join(begin, "CAST((", conjunct.text, ") AS BOOLEAN)", end))
+        for j, (_, text) in enumerate(conjunct.operands):
+            yield InputColumn(f"__c{i}_{j}", join(begin, "CAST((", text, ") AS STRING)", end))
 
 
 def _row_text(plan: MatchPlan) -> Text:
@@ -185,10 +190,11 @@ def _aggregates(conjuncts: Sequence[CountedConjunct]) -> Iterator[str]:
             yield f"count_if(NOT __c{i} AND {others}) AS alone_f{i}"
             yield f"count_if(__c{i} IS NULL AND {others}) AS alone_n{i}"
             for function in ("min", "max"):
-                yield f"{function}({example}) FILTER (WHERE NOT coalesce(__c{i}, FALSE) AND {others}) AS {function}{i}"
+                alone = f"NOT coalesce(__c{i}, FALSE) AND {others}"
+                yield f"{function}(CASE WHEN {alone} THEN {example} END) AS {function}{i}"
 
 
-def _variables(plan: MatchPlan, counts: Row, funnel: Funnel) -> tuple[VariableReport, ...]:
+def _variables(plan: MatchPlan, counts: Mapping[str, Any], funnel: Funnel) -> tuple[VariableReport, ...]:
     needed = mandatory_variables(plan.clause.pattern)
     reports = []
     for label, name in enumerate(plan.task.program.labels):
@@ -216,7 +222,7 @@ def _variables(plan: MatchPlan, counts: Row, funnel: Funnel) -> tuple[VariableRe
     return tuple(reports)
 
 
-def _conjunct(i: int, conjunct: CountedConjunct, counts: Row) -> ConjunctReport:
+def _conjunct(i: int, conjunct: CountedConjunct, counts: Mapping[str, Any]) -> ConjunctReport:
     examples = dict.fromkeys(example for name in ("min", "max") if (example := counts[f"{name}{i}"]) is not None)
     return ConjunctReport(
         written=conjunct.written,

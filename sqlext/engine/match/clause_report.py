@@ -126,8 +126,7 @@ class ClauseReport:
     in_turn: bool
     strategy: str
     limit: int | None
-    counting_seconds: float
-    search_seconds: float
+    seconds: float
 
     @property
     def results(self) -> int:
@@ -265,4 +264,4 @@ class ClauseReport:
         if self.filters:
             yield f"rows dropped before the shuffle: {self.filtered:,}, by {' AND '.join(self.filters)}"
         yield f"steps of the search for this report: {funnel.steps:,}, in the defining search (reference)"
-        yield f"cost of this report: {self.counting_seconds:.1f} s counting, {self.search_seconds:.1f} s searching"
+        yield f"cost of this report: {self.seconds:.1f} s counting and searching"

@@ -85,11 +85,15 @@ def sorted_query(plan: MatchPlan, prefix: Text) -> Text:
     They are sorted by generated names, because DISTRIBUTE BY and SORT BY read the name of a column `user` as the
     function.
     """
+    return join(prefix, sorted_rows(plan, join("(\n", unsorted_query(plan), ")")))
+
+
+def sorted_rows(plan: MatchPlan, rows: TextLike) -> Text:
+    """The columns that workers read of a relation with the columns of `unsorted_query`, sorted."""
     keys = list(plan.carried[: len(plan.partition_by)])
     sort = ", ".join(keys + [name + direction for name, _, direction in sort_keys(plan)])
-    rows = join("(\n", unsorted_query(plan), ")")
     by = f"\nDISTRIBUTE BY {', '.join(keys) or '0'}\nSORT BY {sort}"
-    return join(prefix, f"SELECT {', '.join(names_read(plan)) or '1 AS __one'} FROM ", rows, by)
+    return join(f"SELECT {', '.join(names_read(plan)) or '1 AS __one'} FROM ", rows, by)
 
 
 def shuffled_query(plan: MatchPlan, prefix: Text) -> Text:

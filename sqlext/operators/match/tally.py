@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -11,12 +12,13 @@ from sqlext.operators.match.match_rows import whole_partitions, with_partition_s
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.match.read_rows import columns_of, read_rows
 from sqlext.pattern.batch.recorder import Attempt
-from sqlext.pattern.task.task import Rows
+from sqlext.pattern.task.task import MatchTask, Rows
+from sqlext.pattern.why import words
 from sqlext.pattern.why.attempts import Enough, attempts
 from sqlext.pattern.why.funnel import Funnel, Steps
 
 TALLY = "funnel STRING"
-MAX_STEPS = 250_000  # of one task: about three seconds
+MAX_STEPS = 25_000  # of one task: about half a second where conditions depend on the match
 
 
 def tally(
@@ -36,20 +38,31 @@ def tally(
 
 
 def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, max_steps: int) -> None:
-    if funnel.steps >= max_steps:
+    left = max_steps - funnel.steps
+    if left <= 0:
         funnel.left_out += len(rows.mask)
         return
+    if isinstance(plan.task, MatchTask) and words.applies(plan.task):
+        counts = words.attempts_by_word(plan.task, rows, partial(funnel.add, steps=steps), left)
+        funnel.tests += counts.tests
+        funnel.steps += counts.steps
+        funnel.left_out += counts.left_out
+        return
+    _search_in_order(rows, plan, steps, funnel, max_steps)
+
+
+def _search_in_order(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, max_steps: int) -> None:
+    last = -1
 
     def consume(attempt: Attempt) -> None:
-        funnel.add(attempt, steps)
+        nonlocal last
+        last = attempt.start
+        funnel.add(attempt, 1, steps=steps)
+        funnel.steps += attempt.steps
         if funnel.steps >= max_steps:
             raise Enough
 
-    def rejected(attempt: Attempt, times: int) -> None:
-        funnel.add(replace(attempt, steps=0), steps, times)
-
-    task = replace(plan.task, strategy="reference")
-    recorder = attempts(task, rows, consume, max_steps=max_steps, rejected=rejected)
+    recorder = attempts(replace(plan.task, strategy="reference"), rows, consume, max_steps=max_steps)
     funnel.tests += recorder.tests
     if not recorder.is_complete:
-        funnel.left_out += len(rows.mask) - 1 - recorder.last
+        funnel.left_out += len(rows.mask) - 1 - last

@@ -102,27 +102,16 @@ class Recorder:
     """Receives the steps of one search after the other, and hands each attempt to `consume`, each test to `on_test`.
 
     `tests`: how often the condition of a label was True, False and None, over all attempts. `is_complete`: whether all
-    rows have been searched. `hopeless` (None: nowhere): for each row, whether it is known that no element of the
-    pattern can begin there; such start rows are not searched but counted in `rejected`. `last`: the last start row.
+    rows have been searched.
     """
 
     def __init__(self, consume: Callable[[Attempt], None], on_test: Callable[[Test], None] | None = None):
         self.consume, self.on_test = consume, on_test
         self.tests: Counter[tuple[int, bool | None]] = Counter()
         self.is_complete = False
-        self.hopeless: bytes | None = None
-        self.rejected, self.last = 0, -1
         self._attempt = Attempt(-1, 0, (0, 0), 0)
         self._path: list[tuple[int, int]] = []
         self._is_furthest = True
-
-    def rejects(self, start: int) -> bool:
-        """Whether a start row is hopeless; it is counted."""
-        self.last = start
-        if self.hopeless is None or not self.hopeless[start]:
-            return False
-        self.rejected += 1
-        return True
 
     @contextmanager
     def attempt(self, start: int, number: int, bounds: Bounds, limit: int) -> Iterator[None]:

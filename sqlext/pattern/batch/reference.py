@@ -127,8 +127,6 @@ def find(
 
     def recorded(start: int, number: int, bounds: Bounds, limit: int, seen: Bounds) -> MappedRows | None:
         assert recorder is not None
-        if recorder.rejects(start):
-            return None
         with recorder.attempt(start, number, bounds, limit):
             mapped = search_from(start, number, bounds, limit, seen)
             if mapped is not None:

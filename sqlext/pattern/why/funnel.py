@@ -37,7 +37,8 @@ class Funnel:
     `reached[e, 0]`: those from which it mapped a row to element e of the pattern; `reached[e, k]`: to the k-th copy of
     it. `endings`: how the attempts ended. `lost[e, r]`: attempts without a match whose furthest path has rows and could
     not go on to element e for the reason r, see `Stop`. `matches`, `empty`: matches, and those of them that map no row.
-    `tests[l, v]`: how often the condition of label l had the value v when the search tested it.
+    `steps`: of the searches that were run; `tests[l, v]`: how often the condition of label l had the value v when the
+    search tested it.
     """
 
     rows: int = 0
@@ -53,10 +54,9 @@ class Funnel:
     steps: int = 0
     tests: Counter[tuple[int, bool | None]] = field(default_factory=Counter)
 
-    def add(self, attempt: Attempt, steps: Steps, times: int = 1) -> None:
+    def add(self, attempt: Attempt, times: int, steps: Steps) -> None:
         """Count an attempt, which so many start rows had."""
         self.tried += times
-        self.steps += attempt.steps * times
         self.endings[attempt.ending] += times
         self.matches += len(attempt.matches) * times
         self.empty += sum(not match for match in attempt.matches) * times

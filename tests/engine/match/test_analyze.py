@@ -88,7 +88,7 @@ def report(*, rows=5, true=3, needed=True, reached=(2, 0), matches=0, **funnel) 
     return ClauseReport(
         line=1, rows=rows, filtered=0, filters=(), variables=(variable,), elements=elements, strategy="two_pass",
         funnel=Funnel(rows=rows, partitions=1, largest=rows, tried=rows, matches=matches, **funnel), limit=None,
-        is_contiguous=True, in_turn=False, counting_seconds=0, search_seconds=0,
+        is_contiguous=True, in_turn=False, seconds=0,
     )  # fmt: skip
 
 
