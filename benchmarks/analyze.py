@@ -41,9 +41,8 @@ def main() -> None:
             f"CREATE TABLE t AS SELECT id DIV 1000 AS p, id AS i, pmod(xxhash64(id), 1000) AS v "
             f"FROM range({options.rows})"
         )
-        print(
-            "| workload | query | with its report | times | processor time | first time | rows left out |\n|---|---|---|---|---|---|---|"
-        )
+        columns = ("workload", "query", "with its report", "times", "processor time", "first time", "rows left out")
+        print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
         for name in options.workloads or WORKLOADS:
             print(measured(spark, name, options.runs), flush=True)
         spark.stop()

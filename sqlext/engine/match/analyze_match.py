@@ -8,7 +8,7 @@ and count what it tries.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +29,7 @@ from sqlext.pattern.program.mapped_variables import mandatory_variables
 from sqlext.pattern.why.funnel import Funnel, Steps, steps_of
 from sqlext.rewriter.lowering.match_plan import WINDOW, CountedConjunct, InputColumn, MatchPlan
 from sqlext.rewriter.lowering.operator_plan import worker_plan
+from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.worker_functions import map_in_arrow
@@ -79,7 +80,7 @@ def _counted(
     """
     columns = tuple(_counting_columns(plan, planned, in_turn=in_turn))
     observed = Observation()
-    aggregates = [F.expr(text) for text in _aggregates(plan.conjuncts)]
+    aggregates = [F.expr(text) for text in _aggregates(plan)]
     hidden = [quoted(column.name) for column in columns]
     if any(WINDOW in str(column.text) for column in columns):
         plan = replace(plan, needs_window=True)
@@ -133,9 +134,10 @@ def _elements(plan: MatchPlan, funnel: Funnel) -> tuple[ElementReport, ...]:
 
 
 def _counting_columns(plan: MatchPlan, planned: PhysicalPlan, *, in_turn: bool) -> Iterator[InputColumn]:
-    """The columns that `_aggregates` reads: `__row`, the keys of a row as text; `__kept`: the query reads the row; for
-    conjunct i that the row decides `__ci`, its truth, and `__ci_j`, the operands that it compares, as text."""
-    yield InputColumn("__row", _row_text(plan))
+    """The columns that `_aggregates` reads: `__key`, the keys of a row; `__kept`: the query reads the row; for conjunct i
+    that the row decides `__ci`, its truth, and `__ci_j`, the operands that it compares."""
+    keys = [join(f"'k{i}', (", key, ")") for i, key in enumerate(_keys(plan))]
+    yield InputColumn("__key", join("named_struct(", join(*keys, separator=", "), ")") if keys else join("TRUE"))
     kept = join(*(join("(", f, ")") for f in planned.filters_of_engine), separator=" AND ")
     yield InputColumn("__kept", kept if planned.filters_of_engine else join("TRUE"))
     for i, conjunct in enumerate(plan.conjuncts):
@@ -148,28 +150,30 @@ def _counting_columns(plan: MatchPlan, planned: PhysicalPlan, *, in_turn: bool) 
         begin, end = ("", "") if is_first else (join("CASE WHEN ", join(*before, separator=" AND "), " THEN "), " END")
         yield InputColumn(f"__c{i}", join(begin, "CAST((", conjunct.text, ") AS BOOLEAN)", end))
         for j, (_, text) in enumerate(conjunct.operands):
-            yield InputColumn(f"__c{i}_{j}", join(begin, "CAST((", text, ") AS STRING)", end))
+            yield InputColumn(f"__c{i}_{j}", join(begin, "(", text, ")", end))
 
 
-def _row_text(plan: MatchPlan) -> Text:
-    """A text that names a row by its keys."""
-    keys = [*plan.partition_by, *(text for text, _ in plan.order_by[: len(plan.clause.order_by)])]
-    if not keys:
-        return join("''")
+def _keys(plan: MatchPlan) -> list[Text]:
+    """The expressions that name a row: the keys of PARTITION BY and ORDER BY."""
+    return [*plan.partition_by, *(text for text, _ in plan.order_by[: len(plan.clause.order_by)])]
+
+
+def _row_text(plan: MatchPlan) -> str:
+    """An expression over `__key`: a text that names a row by its keys."""
     named = [
-        join(_string(f"{' '.join(str(k).split())} = "), " || coalesce(CAST((", k, ") AS STRING), 'NULL')") for k in keys
+        f"{string_literal(' '.join(str(key).split()) + ' = ')} || coalesce(CAST(__key.k{i} AS STRING), 'NULL')"
+        for i, key in enumerate(_keys(plan))
     ]
-    return join("concat_ws(', ', ", join(*named, separator=", "), ")")
+    return f"concat_ws({', '.join([string_literal(', '), *named])})"
 
 
-def _string(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
-
-
-def _aggregates(conjuncts: Sequence[CountedConjunct]) -> Iterator[str]:
+def _aggregates(plan: MatchPlan) -> Iterator[str]:
     """For conjunct i: t, f, n (TRUE, FALSE, NULL); alone_f and alone_n; the first and the last row on which it alone
-    failed. For label l: T, F, N of all its conjuncts that the row decides."""
+    failed. For label l: T, F, N of all its conjuncts that the row decides.
+
+    Texts are made only of a row that is the first or the last one so far, because they take more time than all else.
+    """
+    conjuncts, row = plan.conjuncts, _row_text(plan)
     yield "count_if(NOT coalesce(__kept, FALSE)) AS filtered"
     labels = sorted({c.label for c in conjuncts})
     for label in labels:
@@ -182,8 +186,8 @@ def _aggregates(conjuncts: Sequence[CountedConjunct]) -> Iterator[str]:
         yield f"count_if(({whole}) IS NULL) AS N{label}"
         for i in local:
             others = " AND ".join([*(f"coalesce(__c{k}, FALSE)" for k in local if k != i), "TRUE"])
-            values = [f"__c{i}_{j}" for j, _ in enumerate(conjuncts[i].operands)]
-            example = f"struct({', '.join(['__row', *values, f'__c{i}'])})"
+            values = [f"CAST(__c{i}_{j} AS STRING)" for j, _ in enumerate(conjuncts[i].operands)]
+            example = f"struct({', '.join([row, *values, f'__c{i}'])})"
             yield f"count_if(__c{i}) AS t{i}"
             yield f"count_if(NOT __c{i}) AS f{i}"
             yield f"count_if(__c{i} IS NULL) AS n{i}"
@@ -191,7 +195,7 @@ def _aggregates(conjuncts: Sequence[CountedConjunct]) -> Iterator[str]:
             yield f"count_if(__c{i} IS NULL AND {others}) AS alone_n{i}"
             for function in ("min", "max"):
                 alone = f"NOT coalesce(__c{i}, FALSE) AND {others}"
-                yield f"{function}(CASE WHEN {alone} THEN {example} END) AS {function}{i}"
+                yield f"{function}_by({example}, CASE WHEN {alone} THEN __key END) AS {function}{i}"
 
 
 def _variables(plan: MatchPlan, counts: Mapping[str, Any], funnel: Funnel) -> tuple[VariableReport, ...]:

@@ -18,7 +18,7 @@ from sqlext.pattern.why.attempts import Enough, attempts
 from sqlext.pattern.why.funnel import Funnel, Steps
 
 TALLY = "funnel STRING"
-MAX_STEPS = 25_000  # of one task: about half a second where conditions depend on the match
+MAX_STEPS = 12_000  # of one task: less than half a second where conditions depend on the match
 
 
 def tally(
