@@ -134,8 +134,8 @@ def _elements(plan: MatchPlan, funnel: Funnel) -> tuple[ElementReport, ...]:
 
 
 def _counting_columns(plan: MatchPlan, planned: PhysicalPlan, *, in_turn: bool) -> Iterator[InputColumn]:
-    """The columns that `_aggregates` reads: `__key`, the keys of a row; `__kept`: the query reads the row; for conjunct i
-    that the row decides `__ci`, its truth, and `__ci_j`, the operands that it compares."""
+    """The columns that `_aggregates` reads: `__key`, the keys of a row; `__kept`: the query reads the row; for conjunct
+    i that the row decides `__ci`, its truth, and `__ci_j`, the operands that it compares."""
     keys = [join(f"'k{i}', (", key, ")") for i, key in enumerate(_keys(plan))]
     yield InputColumn("__key", join("named_struct(", join(*keys, separator=", "), ")") if keys else join("TRUE"))
     kept = join(*(join("(", f, ")") for f in planned.filters_of_engine), separator=" AND ")
