@@ -1,7 +1,7 @@
 """python -m benchmarks [--quick] [--growth] [--only NAME,…] [--peers NAME,…] [--rows N] [--runs N]
 
 NAME is the name of a workload, `patterns` or `joins`. Peers of patterns are lead, pandas, trino and flink; peers of
-joins are spark, duckdb and flink.
+joins are spark, duckdb, flink and polars.
 
 Each workload runs at its own size and, with --growth, also at 1 M and 10 M rows, against the floor alone. Results go to
 results.json and RESULTS.md, where they replace those of the same workloads, sizes and programs. Results of --quick are

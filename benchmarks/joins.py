@@ -8,19 +8,21 @@ read such times alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from benchmarks import tables
 from benchmarks.peers import External
 from benchmarks.peers.duckdb import scan
-from benchmarks.runners import OURS, Runner, integers
+from benchmarks.runners import FLOOR, OURS, Runner, configured, count_rows, integers
 from benchmarks.workload import Expected, unknown
 from benchmarks.workloads import MILLION
 
-SPARK, DUCKDB, FLINK = "spark", "duckdb", "flink"
-PEERS = (SPARK, DUCKDB, FLINK)
+SPARK, DUCKDB, FLINK, POLARS = "spark", "duckdb", "flink", "polars"
+PEERS = (SPARK, DUCKDB, FLINK, POLARS)
+BY_SPARK = "sqlext.order=spark"  # the window of Spark that pairs rows if workers do not
 DAY_MS = 24 * 60 * 60 * 1000
 KEYS = {
     "1000": "pmod(xxhash64(i, {seed}, 'k'), 1000)",
@@ -149,12 +151,13 @@ INTERVALS = tuple(
     )
     for kind in ("INNER", "LEFT", "FULL")
 )
+_WORKERS = {DUCKDB: 1 / 3, FLOOR: 0.8}
 ASOFS = (
-    Join("ASOF", "INNER", "1000", limits={SPARK: 200_000}),
-    Join("ASOF", "LEFT", "1000", limits={SPARK: 200_000}),
-    Join("ASOF", "INNER", "10", limits={SPARK: 50_000}),
+    Join("ASOF", "INNER", "1000", limits={SPARK: 200_000}, goals=_WORKERS),
+    Join("ASOF", "LEFT", "1000", limits={SPARK: 200_000}, goals=_WORKERS),
+    Join("ASOF", "INNER", "10", limits={SPARK: 50_000}, goals=_WORKERS),
     Join("ASOF", "INNER", "none", limits={SPARK: 10_000}),
-    Join("ASOF", "INNER", "hot", limits={SPARK: 20_000}),
+    Join("ASOF", "INNER", "hot", limits={SPARK: 20_000}, goals=_WORKERS),
 )
 JOINS = (*INTERVALS, *ASOFS)
 BY_NAME = {join.name: join for join in JOINS}
@@ -170,6 +173,9 @@ def runners(spark, join: Join, rows: int, peers: set[str], external: Mapping[str
     runners = spark_runners(spark, join, *(f"delta.`{path}`" for path in paths), peers=peers)
     if DUCKDB in peers and DUCKDB in external:
         runners[DUCKDB] = partial(_answer, external[DUCKDB].query, join.duckdb_query(*map(scan, paths)))
+    if POLARS in peers and POLARS in external and join.join == "ASOF":
+        keys = [] if join.keys == "none" else ["k"]
+        runners[POLARS] = partial(_joined, external[POLARS].asof, paths, keys, join.kind == "LEFT")
     if FLINK in peers and FLINK in external and join.join == "INTERVAL":
         flink = external[FLINK].system
         for path in paths:
@@ -182,9 +188,31 @@ def runners(spark, join: Join, rows: int, peers: set[str], external: Mapping[str
 def spark_runners(spark, join: Join, left: str, right: str, peers: set[str]) -> dict[str, Runner]:
     """The runners that run in the session, ours first."""
     runners: dict[str, Runner] = {OURS: partial(_collect, spark, join.query(left, right))}
+    if join.join == "ASOF":
+        runners[FLOOR] = partial(_floor, spark, join, left, right)
+        runners[BY_SPARK] = partial(_by_spark, spark, join.query(left, right))
     if SPARK in peers:
         runners[SPARK] = partial(_collect, spark, join.spark_query(left, right))
     return runners
+
+
+def _floor(spark, join: Join, left: str, right: str):
+    """The cost of any matcher in Python workers: scan, shuffle and sort what the query reads of both tables, and count
+    the rows. Returns the number of rows of one table."""
+    both = f"SELECT 1Y AS side, k, ts, i FROM {left} UNION ALL SELECT 0Y, k, ts, ms FROM {right}"
+    key, order = ("0", "ts") if join.keys == "none" else ("k", "k, ts")
+    rows = spark.sql(f"SELECT * FROM ({both}) DISTRIBUTE BY {key} SORT BY {order}")
+    (total,) = integers(rows.mapInArrow(count_rows, "n BIGINT").groupBy().sum().collect()[0])
+    return (total // 2,)
+
+
+def _by_spark(spark, sql: str):
+    with configured(spark, dict([BY_SPARK.split("=")])):
+        return _collect(spark, sql)
+
+
+def _joined(asof: Callable[..., list[tuple]], tables: Sequence[Path], keys: list[str], is_left: bool):
+    return integers(asof(*tables, keys=keys, is_left=is_left)[0])
 
 
 def _collect(spark, sql: str):

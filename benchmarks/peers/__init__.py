@@ -1,4 +1,4 @@
-"""The peers of the clauses: other systems (trino, flink, duckdb), and what a Spark user would write instead."""
+"""The peers of the clauses: other systems (trino, flink, duckdb, polars), and what a Spark user would write instead."""
 
 from __future__ import annotations
 
@@ -49,6 +49,14 @@ def _duckdb(spark) -> Iterator:
         yield system
 
 
+@contextmanager
+def _polars(spark) -> Iterator:
+    from benchmarks.peers.polars import Polars
+
+    with Polars(warehouse() / "polars") as system:
+        yield system
+
+
 class _Trino:
     def __init__(self, system):
         self.system = system
@@ -69,4 +77,4 @@ class _Flink:
         return lambda: self.system.query(sql)
 
 
-SYSTEMS = {"trino": _trino, "flink": _flink, "duckdb": _duckdb}
+SYSTEMS = {"trino": _trino, "flink": _flink, "duckdb": _duckdb, "polars": _polars}

@@ -155,8 +155,10 @@ def is_backward(operator: str) -> bool:
     return operator in (">=", ">")
 
 
-def asof_sql(asof: AsofJoin) -> Text:
+def asof_sql(asof: AsofJoin, pairs: Text | None = None) -> Text:
     """The text that replaces the join in the user's FROM, from the left relation to the name of the right one.
+
+    `pairs`: the relation of left rows with their partners that workers return (`asof_pairs_sql`), instead of a window.
 
     >>> l, r, l_time, r_time = map(join, ("bids q", "db.r", "q.t", "r.t"))
     >>> from dataclasses import replace
@@ -191,10 +193,11 @@ def asof_sql(asof: AsofJoin) -> Text:
     CROSS JOIN LATERAL (SELECT a.a_row.`t` AS `t`) AS r
     """
     if asof.carried is not None:
-        return _carried_sql(asof, asof.carried)
+        return _carried_sql(asof, asof.carried, pairs)
+    nearest = _nearest(asof, pairs)
     if asof.using_time:
-        return _using_time_sql(asof)
-    return _using_sql(asof) if asof.using else _on_sql(asof)
+        return _using_time_sql(asof, nearest)
+    return _using_sql(asof, nearest) if asof.using else _on_sql(asof, nearest)
 
 
 def hidden_columns(asof: AsofJoin) -> Mapping[str, tuple[str, ...]]:
@@ -231,28 +234,31 @@ class Names:
         self.bounds = tuple(f"{own}_bound{i}" for i in range(len(asof.conditions.bounds)))
 
 
-def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
+def _carried_sql(asof: AsofJoin, carried: Carried, pairs: Text | None) -> Text:
     """The join whose left rows go through the window with all their columns; Spark drops columns that are not read."""
     names = Names(asof)
     row = names.row
-    inner = (names.side, names.time, *names.keys, *names.lefts, *_of_left(asof, names))
     bounds = [f"{names.at} {b.operator} {name}" for b, name in zip(asof.conditions.bounds, names.bounds)]
     bounds += _within(asof, names)
-    where = f"{names.side} = 1"
-    if asof.is_left:
-        row = f"IF({' AND '.join([names.fits, *bounds])}, {names.row}, NULL) AS {names.row}"
-    else:
-        where = " AND ".join((where, f"{names.row} IS NOT NULL", *bounds))
+    of_window = [] if pairs is not None else [names.fits] if asof.is_left else [f"{names.row} IS NOT NULL"]
+    where = [] if pairs is not None else [f"{names.side} = 1"]
+    conditions = [*of_window, *bounds]
+    if asof.is_left and conditions:
+        row = f"IF({_all(conditions)}, {names.row}, NULL) AS {names.row}"
+    elif not asof.is_left:
+        where += conditions
     return join(
         f"(SELECT {', '.join((*names.shown, row))} FROM (\n",
-        _with_last(
-            asof,
-            names,
-            inner,
-            _presorted(asof, names, _carried_rows(asof, carried, names), (*names.lefts, *_of_left(asof, names))),
-        ),
-        f"\n) WHERE {where}) AS {asof.own}\n{left_relation(asof, carried)}\n{right_relation(asof)}",
+        _carried_window(asof, carried, names) if pairs is None else pairs,
+        f"\n){f' WHERE {_all(where)}' if where else ''}) AS {asof.own}\n",
+        f"{left_relation(asof, carried)}\n{right_relation(asof)}",
     )
+
+
+def _carried_window(asof: AsofJoin, carried: Carried, names: Names) -> Text:
+    of_left = (*names.lefts, *_of_left(asof, names))
+    rows = _presorted(asof, names, _carried_rows(asof, carried, names), of_left)
+    return _with_last(asof, names, (names.side, names.time, *names.keys, *of_left), rows)
 
 
 def left_relation(asof: AsofJoin, carried: Carried) -> str:
@@ -296,7 +302,7 @@ def _carried_rows(asof: AsofJoin, carried: Carried, names: Names) -> Text:
     return join(right, left, separator="\n    UNION ALL\n")
 
 
-def _on_sql(asof: AsofJoin) -> Text:
+def _on_sql(asof: AsofJoin, nearest: Text) -> Text:
     names = Names(asof)
     conditions = [join("(", asof.left_time, f") = {names.time}")]
     for key, name in zip(asof.conditions.keys, names.keys):
@@ -307,14 +313,14 @@ def _on_sql(asof: AsofJoin) -> Text:
     return join(
         asof.left,
         f" {kind} (\n",
-        _nearest(asof),
+        nearest,
         f"\n) AS {asof.own} ON ",
         join(*conditions, separator=" AND "),
         f"\n{right_relation(asof)}",
     )
 
 
-def _using_sql(asof: AsofJoin) -> Text:
+def _using_sql(asof: AsofJoin, nearest: Text) -> Text:
     """The join with Spark's own USING, which coalesces the columns.
 
     The time must be equal too, so it gets the same name on both sides.
@@ -327,12 +333,12 @@ def _using_sql(asof: AsofJoin) -> Text:
         asof.left_time,
         f") AS {names.time}) AS {asof.own}_left",
         f" {kind} (SELECT {names.row}.*, {names.time} FROM (\n",
-        _nearest(asof),
+        nearest,
         f"\n)) AS {asof.name or f'{asof.own}_right'} USING ({', '.join((*asof.using, names.time))})",
     )
 
 
-def _using_time_sql(asof: AsofJoin) -> Text:
+def _using_time_sql(asof: AsofJoin, nearest: Text) -> Text:
     """The join with Spark's own USING, where the last name in USING is the time.
 
     Each right row gets the time of the left rows whose nearest row it is, so that Spark's USING finds it.
@@ -342,14 +348,18 @@ def _using_time_sql(asof: AsofJoin) -> Text:
     return join(
         asof.left,
         f" {kind} (SELECT {names.row}.* EXCEPT ({asof.using_time}), {names.time} AS {asof.using_time} FROM (\n",
-        _nearest(asof),
+        nearest,
         f"\n)) AS {asof.name or f'{asof.own}_right'} USING ({', '.join((*asof.using, asof.using_time))})",
     )
 
 
-def _nearest(asof: AsofJoin) -> Text:
+def _nearest(asof: AsofJoin, pairs: Text | None) -> Text:
     """The nearest right row for each key and time of the left relation that has one."""
     names = Names(asof)
+    if pairs is not None:
+        within = _within(asof, names)
+        limited = f" WHERE {_all(within)}" if within else ""
+        return join(f"SELECT {', '.join(names.nearest)} FROM (\n", pairs, f"\n){limited}")
     window = _window(asof, names, asof.directions[0])
     seen = (
         f"lag({names.side}) OVER ({window}) = 1\n"
@@ -361,8 +371,12 @@ def _nearest(asof: AsofJoin) -> Text:
         _with_last(
             asof, names, (names.side, names.time, *names.keys), _presorted(asof, names, _rows(asof, names)), seen
         ),
-        f"\n) WHERE {' AND '.join(where)}",
+        f"\n) WHERE {_all(where)}",
     )
+
+
+def _all(conditions: Sequence[str]) -> str:
+    return " AND ".join(conditions)
 
 
 def _with_last(asof: AsofJoin, names: Names, columns: Sequence[str], rows: Text, *computed: str) -> Text:

@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.values import arrow_type
+from sqlext.operators.asof.plan import OF_LEFT, OF_RIGHT, SIDE, TIME, PairsPlan
 from sqlext.operators.match.operator import MatchOperator
-from sqlext.operators.match.plan import Limits
 from sqlext.operators.rows.columns import WITHIN_END
+from sqlext.operators.rows.limits import Limits
 from sqlext.operators.stateful.operator import ROWS, Clock, first_state
 from sqlext.pattern.batch.parts import refusal
 from sqlext.pattern.strategy import STRATEGIES, accepts
@@ -60,6 +61,7 @@ _BATCH_STRATEGIES = tuple(name for name in STRATEGIES if name not in ("reference
 
 def warm() -> Iterator[str]:
     """Compile the kernels; yields each clause as soon as the kernels that it needs have been compiled."""
+    pair_both_sides()
     for text in clauses():
         plan, types = lowered(text)
         rows = input_rows(plan, types)
@@ -124,6 +126,16 @@ def match_unsorted(plan: MatchPlan, rows: pa.Table) -> int:
             rows = rows.append_column(key.column, pa.array(range(rows.num_rows)))
     unsorted = rows.take(pa.array(range(rows.num_rows - 1, -1, -1)))
     return sum(batch.num_rows for batch in match_batches(iter(unsorted.to_batches()), worker))
+
+
+def pair_both_sides() -> int:
+    """Pair rows of both relations of an ASOF JOIN. Returns the number of result rows."""
+    from sqlext.operators.asof.pair_rows import pair_batches  # loads Numba
+
+    sides = [OF_RIGHT, OF_LEFT] * ROWS_A_KEY
+    rows = pa.record_batch([pa.array(sides, pa.int8()), pa.array(range(len(sides)))], [SIDE, TIME])
+    plan = PairsPlan(operator=">=", keys=(), ties=(), of_left={"at": TIME}, of_right={"of": TIME}, is_left=False)
+    return sum(batch.num_rows for batch in pair_batches(iter([rows]), plan))
 
 
 def match_in_ranges(plan: MatchPlan, rows: pa.Table) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.rewriter.lowering.unread import unread
 from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.tree.read_tree import read_tree
+from sqlext.rewriter.tree.unread import unread
 
 from .cases import blocks
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -43,12 +44,17 @@ _NUMBERS = frozenset({*INTEGER_BITS, "float", "double", "decimal"})
 
 @dataclass(frozen=True, kw_only=True)
 class BoundAsof:
-    """The join as `asof_sql` takes it. `times`: the times of the left and the right relation, as written; `keys`: the
-    types of both sides of each key; `is_streaming`: a relation is a stream."""
+    """The join as `asof_sql` takes it.
+
+    `times`: the times of the left and the right relation, as written; `keys`: the types of both sides of each key;
+    `same`: the right columns, quoted, that are equal in rows with the same key and time; `is_streaming`: a relation is
+    a stream.
+    """
 
     asof: AsofJoin
     times: tuple[Fragment, Fragment]
     keys: tuple[tuple[t.DataType, t.DataType], ...]
+    same: tuple[str, ...]
     is_streaming: bool
 
 
@@ -104,8 +110,15 @@ class _Binder:
             presort=_presort(*types),
             distance=self._distance(times, types[0]),
         )
-        of_both = times.left, times.right
-        return BoundAsof(asof=asof, times=of_both, keys=tuple(types[1:]), is_streaming=is_streaming)
+        compared = [Key(left_time, right_time), *conditions.keys]
+        same = [pair.right for pair, (a, b) in zip(compared, types) if a == b]
+        return BoundAsof(
+            asof=asof,
+            times=(times.left, times.right),
+            keys=tuple(types[1:]),
+            same=tuple(_numbers(same, asof.name, asof.right_columns)),
+            is_streaming=is_streaming,
+        )
 
     def _carried(self, right: DataFrame, keys: list[Text], *, is_streaming: bool) -> Carried | None:
         """The left relation's name and columns, or None if the relation must be read twice, or is a stream that cannot
@@ -134,10 +147,7 @@ class _Binder:
         if any(CHAR_TYPE in f.metadata for f in left.schema.fields):
             return None
         columns = _columns(left)
-        qualifier = quoted(unquoted(name.text))
-        by_name = {spelling: c for c in columns for spelling in (c.lower(), f"{qualifier}.{c}".lower())}
-        numbers = {by_name[_spelling(key)]: i for i, key in enumerate(keys) if _spelling(key) in by_name}
-        return Carried(name.text, columns, numbers) if columns else None
+        return Carried(name.text, columns, _numbers(keys, name.text, columns)) if columns else None
 
     def _distance(self, times: MatchCondition, types: tuple[t.DataType, t.DataType]) -> Distance | None:
         """How distances of times are measured, and the limit in WITHIN. Raises BindError (WITHIN_TYPE, ASOF_TYPES)."""
@@ -274,6 +284,13 @@ def _presort(times: tuple[t.DataType, t.DataType], *keys: tuple[t.DataType, t.Da
     numbers = {_TIME_NUMBERS.get(time.simpleString()) for time in times}
     number = numbers.pop()
     return Presort(number) if number and not numbers else None
+
+
+def _numbers(expressions: Sequence[Text], relation: str, columns: Sequence[str]) -> dict[str, int]:
+    """The columns, of a relation with this name, that are among the expressions, each with the expression's number."""
+    qualifier = quoted(unquoted(relation))
+    by_name = {spelling: c for c in columns for spelling in (c.lower(), f"{qualifier}.{c}".lower())}
+    return {by_name[_spelling(e)]: i for i, e in enumerate(expressions) if _spelling(e) in by_name}
 
 
 def _spelling(expression: Text) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from sqlext.engine.streams.planner import Section
+from sqlext.rewriter.joins.asof_pairs_sql import Pairs
 from sqlext.rewriter.joins.asof_sql import AsofJoin
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause
 from sqlext.rewriter.joins.join_differences import join_differences
 
+_ONE_TASK = "none: one task orders all rows"
 # Decision 38 has the measurements.
 _NOT_THAT_OF_SPARK = (
     "Spark's own ASOF JOIN is not used: of several nearest rows it returns an arbitrary one, and it compares each left "
@@ -15,21 +17,40 @@ _NOT_THAT_OF_SPARK = (
 )
 
 
-def explained_asof(clause: JoinClause, asof: AsofJoin, *, is_stream: bool, is_in_spark: bool) -> Section:
-    """The section of an ASOF JOIN that is rewritten as Spark's own SQL. `is_stream`: of a stream and a table;
-    `is_in_spark`: this Spark has one of its own."""
+def explained_pairs(clause: JoinClause, pairs: Pairs, *, is_in_spark: bool) -> Section:
+    """The section of an ASOF JOIN of tables that workers compute. `is_in_spark`: this Spark has one of its own."""
+    asof = pairs.asof
+    how = "workers order and pair the rows of both sides, which Spark only shuffles by their keys"
+    if asof.carried is None:
+        how += "; the matches are joined to the left relation"
+    read = ", ".join(asof.carried.columns if asof.carried else ("its keys and times",))
+    columns = f"read of the left relation: {read}; of the right one: {', '.join(asof.right_columns)}"
+    return _section(
+        [*_described(asof, _ONE_TASK), how, columns, *[_NOT_THAT_OF_SPARK] * is_in_spark, *_differences(clause)]
+    )
+
+
+def explained_window(clause: JoinClause, asof: AsofJoin, why: str, *, is_in_spark: bool) -> Section:
+    """The section of an ASOF JOIN of tables that is rewritten as a window of Spark. `why`: the reason, as a clause of a
+    sentence."""
     left = "the left rows go through it" if asof.carried else "its matches are joined to the left relation"
     order = "sorted first by one number of their keys and times" if asof.presort else "sorted by keys and times"
     if asof.operator == NEAREST:
         order += ", and once more in the opposite order"
     how = f"window: both sides in one order, {order}, which carries the last right row along; {left}"
-    if is_stream:
-        how = (
-            "Spark's own join of a stream and a table, which is read anew for each micro-batch: each of its rows is"
-            " the nearest one for a range of left times"
-        )
-    described = _described(asof, "none: one task orders all rows")
-    return _section([*described, how, *[_NOT_THAT_OF_SPARK] * is_in_spark, *_differences(clause)])
+    reason = f"Spark's window, not workers: {why}"
+    return _section(
+        [*_described(asof, _ONE_TASK), how, reason, *[_NOT_THAT_OF_SPARK] * is_in_spark, *_differences(clause)]
+    )
+
+
+def explained_with_table(clause: JoinClause, asof: AsofJoin, *, is_in_spark: bool) -> Section:
+    """The section of an ASOF JOIN of a stream and a table."""
+    how = (
+        "Spark's own join of a stream and a table, which is read anew for each micro-batch: each of its rows is"
+        " the nearest one for a range of left times"
+    )
+    return _section([*_described(asof, _ONE_TASK), how, *[_NOT_THAT_OF_SPARK] * is_in_spark, *_differences(clause)])
 
 
 def explained_streams(clause: JoinClause, asof: AsofJoin) -> Section:

@@ -7,25 +7,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.joins.bind_asof import BoundAsof, bind_asof
 from sqlext.engine.joins.bind_interval import bind_interval
-from sqlext.engine.joins.explain_joins import explained_asof, explained_interval, explained_streams
+from sqlext.engine.joins.explain_joins import (
+    explained_interval,
+    explained_pairs,
+    explained_streams,
+    explained_window,
+    explained_with_table,
+)
 from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.joins.pair_asof import PairedAsof, plan_pairs
 from sqlext.engine.joins.run_asof import StreamAsof, check_key_types, check_stream_and_table, check_streams
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams import side_tables
-from sqlext.engine.streams.planner import Planned
+from sqlext.engine.streams.planner import Planned, Section
 from sqlext.errors import UnsupportedError
-from sqlext.rewriter.joins.asof_sql import asof_sql, hidden_columns
+from sqlext.rewriter.joins.asof_sql import AsofJoin, asof_sql, hidden_columns
 from sqlext.rewriter.joins.asof_stream_sql import hidden_columns_with_table, joined_stream, with_table
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around, reader_of
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text.names import unquoted
-from sqlext.rewriter.text.splice import Edit, Source, Text
+from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.statement_tree import Query
 from sqlext.spark.versions import has_asof_join
 
@@ -34,7 +41,8 @@ class JoinPlanner:
     """Plans the joins of one statement. Joins in the operands of another join are planned before it.
 
     `hidden_in_inputs`: receives the columns of joins in the input of a MATCH_RECOGNIZE that the clause must not see, by
-    the first character of its keyword; `sides`: receives the relations of each join, for EXPLAIN MATCH ANALYZE and WHY.
+    the first character of its keyword; `sides`: receives the relations of each join, for EXPLAIN MATCH ANALYZE and WHY;
+    `order`: who orders rows, one of `ordering.MODES`; `why_windows`: why Spark computes them, or "".
     """
 
     def __init__(
@@ -45,9 +53,12 @@ class JoinPlanner:
         hidden_in_inputs: dict[int, list[str]],
         sides: list[JoinSides],
         *,
+        order: str,
         is_portable: bool,
+        why_windows: str,
     ):
         self.spark, self.statement, self.queries = spark, statement, queries
+        self.order, self.why_windows = order, why_windows
         self.time_zone = spark.conf.get("spark.sql.session.timeZone") or ""
         self.hidden_in_inputs, self.sides, self.is_portable = hidden_in_inputs, sides, is_portable
         self.hidden: dict[Query, dict[str, list[str]]] = {}
@@ -84,10 +95,31 @@ class JoinPlanner:
             return self._planned_streams(clause, sides, bound)
         if streams:
             check_stream_and_table(clause, streams)
-        asof = replace(bound.asof, carried=None) if streams else bound.asof
-        self._hide(clause, hidden_columns_with_table(asof) if streams else hidden_columns(asof))
-        text = with_table(asof) if streams else asof_sql(asof)
-        section = explained_asof(clause, asof, is_stream=bool(streams), is_in_spark=has_asof_join(self.spark))
+            asof = replace(bound.asof, carried=None)
+            self._hide(clause, hidden_columns_with_table(asof))
+            section = explained_with_table(clause, asof, is_in_spark=has_asof_join(self.spark))
+            return self._rewritten(clause, with_table(asof), section)
+        if self.is_portable:
+            return self._planned_window(clause, bound.asof, "plain SQL has no workers")
+        paired = plan_pairs(bound, sides, self.statement, self.order, self.why_windows)
+        if isinstance(paired, str):
+            return self._planned_window(clause, bound.asof, paired)
+        return self._planned_pairs(clause, *paired)
+
+    def _planned_window(self, clause: JoinClause, asof: AsofJoin, why: str) -> Planned:
+        self._hide(clause, hidden_columns(asof))
+        section = explained_window(clause, asof, why, is_in_spark=has_asof_join(self.spark))
+        return self._rewritten(clause, asof_sql(asof), section)
+
+    def _planned_pairs(self, clause: JoinClause, paired: PairedAsof, rows: DataFrame) -> Planned:
+        asof = paired.pairs.asof
+        self._hide(clause, hidden_columns(asof))
+        name = self.queries.name(paired.result(rows, self.queries))
+        section = explained_pairs(clause, paired.pairs, is_in_spark=has_asof_join(self.spark))
+        planned = self._rewritten(clause, asof_sql(asof, join(f"SELECT * FROM {name}")), section)
+        return replace(planned, relations={name: paired})
+
+    def _rewritten(self, clause: JoinClause, text: Text, section: Section) -> Planned:
         return Planned(edits=[Edit(clause.whole.start, clause.whole.stop, text)], sections=[section])
 
     def _planned_streams(self, clause: JoinClause, sides: JoinSides, bound: BoundAsof) -> Planned:

@@ -26,7 +26,6 @@ from sqlext.rewriter.lowering.lower_clause import lower
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.pushdown import pushed_down
 from sqlext.rewriter.lowering.stream_checks import PROCTIME_VALUE, check_row_times, is_processing_time
-from sqlext.rewriter.lowering.unread import unread
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.subqueries import correlation_error, subqueries
 from sqlext.rewriter.statements.kinds import ClauseSite
@@ -35,6 +34,7 @@ from sqlext.rewriter.text import lexemes
 from sqlext.rewriter.text.names import repeated
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.sources import check_repeatable
+from sqlext.rewriter.tree.unread import unread
 
 
 def check_order(clause: MatchClause, schema: T.StructType) -> None:

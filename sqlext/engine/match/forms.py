@@ -19,7 +19,7 @@ For tests and measurements, settings of the session choose the form; "auto" leav
 | `sqlext.prefilter` | off: rows that no match can use are read too, see `rewriter.lowering.usable_rows` |
 | `sqlext.stream.on_data_error` | skip, fail: whether a value that cannot be computed on a stream's row ends the query |
 | `sqlext.parallel` | auto, off, on: whether the rows of one key are spread over tasks, see `engine.match.ranges` |
-| `sqlext.order` | auto, spark, worker: who orders the rows of a key, see `engine.match.ordering` |
+| `sqlext.order` | auto, spark, worker: who orders the rows of a key, also of ASOF JOIN, see `engine.match.ordering` |
 """
 
 from __future__ import annotations

@@ -54,6 +54,8 @@ from sqlext.rewriter.tree.read_clauses import stream_words
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.versions import check_stream_grammar
 
+OF_A_VIEW = "Spark applies filters of the view's readers before it"  # why Spark computes the joins of a view
+
 
 @dataclass(frozen=True, kw_only=True)
 class StatementPlan:
@@ -164,7 +166,8 @@ class ViewPlan:
 class Planning:
     """The context that the planners of one statement share. `is_portable`: the plan is printed as plain SQL and not
     run; `hidden_in_inputs`: the columns of joins that a clause must not see, by the first character of its keyword;
-    `joins`: the joins on time that have been planned."""
+    `joins`: the joins on time that have been planned; `why_windows`: why Spark's windows
+    compute the joins, as a clause of a sentence, unless a setting leaves them to workers."""
 
     call: SqlCall
     settings: SessionSettings
@@ -174,6 +177,7 @@ class Planning:
     is_portable: bool
     hidden_in_inputs: dict[int, list[str]] = field(default_factory=dict)
     joins: list[JoinSides] = field(default_factory=list)
+    why_windows: str = ""
 
 
 def _matches(p: Planning) -> MatchPlanner:
@@ -198,7 +202,16 @@ def _windows(p: Planning) -> MatchWindowPlanner:
 
 
 def _joins(p: Planning) -> JoinPlanner:
-    return JoinPlanner(p.call.spark, p.statement, p.queries, p.hidden_in_inputs, p.joins, is_portable=p.is_portable)
+    return JoinPlanner(
+        p.call.spark,
+        p.statement,
+        p.queries,
+        p.hidden_in_inputs,
+        p.joins,
+        order=p.settings.order,
+        is_portable=p.is_portable,
+        why_windows=p.why_windows,
+    )
 
 
 def _emits(p: Planning) -> EmitPlanner:
@@ -223,15 +236,18 @@ PLANNERS: Mapping[type[Part], Callable[[Planning], Planner[Any]]] = {
 }
 
 
-def plan_statement(call: SqlCall) -> StatementPlan:
-    """The plan of a statement. Raises the SqlExtError that running the statement would raise."""
+def plan_statement(call: SqlCall, *, why_windows: str = "") -> StatementPlan:
+    """The plan of a statement. `why_windows`: the reason why Spark computes its joins, if there is one.
+
+    Raises the SqlExtError that running the statement would raise.
+    """
     settings = SessionSettings.of(call.spark)
 
     def plan_clause(clause: BoundClause, queries: Queries) -> tuple[PhysicalPlan, str]:
         physical = choose(clause, settings, queries)
         return physical, queries.name(physical.preview(queries, call.spark))
 
-    return _plan(call, settings, plan_clause)
+    return _plan(call, settings, plan_clause, why_windows=why_windows)
 
 
 def plan_portable(call: SqlCall) -> StatementPlan:
@@ -251,7 +267,7 @@ def plan_portable(call: SqlCall) -> StatementPlan:
 
 
 def _plan(
-    call: SqlCall, settings: SessionSettings, plan_clause: PlanClause, is_portable: bool = False
+    call: SqlCall, settings: SessionSettings, plan_clause: PlanClause, is_portable: bool = False, why_windows: str = ""
 ) -> StatementPlan:
     statement = parse_statement(call.text)
     check_bound_before(call.text, [part.whole for part in statement.parts])
@@ -267,7 +283,7 @@ def _plan(
         elif (rows := cached_views.cached(call.spark, mention.name.parts)) is not None:
             relation = queries.name(rows)
         else:
-            query = plan_statement(_query_of(mention.view, call))
+            query = plan_statement(_query_of(mention.view, call), why_windows=OF_A_VIEW)
             view = ViewPlan(mention.view, query, Place(call.text, mention.name.start, mention.name.stop))
             relation = queries.name(view.preview())
             relations[relation] = view
@@ -280,6 +296,7 @@ def _plan(
         queries=queries,
         plan_clause=plan_clause,
         is_portable=is_portable,
+        why_windows=why_windows,
     )
     planners = {kind: make(planning) for kind, make in PLANNERS.items()}
     needs_workers = False

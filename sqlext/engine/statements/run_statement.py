@@ -13,12 +13,12 @@ from sqlext.engine.match import table_function
 from sqlext.engine.queries import cached_views
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.queries.temporary_objects import check_permanent
-from sqlext.engine.statements.plan_statement import StatementPlan, plan_portable, plan_statement
+from sqlext.engine.statements.plan_statement import OF_A_VIEW, StatementPlan, plan_portable, plan_statement
 from sqlext.engine.streams import streaming_tables
 from sqlext.engine.streams.streaming_tables import with_end_required
 from sqlext.engine.streams.target_table import renamed
 from sqlext.engine.streams.upsert import plan_upsert
-from sqlext.errors import UnsupportedError, places_in
+from sqlext.errors import SetupError, UnsupportedError, places_in
 from sqlext.rewriter.heads.heads import (
     CREATE_VIEW,
     Head,
@@ -75,15 +75,26 @@ def _analysed(call: SqlCall, frame: DataFrame) -> DataFrame:
     return frame if is_connect(call.spark) else frame.select("*")
 
 
-def plan_to_run(call: SqlCall) -> StatementPlan:
-    """The plan of a statement whose code the workers can run. Raises SetupError if they cannot."""
-    plan = plan_statement(call)
+def plan_to_run(call: SqlCall, *, why_windows: str = "") -> StatementPlan:
+    """The plan of a statement whose code the workers can run. `why_windows`: as for `plan_statement`.
+
+    Raises SetupError if they cannot run it, and Spark alone cannot either.
+    """
+    plan = plan_statement(call, why_windows=why_windows)
     libraries = executors.STREAM_LIBRARIES if plan.stream_clauses else executors.LIBRARIES
     if plan.stream_clauses:
         executors.check_driver_python(call.spark)
-    if plan.needs_workers and executors.prepare(call.spark, libraries):
-        return plan_statement(call)  # functions refer to the files that have been sent when they are created
-    return plan
+    if not plan.needs_workers:
+        return plan
+    try:
+        is_sent = executors.prepare(call.spark, libraries)
+    except SetupError:
+        by_spark = plan_statement(call, why_windows="the workers cannot run sqlext")
+        if by_spark.needs_workers:
+            raise
+        return by_spark
+    # functions refer to the files that have been sent when they are created
+    return plan_statement(call, why_windows=why_windows) if is_sent else plan
 
 
 def _check_target(plan: StatementPlan, target: StreamTarget) -> None:
@@ -120,7 +131,7 @@ def check_stored_query(call: SqlCall, query_in_place: str) -> str:
     Raises the errors of the query, and BindError if it reads an object that only this session has.
     """
     with places_in(call.text):
-        query = plan_statement(replace(call, text=query_in_place, args=None, frames={}))
+        query = plan_statement(replace(call, text=query_in_place, args=None, frames={}), why_windows=OF_A_VIEW)
         warn(query.warnings)
         columns = query.execute().schema.json()
         check_permanent(call, query_in_place)
@@ -133,7 +144,7 @@ def _create_temporary_view(call: SqlCall, head: Head) -> DataFrame:
     if view is None:
         return call.sql(call.text, call.args, **call.frames)
     with places_in(call.text):
-        plan = plan_to_run(replace(call, text=view.query_in_place))
+        plan = plan_to_run(replace(call, text=view.query_in_place), why_windows=OF_A_VIEW)
         warn(plan.warnings)
         plan.build()
         frame = plan.execute()

@@ -1,16 +1,22 @@
-"""What a step of ASOF JOIN needs. This module is light, since the driver imports it too."""
+"""What workers need for ASOF JOIN: `AsofPlan` for a step on streams, `PairsPlan` in batch.
+
+This module is light, since the driver imports it too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
 
 from sqlext.operators.rows.columns import SortKey
+from sqlext.operators.rows.limits import Limits
 
 SIDE, TIME = "__side", "__time"
 KEY, LEFT, RIGHT = "__key", "__left", "__right"  # prefixes of the columns of the keys and of both relations
+VALUE = "__value"  # prefix of the columns that rows of both relations use
 # The values of SIDE. A left row that fails a condition on it, or has a NULL in a key, has no partner.
 OF_RIGHT, OF_LEFT, WITHOUT_PARTNER = 0, 1, 2
 NEAREST = "NEAREST"
@@ -52,3 +58,23 @@ class AsofPlan:
 
     def _names(self, prefix: str) -> tuple[str, ...]:
         return tuple(name for name in self.schema.names if name.startswith(prefix))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairsPlan:
+    """What workers need to pair all rows of a batch query.
+
+    The rows of both relations arrive together, in no order, with the columns SIDE, TIME, the keys, and columns of
+    values, which rows of both relations may use. Of the result's columns, `of_left` names the column that each takes
+    from the left row, `of_right` the one from its partner. `ties`: the columns that order right rows with one time.
+    `is_left`: left rows without a partner are emitted, too; `is_once`: only one left row of each key and time is.
+    """
+
+    operator: str
+    keys: tuple[str, ...]
+    ties: tuple[str, ...]
+    of_left: Mapping[str, str]
+    of_right: Mapping[str, str]
+    is_left: bool
+    is_once: bool = False
+    limits: Limits = Limits()

@@ -18,10 +18,11 @@ import pyarrow as pa
 
 from sqlext.operators.match.match_rows import with_partition_starts
 from sqlext.operators.match.output import result_batches
-from sqlext.operators.match.plan import Limits, MatchOperatorPlan
+from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.match.read_rows import columns_of, read_rows
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, stream_of
 from sqlext.operators.rows.columns import PARTITION_START
+from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.long_columns import cut_batch
 from sqlext.pattern.batch import parts
 from sqlext.pattern.batch.cuts import find_cuts

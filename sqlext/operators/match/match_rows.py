@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.operators.match.output import result_batches
-from sqlext.operators.match.plan import Limits, MatchOperatorPlan
+from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.match.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.operators.match.window_output import window_batches
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, differs, taken
 from sqlext.operators.rows.columns import PARTITION_START, SORT_ONLY
 from sqlext.operators.rows.grouped_order import grouped_order
+from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.spilled_rows import rows_in_memory
 from sqlext.operators.rows.worker_memory import check_memory, too_large
 from sqlext.pattern.strategy import decide, match

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from sqlext.aggregates.bind import BoundAggregate
 from sqlext.expressions.function import SPARK_DEFAULTS, ExecutionSettings
 from sqlext.operators.rows.columns import WITHIN_END, WITHIN_KEY, SortKey
+from sqlext.operators.rows.limits import Limits
 from sqlext.pattern.task.task import Aggregate, Condition, Navigation, Task
 
 AGGREGATE_SLOTS = ("aggregate", "array", "fold", "members")  # kinds of slots
@@ -82,21 +83,6 @@ class Slot:
 
 
 MASK_BITS = 64  # bits of one mask column
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How many rows, and about how many bytes, are matched at once and are in a batch of the result. Neither partitions
-    nor rows are divided.
-
-    `held_bytes`: of rows that come in no order, so many bytes are kept in memory, and the others on disk.
-    `free_bytes`: what a worker may take beyond its rows; None means what the system has free.
-    """
-
-    rows: int = 1 << 16
-    bytes: int = 1 << 28
-    held_bytes: int = 1 << 28
-    free_bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,7 @@ from tests.statements.cases import as_lines, cases, expected_of, result_of, sett
 from .conftest import QUICK
 
 pytestmark = pytest.mark.spark
+BY_SPARK = {"sqlext.order": "spark"}  # a window, not workers
 
 
 def test_the_compiled_text_is_plain_spark_sql(given):
@@ -29,7 +30,7 @@ def test_the_compiled_text_is_plain_spark_sql(given):
     assert result_of(unhooked(given)(as_lines(plain)).first()) == expected_of(case.step)
 
 
-def test_a_filter_on_a_left_key_is_applied_to_both_relations_before_the_window(given):
+def test_a_filter_on_a_left_key_is_applied_to_both_relations_before_a_window(given):
     rows = "(SELECT CAST(id % 2 AS STRING) AS sym, id AS at FROM range(5))"
     join = f"{rows} AS t ASOF JOIN {rows} AS q MATCH_CONDITION (t.at > q.at) ON q.sym = t.sym"
     plan = given.sql(f"EXPLAIN EXTENDED SELECT * FROM {join} WHERE T.sym = 'A'").first().plan
@@ -39,9 +40,48 @@ def test_a_filter_on_a_left_key_is_applied_to_both_relations_before_the_window(g
 
 def test_rows_are_sorted_by_one_number_and_then_by_the_window(given):
     text = "SELECT id, price FROM trades t ASOF JOIN quotes q MATCH_CONDITION (t.at >= q.at) ON t.sym = q.sym"
-    plan = given.sql(f"EXPLAIN {text}").first().plan
+    with settings(given, BY_SPARK):
+        plan = given.sql(f"EXPLAIN {text}").first().plan
     assert re.findall(r"Sort \[(\(?\w+)", plan) == ["__sqlext_asof0_hash", "(shiftleft"]
     assert plan.count("Exchange") == 1
+
+
+TIMES, KEYS = "MATCH_CONDITION (t.at >= q.at)", "ON t.sym = q.sym"
+JOINED = f"FROM trades t ASOF JOIN quotes q {TIMES} {KEYS}"
+TEXTS = "MATCH_CONDITION (collate(t.sym, 'UTF8_LCASE') >= collate(q.sym, 'UTF8_LCASE'))"
+WINDOWS = {  # the reasons for a window
+    f"SELECT id FROM trades t ASOF JOIN quotes q {TIMES}": "without keys one worker would hold all rows",
+    f"SELECT id {JOINED} WHERE price > 1 AND t.sym = 'A'": "Spark applies a WHERE on sym before it",
+    f"WITH w AS (SELECT * {JOINED}) SELECT * FROM w AS v WHERE v.price > 1 AND Sym = 'A'": "a WHERE on Sym before it",
+    f"SELECT id FROM trades t ASOF JOIN quotes q {TIMES} ON DOUBLE(t.id) = q.price": "type double are equal",
+    f"SELECT id FROM trades t ASOF JOIN quotes q {TEXTS} ON t.at = q.at": "values of type string collate",
+    f"SELECT id FROM trades t ASOF JOIN quotes q MATCH_CONDITION (NEAREST (DOUBLE(t.at), q.at)) {KEYS}": "distances",
+    f"SELECT a, id FROM trades t ASOF JOIN (SELECT array(1) AS a, * FROM quotes) AS q {TIMES} {KEYS}": "array<int>",
+    f"SELECT * FROM (SELECT *, INTERVAL 1 MONTH FROM trades) AS t ASOF JOIN quotes q {TIMES} {KEYS}": "month to",
+    f"WITH w AS (SELECT uuid() AS u, * FROM trades) SELECT id FROM w AS t ASOF JOIN quotes q {TIMES} {KEYS}": "random",
+}
+PAIRED = {  # the columns that workers return
+    f"SELECT price, id {JOINED} WHERE t.at > 11": "left relation: `id`, `at`; of the right one: `at`, `price`",
+    f"SELECT count(*) {JOINED}": "left relation: `sym`; of the right one: `at`",
+    f"SELECT * {JOINED}": "left relation: `id`, `sym`, `at`; of the right one: `sym`, `at`, `price`",
+    f"SELECT price FROM trades t ASOF JOIN quotes q {TIMES} USING (sym)": "times; of the right one: `sym`, `price`",
+    f"SELECT id FROM trades t ASOF JOIN (SELECT *, array(1) AS a FROM quotes) AS q {TIMES} {KEYS}": "right one: `at`",
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), [*WINDOWS.items(), *PAIRED.items()])
+def test_explain_names_who_pairs_the_rows_and_why(given, text, shown):
+    section = given.sql(f"EXPLAIN MATCH {text}").first()[0].partition("== Statement")[0]
+    assert ("workers order and pair" in section, "window: both sides" in section) == (text in PAIRED, text in WINDOWS)
+    assert shown in section
+
+
+def test_a_view_is_a_window_whose_readers_may_filter_it(given):
+    given.sql(f"CREATE OR REPLACE TEMPORARY VIEW joined AS SELECT t.sym, price {JOINED}")
+    plan = given.sql("EXPLAIN SELECT * FROM joined WHERE sym = 'A'").first().plan
+    given.catalog.dropTempView("joined")
+    assert "Window" in plan and "MapInArrow" not in plan
+    assert "MapInArrow" in given.sql(f"EXPLAIN SELECT id {JOINED}").first().plan
 
 
 def test_the_last_time_without_a_zone_is_joined_in_each_time_zone(spark, tmp_path):
@@ -146,15 +186,16 @@ def test_few_variants_are_some_of_everything():
 OTHERS = sample([variant for variant in VARIANTS if variant not in FEW], 3)
 
 
+@pytest.mark.parametrize("order", ["worker", "spark"])
 @pytest.mark.parametrize("variants", [FEW, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["few", "others"])
-def test_it_finds_what_a_search_through_all_pairs_finds(spark, sides, variants):
+def test_it_finds_what_a_search_through_all_pairs_finds(spark, sides, variants, order):
     lefts, rights = sides
     queries = [
         f"SELECT {i} AS n, l.c AS lc, l.id, r.k, r.t, r.v FROM {relation} {kind}ASOF JOIN asof_r AS r\n"
         f"MATCH_CONDITION {condition} {criteria}"
         for i, (condition, kind, (relation, criteria)) in enumerate(variants)
     ]
-    with settings(spark, QUICK):
+    with settings(spark, {**QUICK, "sqlext.order": order}):
         rows = spark.sql("\nUNION ALL\n".join(queries)).collect()
     results = {variant: [] for variant in variants}
     for n, *row in rows:

@@ -16,7 +16,8 @@ import pytest
 import sqlext
 from sqlext.operators.match.match_ranges import match_range, match_seams
 from sqlext.operators.match.match_rows import match_batches
-from sqlext.operators.match.plan import Bound, Limits, MatchOperatorPlan, OperandColumn, Slot
+from sqlext.operators.match.plan import Bound, MatchOperatorPlan, OperandColumn, Slot
+from sqlext.operators.rows.limits import Limits
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.task.task import Aggregate, MachineCall, MatchTask, Navigation, Operand, Output, Skip
 from sqlext.rewriter.match.parse_pattern import parse_pattern

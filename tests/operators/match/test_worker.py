@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 from sqlext.operators.match.match_rows import match_batches, whole_partitions, with_partition_starts
-from sqlext.operators.match.plan import Limits, MatchOperatorPlan, Slot
+from sqlext.operators.match.plan import MatchOperatorPlan, Slot
 from sqlext.operators.rows.columns import PARTITION_START
+from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.long_columns import bytes_of, concatenated, wide_type
 from sqlext.pattern.program.ast import Concatenation, Quantified, Variable
 from sqlext.pattern.program.compile import compile_pattern

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from sqlext.operators.match.match_rows import match_batches, ordered_partitions
-from sqlext.operators.match.plan import Limits
 from sqlext.operators.rows.arrow import one_chunk
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.grouped_order import grouped_order
+from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.spilled_rows import rows_in_memory
 from tests.operators.match.test_worker import cut, over_texts, texts
 

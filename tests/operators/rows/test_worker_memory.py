@@ -12,8 +12,9 @@ import pytest
 
 from sqlext.errors import DataError
 from sqlext.operators.match.match_rows import match_batches
-from sqlext.operators.match.plan import Limits, MatchOperatorPlan
+from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.rows.columns import PARTITION_START, SortKey
+from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.worker_memory import free_bytes
 from tests.operators.match.test_worker import cut, rows, v_shapes
 

@@ -1,6 +1,7 @@
-"""Finds the columns of a clause's input that its result need not have, because the SELECT around it never names them.
+"""Finds the columns that a clause or a join need not return, because the SELECT around it never names them.
 
-ALL ROWS PER MATCH shows every column of its input, and Spark's column pruning stops at Python workers.
+Spark's column pruning stops at Python workers: ALL ROWS PER MATCH shows every column of its input, and a join every
+column of both relations.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.tokens import STRING, Token
 from sqlext.rewriter.tree.keywords import is_at, is_star
-from sqlext.rewriter.tree.statement_tree import Tree
+from sqlext.rewriter.tree.statement_tree import Query, Tree
 
 # These words read columns without naming them, or name them in a string. ASOF orders rows of one time by all columns.
 _NAMES_NOTHING = frozenset({"ASOF", "NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "|>", "{"})
@@ -31,9 +32,37 @@ def unread(tree: Tree, keyword: Fragment, names: Iterable[str]) -> frozenset[str
     if result is None or result.columns or is_at(tree.tokens, result.after, "MATCH_RECOGNIZE"):
         return frozenset()
     outside = [*tree.tokens[result.select : result.start], *tree.tokens[result.after : result.query.end]]
+    return _not_named(outside, [result.alias], names)
+
+
+def unread_by_query(
+    tree: Tree, query: Query, join: Fragment, relations: Iterable[str], names: Iterable[str]
+) -> frozenset[str]:
+    """The names (in lower case) of columns that `query` certainly does not read from a `join` in its FROM, besides in
+    the conditions of the join itself.
+
+    `relations`: the names of the relations that are joined.
+
+    >>> from sqlext.rewriter.tree.read_tree import read_tree
+    >>> text = "SELECT q.a, count(*) FROM t ASOF JOIN q MATCH_CONDITION (t.b > q.b) WHERE t.c > 1"
+    >>> tree = read_tree(text)
+    >>> whole = Fragment(text, 26, 67)
+    >>> sorted(unread_by_query(tree, tree.relations[0].query, whole, ["t", "q"], ["a", "b", "c"]))
+    ['b']
+    """
+    if query.select is None:
+        return frozenset()
+    tokens = tree.tokens[query.select : query.end]
+    outside = [token for token in tokens if not join.start <= token.start < join.stop]
+    return _not_named(outside, [unquoted(name).lower() for name in relations], names)
+
+
+def _not_named(outside: Sequence[Token], aliases: Sequence[str], names: Iterable[str]) -> frozenset[str]:
+    """The names, in lower case, that do not occur among these tokens; none if the tokens may read columns that they do
+    not name."""
     if any(t.word in _NAMES_NOTHING for t in outside):
         return frozenset()
-    if any(is_star(outside, i) or _is_row(outside, i, result.alias) for i in range(len(outside))):
+    if any(is_star(outside, i) or any(_is_row(outside, i, alias) for alias in aliases) for i in range(len(outside))):
         return frozenset()
     return frozenset(name.lower() for name in names) - {_name(t) for t in outside}
 

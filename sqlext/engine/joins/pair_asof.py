@@ -1,0 +1,168 @@
+"""ASOF JOIN of tables: whether workers pair the rows, or Spark's window function does, and the pairing by workers.
+
+Spark shuffles the rows of both relations by their keys, and workers order and merge them, which takes a fraction of the
+time of Spark's sort and window (decision 43). Spark does it where the order of the values is only known to Spark, and
+where filters around the join make it cheap: Spark applies a filter on a key before a window, but not before workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from sqlext.engine.joins.bind_asof import BoundAsof
+from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.match.ordering import AUTO, SPARK
+from sqlext.engine.queries.queries import CHAR_TYPE, Queries
+from sqlext.engine.streams.stream_clause import StreamClause
+from sqlext.expressions.spark_types import decimal_of, has_plain_equality, kind_of
+from sqlext.operators.asof.plan import LEFT, RIGHT, TIME, PairsPlan
+from sqlext.rewriter.joins import join_conditions
+from sqlext.rewriter.joins.asof_pairs_sql import Pairs, asof_pairs, relation_sql, rows_sql, worker_plan
+from sqlext.rewriter.joins.asof_sql import AsofJoin
+from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause
+from sqlext.rewriter.joins.stars import reader_of
+from sqlext.rewriter.statements.parse_statement import ParsedStatement
+from sqlext.rewriter.text.names import quoted, unquoted
+from sqlext.rewriter.text.splice import Text, join
+from sqlext.rewriter.tree.sources import is_random
+from sqlext.rewriter.tree.unread import unread_by_query
+from sqlext.spark import versions
+from sqlext.spark.worker_functions import map_in_arrow
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedAsof:
+    """An ASOF JOIN that workers compute. `prefix`: the WITH clause that its relations need."""
+
+    pairs: Pairs
+    prefix: Text
+    needs_workers: ClassVar[bool] = True
+    has_effect: ClassVar[bool] = False
+    warnings: ClassVar[tuple[str, ...]] = ()
+    stream_clauses: ClassVar[tuple[StreamClause, ...]] = ()
+
+    @property
+    def plan(self) -> PairsPlan:
+        return worker_plan(self.pairs)
+
+    def rows(self, queries: Queries) -> DataFrame:
+        """The rows that workers read."""
+        return queries.run(join(self.prefix, rows_sql(self.pairs)))
+
+    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        return self.result(self.rows(queries), queries)
+
+    def result(self, rows: DataFrame, queries: Queries) -> DataFrame:
+        """The relation that replaces the window in the text of the join."""
+        plan = self.plan
+        types = {field.name: field.dataType for field in rows.schema.fields}
+        columns = {**plan.of_left, **plan.of_right}
+        schema = T.StructType([T.StructField(name, types[of]) for name, of in columns.items()])
+
+        def pair(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from sqlext.operators.asof.pair_rows import pair_batches  # loads Numba, which the driver does not need
+
+            return pair_batches(batches, plan)
+
+        paired = map_in_arrow(rows, pair, schema)
+        return queries.run(relation_sql(self.pairs, queries.name(paired)))
+
+
+def plan_pairs(
+    bound: BoundAsof, sides: JoinSides, statement: ParsedStatement, mode: str, why_windows: str
+) -> tuple[PairedAsof, DataFrame] | str:
+    """The join by workers and the rows that they read or, as a clause of a sentence, the reason why Spark pairs the
+    rows.
+
+    `mode`: one of `ordering.MODES`; `why_windows`: such a reason that is known before, or "".
+    """
+    why = _refusal_by_text(bound, sides, statement, mode) or (why_windows if mode == AUTO else None)
+    if why:
+        return why
+    of_side = {LEFT: join_conditions.LEFT, RIGHT: join_conditions.RIGHT}
+    fields = {side: sides.whole(of).schema.fields for side, of in of_side.items()}
+    if any(CHAR_TYPE in field.metadata for some in fields.values() for field in some):
+        return "Spark pads the values that it compares with CHAR and VARCHAR columns"
+    pairs = asof_pairs(
+        bound.asof,
+        {side: {quoted(field.name): field.dataType for field in some} for side, some in fields.items()},
+        [] if sides.queries.frames else _unread(bound.asof, sides),
+        bound.same,
+    )
+    paired = PairedAsof(pairs=pairs, prefix=sides.prefix)
+    rows = paired.rows(sides.queries)
+    return _refusal_by_types(paired.plan, rows.schema) or (paired, rows)
+
+
+def _refusal_by_text(bound: BoundAsof, sides: JoinSides, statement: ParsedStatement, mode: str) -> str | None:
+    clause, tree, asof = sides.clause, sides.tree, bound.asof
+    if mode == SPARK:
+        return "sqlext.order is spark"
+    if any(is_random(tree.tokens, cte.query) for cte in statement.ctes(clause.whole)):
+        return "a random WITH query must be computed once only"
+    if not asof.right_columns:
+        return "two right columns have the same name"
+    if mode != AUTO:
+        return None
+    if not asof.conditions.keys:
+        return "without keys one worker would hold all rows"
+    if name := _filtered_key(asof, clause, statement):
+        return f"Spark applies a WHERE on {name} before it"
+    return None
+
+
+def _filtered_key(asof: AsofJoin, clause: JoinClause, statement: ParsedStatement) -> str | None:
+    """A name in a key of the join that a WHERE of the statement outside of the join reads, too."""
+    tree = statement.tree
+    names = {
+        unquoted(token.text).lower()
+        for key in asof.conditions.keys
+        for side in (key.left, key.right)
+        for token in tree.tokens
+        if token.is_name and any(start <= token.start < stop for start, stop in [side.span or (0, 0)])
+    }
+    relations = {unquoted(name).lower() for name in (asof.name, asof.carried.name if asof.carried else "")}
+    wheres = {r.query.where for r in tree.relations if r.query is not None and r.query.where is not None}
+    outside = (
+        token
+        for lo, hi in wheres
+        for token in tree.tokens[lo:hi]
+        if token.is_name and not clause.whole.start <= token.start < clause.whole.stop
+    )
+    return next((t.text for t in outside if unquoted(t.text).lower() in names - relations), None)
+
+
+def _unread(asof: AsofJoin, sides: JoinSides) -> Sequence[str]:
+    """The columns of both relations, quoted, that the query does not read from the join."""
+    clause, tree = sides.clause, sides.tree
+    if reader_of(tree, clause) is not None:
+        return ()
+    lefts = asof.carried.columns if asof.carried else ()
+    using = {name.text.lower() for name in clause.using}
+    by_name = {name: c for c in (*lefts, *asof.right_columns) if (name := unquoted(c).lower()) not in using}
+    relations = [name for name in (asof.name, asof.carried.name if asof.carried else "") if name]
+    return [by_name[name] for name in unread_by_query(tree, clause.query, clause.whole, relations, by_name)]
+
+
+def _refusal_by_types(plan: PairsPlan, schema: T.StructType) -> str | None:
+    for field in schema.fields:
+        name = field.dataType.simpleString()
+        is_ordered = kind_of(name) is not None or decimal_of(name) is not None
+        if field.name in plan.keys and not has_plain_equality(name):
+            return f"only Spark knows which values of type {name} are equal"
+        if field.name in (TIME, *plan.ties) and not is_ordered:
+            return f"only Spark orders values of type {name}"
+        if field.name == TIME and plan.operator == NEAREST and kind_of(name) != "int":
+            return f"only Spark computes distances of type {name}"
+        try:
+            versions.arrow_schema(T.StructType([field]))
+        except PySparkTypeError:
+            return f"Spark does not send values of type {name} to workers"
+    return None

@@ -1,0 +1,132 @@
+"""ASOF JOIN in a Python worker: rows of both relations in no order in, left rows with their partners out. Loads Numba.
+
+The rows of a task are ordered by key and time (`rows.grouped_order`); where times tie, right rows come first, the
+smallest one first. One pass over each key then carries the last right row along. Only rows that are in the result are
+copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.errors import DataError
+from sqlext.operators.asof.plan import NEAREST, OF_RIGHT, SIDE, TIME, PairsPlan
+from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk, taken, to_values
+from sqlext.operators.rows.columns import SortKey
+from sqlext.operators.rows.grouped_order import grouped_order
+from sqlext.operators.rows.long_columns import byte_ranges, narrowed, row_bytes
+from sqlext.operators.rows.row_order import ranked
+from sqlext.operators.rows.spilled_rows import rows_in_memory
+from sqlext.operators.rows.worker_memory import too_large
+from sqlext.pattern.program.jit import compiled
+
+_IN_SPARK = "SET sqlext.order = spark: then Spark pairs the rows, which it keeps on disk, or read fewer columns."
+_NONE, _NO_LEFT_ROW = -1, -2  # in place of a partner
+
+
+def pair_batches(batches: Iterator[pa.RecordBatch], plan: PairsPlan) -> Iterator[pa.RecordBatch]:
+    """The result rows of all rows of a task, which has all rows of its keys.
+
+    Raises DataError (WORKER_MEMORY) for rows of one key that do not fit in memory.
+    """
+    limits = plan.limits
+    sizes = limits.held_bytes, limits.bytes, limits.free_bytes
+    try:
+        for rows in rows_in_memory(batches, plan.keys, *sizes):
+            if rows:
+                table = pa.Table.from_batches(rows)
+                rows.clear()
+                yield from _paired(table, plan)
+    except MemoryError:  # the limit of spark.executor.pyspark.memory
+        raise too_large("need more memory than a Python worker has").with_(hint=_IN_SPARK) from None
+    except DataError as error:
+        if error.error_class != too_large("").error_class:
+            raise
+        raise error.with_(hint=_IN_SPARK) from None
+
+
+def _paired(table: pa.Table, plan: PairsPlan) -> Iterator[pa.RecordBatch]:
+    columns = {name: one_chunk(table.column(name)) for name in table.column_names}
+    del table
+    partner = partners(columns, plan)
+    left = np.flatnonzero(partner > _NO_LEFT_ROW if plan.is_left else partner > _NONE)
+    right = partner[left]
+    read = [(name, columns[of], left) for name, of in plan.of_left.items()]
+    read += [(name, columns[of], right) for name, of in plan.of_right.items()]
+    sizes = sum((row_bytes(column, rows) for _, column, rows in read), np.zeros(len(left), np.int64))
+    for lo, hi in byte_ranges(sizes, plan.limits.rows, plan.limits.bytes):
+        pieces = {name: narrowed(name, taken(column, rows[lo:hi])) for name, column, rows in read}
+        yield pa.RecordBatch.from_arrays(list(pieces.values()), names=list(pieces))
+
+
+def partners(columns: Mapping[str, pa.Array], plan: PairsPlan) -> np.ndarray:
+    """`int64[n]`: the row that is the partner of each left row, −1 if it has none; −2 for right rows.
+
+    >>> rows = {"__side": pa.array([1, 0, 0, 2], pa.int8()), "__time": pa.array([5, 4, 3, None])}
+    >>> plan = PairsPlan(operator=">=", keys=(), ties=(), of_left={}, of_right={}, is_left=True)
+    >>> partners(rows, plan).tolist()
+    [1, -2, -2, -1]
+    """
+    side = as_numpy(columns[SIDE])
+    time = ranked(columns[TIME], SortKey(TIME))
+    sort = [SortKey(TIME), SortKey(SIDE), *map(SortKey, plan.ties)]
+    order, bounds = grouped_order({**columns, TIME: as_arrow(time)}, plan.keys, sort)
+    order = np.arange(len(side)) if order is None else order.astype(np.int64)
+    time.flags.writeable = False  # like Arrow's arrays: kernels are compiled, and loaded, for each type of array
+
+    def compared(operator: str) -> np.ndarray:
+        partner = np.where(side == OF_RIGHT, _NO_LEFT_ROW, _NONE)
+        is_backward, takes_equal = operator in (">=", ">"), operator in (">=", "<=")
+        _carry(order, bounds, time, side, is_backward, takes_equal, plan.is_once, partner)
+        return partner
+
+    if plan.operator != NEAREST:
+        return compared(plan.operator)
+    return _nearer(compared("<="), compared(">="), to_values(columns[TIME]).values)
+
+
+def _nearer(after: np.ndarray, before: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """Of two partners of each left row the one with the least distance, of two the earlier one."""
+    both = np.flatnonzero((after >= 0) & (before >= 0))
+    own = time[both].view(np.uint64)  # a distance may not fit in 63 bits
+    is_after = time[after[both]].view(np.uint64) - own < own - time[before[both]].view(np.uint64)
+    nearer = np.where(before >= 0, before, after)
+    nearer[both[is_after]] = after[both[is_after]]
+    return nearer
+
+
+@compiled
+def _carry(order, bounds, time, side, is_backward, takes_equal, is_once, partner):
+    """Write the partner of each left row: the nearest right row before it, or after it if not `is_backward`.
+
+    `order: int64[n]`: the rows by key, time, and right rows first; `bounds: int64[p + 1]`: the keys in it; `partner:
+    int64[n]` is −1 for left rows. With `is_once`, only the first left row of each key and time gets a partner.
+    """
+    for p in range(len(bounds) - 1):
+        begin, end = bounds[p], bounds[p + 1]
+        known = -1
+        while begin < end:
+            if is_backward:  # the rows from lo to hi have one time
+                lo = begin
+                hi = lo + 1
+                while hi < end and time[order[hi]] == time[order[lo]]:
+                    hi += 1
+                begin = hi
+            else:
+                hi = end
+                lo = hi - 1
+                while lo > begin and time[order[lo - 1]] == time[order[hi - 1]]:
+                    lo -= 1
+                end = lo
+            first = order[lo] if side[order[lo]] == 0 else -1
+            nearest = first if takes_equal and first >= 0 else known
+            for i in range(lo, hi):
+                if side[order[i]] == 1:
+                    partner[order[i]] = nearest
+                    if is_once:
+                        break
+            if first >= 0:
+                known = first

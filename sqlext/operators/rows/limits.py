@@ -1,0 +1,20 @@
+"""How much of the rows workers hold at once. This module is light, since the driver imports it too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many rows, and about how many bytes, are computed at once and are in a batch of the result. Neither
+    partitions nor rows are divided.
+
+    `held_bytes`: of rows that come in no order, so many bytes are kept in memory, and the others on disk.
+    `free_bytes`: what a worker may take beyond its rows; None means what the system has free.
+    """
+
+    rows: int = 1 << 16
+    bytes: int = 1 << 28
+    held_bytes: int = 1 << 28
+    free_bytes: int | None = None
