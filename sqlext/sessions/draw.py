@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from sqlext.errors import Place
     from sqlext.formatting.automaton_picture import PatternPicture
 
 # This is light by design, as `explain` is.
@@ -52,12 +53,12 @@ def draw(
             hint="sqlext.draw draws the pattern of a MATCH_RECOGNIZE in the text of the query.",
         )
     clause = sites[-1].clause
-    found = _counts(query, clause.keyword.place.line, args, spark, frames) if counts else {}
+    found = _counts(query, clause.keyword.place, args, spark, frames) if counts else {}
     return PatternPicture(automaton(clause.pattern, clause.pattern_text.source, **found))
 
 
-def _counts(query: str, line: int, args: Any, spark: SparkSession | None, frames: dict[str, Any]) -> dict[str, Any]:
-    """The counts of the clause in a line, as `automaton` takes them."""
+def _counts(query: str, place: Place, args: Any, spark: SparkSession | None, frames: dict[str, Any]) -> dict[str, Any]:
+    """The counts of the clause whose keyword is at a place, as `automaton` takes them."""
     import json
 
     from sqlext.engine.queries.sql_call import SqlCall
@@ -73,7 +74,8 @@ def _counts(query: str, line: int, args: Any, spark: SparkSession | None, frames
     with names_in_backticks(call) as call:
         whole = Fragment(call.text, 0, len(call.text.rstrip().rstrip(";")))
         report = json.loads(analyze_query(call, AnalyzeStatement(query=whole, is_json=True)))
-    clause = [clause for clause in report["clauses"] if clause.get("elements") and clause["line"] == line][-1]
+    counted = [clause for clause in report["clauses"] if clause.get("elements")]
+    clause = [c for c in counted if (c["line"], c["column"]) == (place.line, place.column)][-1]  # views come first
     return {
         "reached": [element["reached"] for element in clause["elements"]],
         "tried": clause["funnel"]["tried"],

@@ -47,6 +47,7 @@ def analyze_clause(planned: PhysicalPlan, queries: Queries, limit: int | None) -
         counts, funnel = _counted(plan, planned, queries, in_turn=in_turn)
     return ClauseReport(
         line=plan.clause.keyword.place.line,
+        column=plan.clause.keyword.place.column,
         rows=funnel.rows,
         filtered=counts["filtered"],
         filters=tuple(" ".join(str(f).split()) for f in planned.filters_of_engine),

@@ -116,6 +116,7 @@ class ClauseReport:
     conjunct was computed only where those before it are TRUE."""
 
     line: int
+    column: int
     rows: int
     filtered: int
     filters: tuple[str, ...]

@@ -60,6 +60,18 @@ def test_the_picture_of_a_query_has_the_counts_of_its_report(spark):
     assert [node.count for node in elements] == [element["reached"] for element in clause["elements"]]
 
 
+def test_the_picture_has_the_counts_of_its_clause_though_another_one_begins_in_its_line(spark):
+    inner = (
+        "SELECT m FROM VALUES (1), (2), (3), (4) AS u(n) MATCH_RECOGNIZE (ORDER BY n MEASURES LAST(n) AS m "
+        "PATTERN (x y?) DEFINE x AS true)"
+    )
+    query = (
+        "SELECT * FROM VALUES (1), (2), (7) AS t(i) MATCH_RECOGNIZE (ORDER BY i MEASURES LAST(i) AS l PATTERN (a b) "
+        f"DEFINE a AS i IN ({inner}))"
+    )
+    assert sqlext.draw(query, spark=spark).automaton.nodes[-1].count == 1  # the inner one has two matches
+
+
 def test_what_has_no_pattern_is_not_drawn():
     with pytest.raises(UnsupportedError, match="there is no MATCH_RECOGNIZE to draw"):
         sqlext.draw("SELECT 1")
@@ -86,7 +98,8 @@ def report(*, rows=5, true=3, needed=True, reached=(2, 0), matches=0, **funnel) 
         ElementReport(written=name, variable=name, at_least=1, reached=count) for name, count in zip("AB", reached)
     )
     return ClauseReport(
-        line=1, rows=rows, filtered=0, filters=(), variables=(variable,), elements=elements, strategy="two_pass",
+        line=1, column=1, rows=rows, filtered=0, filters=(), variables=(variable,), elements=elements,
+        strategy="two_pass",
         funnel=Funnel(rows=rows, partitions=1, largest=rows, tried=rows, matches=matches, **funnel), limit=None,
         is_contiguous=True, in_turn=False, seconds=0,
     )  # fmt: skip
