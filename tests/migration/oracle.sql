@@ -629,3 +629,15 @@ SELECT s.site, c.user_id FROM sites s LEFT JOIN clicks c ON s.site = c.tstamp WH
 SELECT site FROM sites WHERE weight > 30 MINUS SELECT site FROM sites WHERE weight > 40;
 -- rows site:int
 -- 6
+
+-- == TRUNC of a date
+SELECT DISTINCT TRUNC(tstamp) AS day FROM ticker WHERE price = 13;
+-- error
+-- SQLEXT_WRONG_NUM_ARGS_WITHOUT_SUGGESTION: The `trunc` requires 2 parameters but the actual number is 1. Please, refer to 'https://spark.apache.org/docs/latest/sql-ref-functions.html' for a fix.
+--   1 | SELECT DISTINCT TRUNC(tstamp) AS day FROM ticker WHERE price = 13
+--     |                 ^^^^^^^^^^^^^
+-- Hint: write trunc(day, 'MONTH') or date_trunc('DAY', ts) for a time, and CAST(x AS BIGINT) for a number.
+-- write
+SELECT DISTINCT CAST(tstamp AS DATE) AS day FROM ticker WHERE price = 13;
+-- rows day:date
+-- 2026-04-03

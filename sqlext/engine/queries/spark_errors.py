@@ -169,7 +169,6 @@ def _hint(e: PySparkException, condition: str, place: Place | None, user_text: s
         or _result_name_hint(e)
         or _watermark_hint(e, condition, place)
         or _types_hint(e, condition)
-        or _argument_hint(e, condition)
     )
 
 
@@ -179,7 +178,7 @@ def _foreign_hint(e: PySparkException, place: Place | None, user_text: str) -> s
         return hint_of_time_travel(user_text)
     if condition == "PARSE_SYNTAX_ERROR":
         return hint_of_syntax(user_text, place.stop) if place else None
-    return hint_of_name(condition, e.getMessageParameters() or {})
+    return hint_of_name(condition, e.getMessageParameters() or {}) or _argument_hint(e, condition)
 
 
 def _types_hint(e: PySparkException, condition: str) -> str | None:
