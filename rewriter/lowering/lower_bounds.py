@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError
-from sqlext.expressions.spark_types import INTEGER_BITS, kind_of
+from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, kind_of
 from sqlext.operators.match.plan import Bound
 from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.pattern.program.mapped_variables import FirstRows, first_rows
@@ -64,8 +64,10 @@ def within(context: Context) -> list[Bound]:
             raise _cannot_be_added(context, within, key) from None
         raise
     if not common:
-        message = f"WITHIN needs a time or a number as the first ORDER BY key, not {key_type}"
-        hint = "write ORDER BY CAST(… AS DOUBLE)." if key_type.startswith("decimal") else None
+        message, hint = f"WITHIN needs a time or a number as the first ORDER BY key, not {key_type}", None
+        if key_type.startswith("decimal"):
+            message = f"a key of type {key_type} plus the bound may have more than {MAX_DIGITS} digits"
+            hint = "write ORDER BY CAST(… AS DOUBLE)."
         raise BindError("WITHIN_TYPE", message, place=within.bound.place, hint=hint)
     bound = Bound(is_inclusive=within.is_inclusive, admits_start=within.between_rows, last=last_value(common))
     _add_columns(context, bound, key, end, common)
