@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import nbformat
@@ -25,7 +26,9 @@ def read_notebook(file: Path) -> Notebook:
     try:
         text = file.read_text(encoding="utf-8-sig")
         if file.suffix.lower() == ".ipynb":
-            return from_jupyter(nbformat.reads(text, as_version=4))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # nbformat's about cells without an id, which it gives them
+                return from_jupyter(nbformat.reads(text, as_version=4))
     except (OSError, ValueError, AttributeError, KeyError, nbformat.ValidationError) as error:
         reason = file_fault(error) if isinstance(error, (OSError, UnicodeDecodeError)) else str(error)
         raise _unreadable(file, reason) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,6 +146,14 @@ def test_a_notebook_that_databricks_exported_is_read():
     })  # fmt: skip
     cells = (Cell(SQL, "SELECT 1", "One"), Cell(PYTHON, "print(1)"), Cell(MARKDOWN, "# A"), Cell(RUN, "./x"))
     assert from_jupyter(node) == Notebook(SQL, cells)
+
+
+def test_cells_without_an_id_are_read_without_a_warning(tmp_path, recwarn):
+    cell = {"cell_type": "code", "source": "1", "outputs": [], "metadata": {}, "execution_count": None}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "n.ipynb").write_text(json.dumps(notebook))
+    assert read_notebook(tmp_path / "n.ipynb").cells == (Cell(PYTHON, "1"),)
+    assert list(recwarn) == []
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.txt", ""), ("b.ipynb", "{}"), ("c.ipynb", "no json"), ("d.sql", None)])

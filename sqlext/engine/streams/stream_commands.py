@@ -64,8 +64,10 @@ def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
         return spark.createDataFrame([_status(spark, title, checkpoints[title]) for title in titles], _COLUMNS)
     title, checkpoint = known_table(spark, command)
     if command.verb == DESCRIBE:
-        description = [*_description(spark, title, checkpoint)]
-        description += _extended(spark, title, checkpoint) if command.is_extended else []
+        status = _status(spark, title, checkpoint)
+        known = LastKnown() if status.as_of is None else _known(spark, title, checkpoint)
+        description = [*status._asdict().items(), *_description(spark, known, checkpoint)]
+        description += _extended(spark, title, known) if command.is_extended else []
         rows = [(name, None if value is None else str(value)) for name, value in description]
         return spark.createDataFrame(rows, "property STRING, value STRING")
     if command.verb == STOP:
@@ -218,10 +220,8 @@ def _checkpoint(spark: SparkSession, parts: tuple[str, ...]) -> Checkpoint | Non
     return None
 
 
-def _description(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> Iterator[tuple[str, Any]]:
-    status = _status(spark, title, checkpoint)
-    yield from status._asdict().items()
-    known = LastKnown() if status.as_of is None else _known(spark, title, checkpoint)
+def _description(spark: SparkSession, known: LastKnown, checkpoint: Checkpoint | None) -> Iterator[tuple[str, Any]]:
+    """What DESCRIBE shows besides the status."""
     kept = known.state
     yield "micro_batch", known.batch
     yield "rows_per_second", known.rows_per_second
@@ -236,10 +236,10 @@ def _description(spark: SparkSession, title: str, checkpoint: Checkpoint | None)
     yield "statement", stored.statement if stored is not None else None
 
 
-def _extended(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> Iterator[tuple[str, Any]]:
+def _extended(spark: SparkSession, title: str, known: LastKnown) -> Iterator[tuple[str, Any]]:
     """What EXTENDED adds: how far the sources have been read, the rate of the last hour, and the whole error."""
     query = _query(spark, title)
-    for number, source in enumerate(_known(spark, title, checkpoint).sources, 1):
+    for number, source in enumerate(known.sources, 1):
         yield f"source {number}", source
     yield "rows_per_second_of_last_hour", rows_per_second(recent_progress(query))
     error = None

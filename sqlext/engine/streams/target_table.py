@@ -49,8 +49,11 @@ def check_target(spark: SparkSession, target: StreamTarget) -> None:
                 place=target.place,
                 hint=f"take another name, or drop it first: DROP VIEW {shown}.",
             )
-    elif not target.is_insert:
-        with _errors_at(target, Text()):
+        return
+    with _errors_at(target, Text()), quiet_probes():
+        if target.is_insert:
+            _ = spark.table(name).schema  # raises Spark's error: there is no such table
+        else:
             _folder(spark, target)
 
 

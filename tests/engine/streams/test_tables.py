@@ -155,6 +155,9 @@ def test_insert_goes_by_position_and_a_clause_reads_the_result_of_another(events
         SELECT CAST(n AS INT), k FROM (SELECT * FROM {STREAM} {PAIRS}) MATCH_RECOGNIZE (
           PARTITION BY k ORDER BY at MEASURES MATCH_ROWTIME() AS at2, COUNT(*) AS n
           PATTERN (P P) DEFINE P AS l > f)"""
+    with pytest.raises(sqlext.BindError, match="`no_such` cannot be found") as missing:
+        events.sql(statement.replace("INTO runs", "INTO no_such"))
+    assert missing.value.place.excerpt().splitlines()[-1].split() == ["|", "^^^^^^^"]
     append(events, *(f"1 {t} {'AB'[t % 2]} {t}" for t in range(12)))
     append(events, "1 50 C 50")
     events.sql(statement)
