@@ -60,7 +60,11 @@ def _row_facts(
         known = {name: name for name in operator.plan.schema.names if table.column(name)[i].is_valid}
         about = [f"{_name(rule.version)}: {text}" for rule in rules if (text := _fate(rule, i, show)) is not None]
         waits = [WAITS.rstrip(", ")] if time > watermark else []
-        yield Fact(ROW, time, "; ".join([row_text(table, i, known), *waits, *(about or ["no rule maps it, if no further row comes"])]))
+        yield Fact(
+            ROW,
+            time,
+            "; ".join([row_text(table, i, known), *waits, *(about or ["no rule maps it, if no further row comes"])]),
+        )
     if len(shared.time) > MAX_ROWS:
         yield Fact(ROW, None, f"{len(shared.time) - MAX_ROWS:,} further rows are kept")
 
