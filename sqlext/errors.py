@@ -10,6 +10,7 @@ Hint: pattern variables are A, B.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -150,7 +151,7 @@ class SqlExtError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython and Jupyter show instead of a traceback, whose lines are all ours and Spark's."""
-        return str(self).splitlines()
+        return with_pages(str(self)).splitlines()
 
     def __reduce__(self):
         return _rebuild, (type(self), self._name, self.message, self.place, self.hint)
@@ -221,6 +222,17 @@ def file_fault(error: OSError | UnicodeDecodeError) -> str:
         return f"byte {error.start} is not UTF-8"
     text = error.strerror or str(error)
     return text[:1].lower() + text[1:]
+
+
+def with_pages(message: str) -> str:
+    """The message as people see it: with a line that says how to read the pages of the errors in it.
+
+    >>> print(with_pages(str(BindError("UNRESOLVED_COLUMN", "there is no column x"))))
+    SQLEXT_UNRESOLVED_COLUMN: there is no column x
+    For more: sqlext explain-error UNRESOLVED_COLUMN
+    """
+    names = dict.fromkeys(re.findall(r"^SQLEXT_(\w+): ", message, re.MULTILINE))
+    return f"{message}\nFor more: sqlext explain-error {' '.join(names)}" if names else message
 
 
 def raise_all(errors: list[SqlExtError]) -> None:

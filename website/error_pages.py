@@ -2,6 +2,7 @@
 
 Nothing is written for these pages alone. The names are those of docs/language.md#errors, messages and hints come from
 the places in the sources that raise them, and examples from the statements with mistakes in the data of the tests.
+`python -m website.error_pages` writes the pages that `sqlext explain-error` prints.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+
+from sqlext.formatting.error_page import FILE
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ("sqlext", "rewriter", "catalog")
@@ -261,3 +264,12 @@ def _from_table(node: ast.Tuple, names: set[str]) -> Iterator[tuple[str, str, st
     for name in set(texts) & names:
         hints = [text for text in texts[texts.index(name) + 1 :] if " " in text]
         yield from ((name, "", hint) for hint in hints[:1])
+
+
+def shipped_pages() -> str:
+    """The text of the file with all pages that is in the package."""
+    return "\n".join(page.markdown() for page in error_pages())
+
+
+if __name__ == "__main__":
+    FILE.write_text(shipped_pages(), "utf-8")

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from sqlext.cli import (
     check_command,
     completion_command,
+    explain_error_command,
     format_command,
     hook_command,
     pack_command,
@@ -162,6 +163,7 @@ def _parser() -> argparse.ArgumentParser:
     format_command.add_command(commands)
     shell_command.add_command(commands)
     playground_command.add_command(commands)
+    explain_error_command.add_command(commands)
     pack_command.add_commands(commands)
     hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
     hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")

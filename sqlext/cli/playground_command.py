@@ -9,7 +9,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from sqlext.errors import SqlExtError, file_fault
+from sqlext.errors import SqlExtError, file_fault, with_pages
 
 _PURPOSE = "open a page in which you try a pattern on rows and see it move; it needs no Spark"
 FAILED = 1  # exit status
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         first = 0 if own is not None else options.example
         server = PlaygroundServer(Playground(own=own, first=first), options.port)
     except SqlExtError as error:
-        print(error, file=sys.stderr)
+        print(with_pages(str(error)), file=sys.stderr)
         return FAILED
     except OSError as error:
         print(f"sqlext: port {options.port} cannot be used: {file_fault(error)}", file=sys.stderr)

@@ -20,7 +20,7 @@ from pyspark.sql.streaming import StreamingQuery
 from sqlext.catalog import streams
 from sqlext.cli import rules_command
 from sqlext.engine.streams import reports
-from sqlext.errors import SqlExtError, UnsupportedError, file_fault
+from sqlext.errors import SqlExtError, UnsupportedError, file_fault, with_pages
 from sqlext.rewriter.heads.heads import CREATE_VIEW, parse_head
 from sqlext.rewriter.heads.stream_heads import parse_command
 from sqlext.rewriter.heads.stream_target import parse_target
@@ -75,7 +75,7 @@ def _run_on_session(options: argparse.Namespace) -> int:
             ACTIONS[options.action](spark, list(split_statements(text)), options)
     except (SqlExtError, PySparkException) as error:
         sys.stdout.flush()
-        print(reason(error), file=sys.stderr)
+        print(with_pages(reason(error)), file=sys.stderr)
         return FAILED
     return 0
 

@@ -29,7 +29,7 @@ from sqlext.cli.shell_commands import OFF, ON, choices, help_lines, is_command, 
 from sqlext.cli.shell_input import CompletionNames, SqlCompleter, is_complete
 from sqlext.cli.shell_programs import edited, page
 from sqlext.engine.streams.streaming_tables import check_ends
-from sqlext.errors import SqlExtError
+from sqlext.errors import SqlExtError, with_pages
 from sqlext.formatting.pygments_lexer import SqlextLexer
 from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.rewriter.text.names import quote, split_name
@@ -148,7 +148,7 @@ class Shell:
             self.last = text if text.strip() else self.last
             self._statements(text)
         except (SqlExtError, PySparkException, OSError, UnicodeDecodeError) as error:
-            print(reason(error), file=sys.stderr)
+            print(with_pages(reason(error)), file=sys.stderr)
         return True
 
     def _statements(self, text: str) -> None:

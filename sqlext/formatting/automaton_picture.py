@@ -20,7 +20,7 @@ from itertools import accumulate
 
 from sqlext.pattern.why.automaton import Automaton, Edge, Node
 
-_HEIGHT, _LETTER, _ARC = 40, 7.3, 17  # in pixels; _LETTER is the width of one at 12 pixels
+HEIGHT, _LETTER, _ARC = 40, 7.3, 17  # in pixels; _LETTER is the width of one at 12 pixels
 # Colours that have contrast on white and on black; all others are those of the text around the picture.
 _NEVER = "#d1495b"
 _OF_SYSTEM = (
@@ -56,15 +56,57 @@ class PatternPicture:
         return f"<picture: {' '.join(node.written for node in self.automaton.nodes[1:-1])}>"
 
 
-def svg(automaton: Automaton, *, is_file: bool = False) -> str:
+@dataclass(frozen=True, kw_only=True)
+class Box:
+    """A node: its upper left corner, its width and the radius of its corners, in pixels; all are HEIGHT high."""
+
+    node: Node
+    left: float
+    top: float
+    width: float
+
+    @property
+    def radius(self) -> float:
+        return 4 if self.node.variable is not None else HEIGHT / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """An edge: its path as SVG writes it, and the middle of its label's base line."""
+
+    edge: Edge
+    path: str
+    x: float
+    y: float
+
+    @property
+    def label(self) -> str:
+        return _label(self.edge)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Where the parts of a picture are, in pixels. `notes` are lines of text at the bottom."""
+
+    width: float
+    height: float
+    boxes: tuple[Box, ...]
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """What the picture shows, for those who do not see it."""
+        return f"Automaton of the pattern: {', '.join(box.node.written for box in self.boxes[1:-1])}"
+
+
+def layout(automaton: Automaton) -> Layout:
     """The nodes in a row, in the order of the pattern; edges that leave out nodes are arcs above them, edges back are
-    arcs below. A count of 0 is red and dashed: nothing came that far. The same automaton gives the same bytes.
+    arcs below.
 
-    `is_file`: the picture has no page around it, and is light or dark as the system is.
-
-    >>> picture = svg(Automaton((Node("start"), Node("A<B", "A<B")), (Edge(0, 1),)))
-    >>> "A&lt;B" in picture, "A<B" in picture
-    (True, False)
+    >>> placed = layout(Automaton((Node("start"), Node("A", "A")), (Edge(0, 1),)))
+    >>> placed.lines[0].path, [box.left for box in placed.boxes]
+    ('M60.5 63H103.1', [8.0, 103.1])
     """
     widths = [_width(node) for node in automaton.nodes]
     gap = 28 + _LETTER * max([2, *(len(_label(edge)) for edge in automaton.edges if edge.target == edge.source + 1)])
@@ -72,22 +114,42 @@ def svg(automaton: Automaton, *, is_file: bool = False) -> str:
     above = max([1, *(edge.target - edge.source for edge in automaton.edges)])
     below = max([0, *(edge.source - edge.target + 1 for edge in automaton.edges if edge.target < edge.source)])
     top = 26 + _ARC * above
-    height = top + _HEIGHT + (14 + _ARC * below if below else 12) + 18 * len(automaton.notes)
-    width = max(lefts[-1] + widths[-1] + 8, *(_LETTER * len(note) + 16 for note in ("", *automaton.notes)))
-    title = f"Automaton of the pattern: {', '.join(node.written for node in automaton.nodes[1:-1])}"
+    return Layout(
+        width=max(lefts[-1] + widths[-1] + 8, *(_LETTER * len(note) + 16 for note in ("", *automaton.notes))),
+        height=top + HEIGHT + (14 + _ARC * below if below else 12) + 18 * len(automaton.notes),
+        boxes=tuple(
+            Box(node=node, left=left, top=top, width=width) for node, left, width in zip(automaton.nodes, lefts, widths)
+        ),
+        lines=tuple(_line(edge, lefts, widths, top) for edge in automaton.edges),
+        notes=automaton.notes,
+    )
+
+
+def svg(automaton: Automaton, *, is_file: bool = False) -> str:
+    """The picture as SVG. A count of 0 is red and dashed: nothing came that far. The same automaton gives the same
+    bytes.
+
+    `is_file`: the picture has no page around it, and is light or dark as the system is.
+
+    >>> picture = svg(Automaton((Node("start"), Node("A<B", "A<B")), (Edge(0, 1),)))
+    >>> "A&lt;B" in picture, "A<B" in picture
+    (True, False)
+    """
+    placed = layout(automaton)
+    width, height = placed.width, placed.height
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'height="{height:g}" role="img" class="sqlext-automaton" font-family="monospace" '
         f'font-size="12" text-anchor="middle">',
-        f"<title>{escape(title)}</title>",
+        f"<title>{escape(placed.title)}</title>",
         *([_OF_SYSTEM] if is_file else []),
         _ARROW,
     ]
-    parts += [_edge(edge, lefts, widths, top) for edge in automaton.edges]
-    parts += [_node(node, left, width, top) for node, left, width in zip(automaton.nodes, lefts, widths)]
+    parts += map(_edge, placed.lines)
+    parts += map(_node, placed.boxes)
     parts += [
         f'<text x="8" y="{height - 18 * i - 6:g}" text-anchor="start" fill="currentColor">{escape(note)}</text>'
-        for i, note in enumerate(reversed(automaton.notes))
+        for i, note in enumerate(reversed(placed.notes))
     ]
     return "\n".join([*parts, "</svg>"])
 
@@ -133,40 +195,44 @@ def _width(node: Node) -> float:
     return max(44.0, 16 + _LETTER * max(len(node.written), len(_count(node))))
 
 
-def _node(node: Node, left: float, width: float, top: float) -> str:
+def _node(box: Box) -> str:
+    node = box.node
     count = _count(node, is_last=node.written == "match" and node.variable is None)
     colour = _NEVER if node.count == 0 else "currentColor"
     dashed = ' stroke-dasharray="4 3"' if node.count == 0 else ""
-    radius = 4 if node.variable is not None else _HEIGHT / 2
-    middle = left + width / 2
-    box = (
-        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{_HEIGHT}" rx="{radius:g}" fill="none" '
-        f'stroke="{colour}" stroke-width="1.5"{dashed} />'
+    middle = box.left + box.width / 2
+    frame = (
+        f'<rect x="{box.left:g}" y="{box.top:g}" width="{box.width:g}" height="{HEIGHT}" rx="{box.radius:g}" '
+        f'fill="none" stroke="{colour}" stroke-width="1.5"{dashed} />'
     )
-    written = f'<text x="{middle:g}" y="{top + (17 if count else 24):g}" fill="currentColor" font-weight="bold">'
-    second = f'<text x="{middle:g}" y="{top + 32:g}" fill="{colour}">{escape(count)}</text>' if count else ""
-    return f"{box}{written}{escape(node.written)}</text>{second}"
+    written = f'<text x="{middle:g}" y="{box.top + (17 if count else 24):g}" fill="currentColor" font-weight="bold">'
+    second = f'<text x="{middle:g}" y="{box.top + 32:g}" fill="{colour}">{escape(count)}</text>' if count else ""
+    return f"{frame}{written}{escape(node.written)}</text>{second}"
 
 
-def _edge(edge: Edge, lefts: list[float], widths: list[float], top: float) -> str:
+def _edge(line: Line) -> str:
+    colour = _NEVER if line.edge.count == 0 else "currentColor"
+    dashed = ' stroke-dasharray="4 3"' if line.edge.count == 0 else ""
+    path = f'<path d="{line.path}" fill="none" stroke="{colour}"{dashed} marker-end="url(#sqlext-arrow)" />'
+    if not line.label:
+        return path
+    return f'{path}<text x="{line.x:g}" y="{line.y:g}" fill="{colour}">{escape(line.label)}</text>'
+
+
+def _line(edge: Edge, lefts: list[float], widths: list[float], top: float) -> Line:
     """A line to the next node, else an arc: above to a later node or to the node itself, below to an earlier one."""
     start, end = (lefts[i] + widths[i] / 2 for i in (edge.source, edge.target))
     far = abs(edge.target - edge.source)
     if edge.target == edge.source + 1:
-        start, end, y = lefts[edge.source] + widths[edge.source], lefts[edge.target], top + _HEIGHT / 2
-        path, x, label_y = f"M{start:g} {y:g}H{end:g}", (start + end) / 2, y - 6
-    elif edge.target >= edge.source:
+        start, end, y = lefts[edge.source] + widths[edge.source], lefts[edge.target], top + HEIGHT / 2
+        return Line(edge=edge, path=f"M{start:g} {y:g}H{end:g}", x=(start + end) / 2, y=y - 6)
+    if edge.target >= edge.source:
         start, end = (start + 9, end - 9) if far else (start - 9, end + 9)
-        peak = top - _ARC * max(far, 1)
-        path = f"M{start:g} {top:g}C{start:g} {peak:g} {end:g} {peak:g} {end:g} {top:g}"
-        x, label_y = (start + end) / 2, top - 0.75 * _ARC * max(far, 1) - 4
+        peak, side = top - _ARC * max(far, 1), top
+        y = top - 0.75 * _ARC * max(far, 1) - 4
     else:
-        bottom = top + _HEIGHT
-        peak = bottom + _ARC * far + 8
-        path = f"M{start:g} {bottom:g}C{start:g} {peak:g} {end:g} {peak:g} {end:g} {bottom:g}"
-        x, label_y = (start + end) / 2, bottom + 0.75 * (peak - bottom) + 12
-    colour = _NEVER if edge.count == 0 else "currentColor"
-    dashed = ' stroke-dasharray="4 3"' if edge.count == 0 else ""
-    line = f'<path d="{path}" fill="none" stroke="{colour}"{dashed} marker-end="url(#sqlext-arrow)" />'
-    text = f'<text x="{x:g}" y="{label_y:g}" fill="{colour}">{escape(_label(edge))}</text>' if _label(edge) else ""
-    return line + text
+        side = top + HEIGHT
+        peak = side + _ARC * far + 8
+        y = side + 0.75 * (peak - side) + 12
+    path = f"M{start:g} {side:g}C{start:g} {peak:g} {end:g} {peak:g} {end:g} {side:g}"
+    return Line(edge=edge, path=path, x=(start + end) / 2, y=y)

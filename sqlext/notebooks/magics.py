@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import streams
 from sqlext.engine.streams.streaming_tables import trigger
-from sqlext.errors import BindError
+from sqlext.errors import BindError, with_pages
 from sqlext.notebooks.databricks_names import databricks_names
 from sqlext.notebooks.live_progress import show_progress
 from sqlext.notebooks.magic_line import MagicLine, options_of, parse_magic_line
@@ -159,7 +159,7 @@ def short_errors() -> Iterator[None]:
         with quiet_probes():
             yield
     except PySparkException as error:
-        lines = reason(error).splitlines()
+        lines = with_pages(reason(error)).splitlines()
         error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]  # IPython asks for it
         raise
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlext.errors import SetupError, SqlExtError
+from sqlext.errors import SetupError, SqlExtError, with_pages
 from sqlext.sessions.typed_values import named_text
 
 FAILED = 1  # exit status
@@ -90,5 +90,5 @@ def _reported() -> Iterator[_Status]:
 
 
 def _report(error: Exception, status: _Status) -> None:
-    print(error, file=sys.stderr)
+    print(with_pages(str(error)), file=sys.stderr)
     status.code = FAILED

@@ -73,7 +73,7 @@ def _found(search: RowsSearch) -> Json:
         "matches": matches,
         "near": [_near(attempt) for attempt in near],
         "failure": next((_failed_skip(block) for block in spans if block.failure is not None), None),
-        "automaton": automaton_of(plan),
+        "automaton": automaton_of(clause),
         "controls": controls_of(clause),
         "time": clause.order_by[0].expression.text.strip("`") if clause.order_by else None,
         "keys": [str(key).strip("`") for key in plan.partition_by],

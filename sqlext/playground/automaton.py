@@ -1,33 +1,37 @@
-"""The automaton of a pattern, as the page draws it: a node for each element, an arrow for each way between them."""
+"""The automaton of a pattern, as the page draws it: the places of `sqlext.draw`, and the elements that steps name."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlext.pattern.cep.nfa_compile import skeleton
-from sqlext.pattern.program.automaton import DONE, automaton, targets_after, targets_from
-from sqlext.pattern.program.elements import elements, elements_of
-from sqlext.rewriter.lowering.lower_conjuncts import SearchPlan
+from sqlext.errors import UnsupportedError
+from sqlext.formatting.automaton_picture import HEIGHT, layout
+from sqlext.pattern.program.elements import elements
+from sqlext.pattern.why.automaton import automaton
+from sqlext.rewriter.match.match_clause import MatchClause
 
 
-def automaton_of(plan: SearchPlan) -> dict[str, Any]:
-    """`elements`: the variables of PATTERN with their quantifiers and places, in order; `begins`: those at which a
-    match may begin; `edges`: (element, element) where one may follow the other; `ends`: those after which a match may
-    be complete."""
-    pattern, text = plan.clause.pattern, plan.clause.whole.source
-    tables = automaton(plan.task.program, plan.task.bits)
-    known = elements_of(skeleton(pattern))
-    element_at = [known[i] for i in tables.graph.instruction.tolist()]
-    numbers = [0 if element is None else element[0] for element in element_at]
-    after = targets_after(tables.graph)
-    begins = targets_from(tables.graph, 0, at_start=True)
-    edges = {(numbers[i], numbers[j]) for i, targets in enumerate(after) for j in targets if j != DONE}
+def automaton_of(clause: MatchClause) -> dict[str, Any]:
+    """`elements`: the variables of PATTERN with their places in the text, in order. `picture`: the places of boxes,
+    each with the number of its element or None, and of lines; None with a `refusal` if it would be too large."""
+    pattern, text = clause.pattern, clause.whole.source
+    named = [{"variable": e.name, "start": e.whole[0], "stop": e.whole[1]} for e in elements(pattern)]
+    try:
+        placed = layout(automaton(pattern, text))
+    except UnsupportedError as error:
+        return {"elements": named, "picture": None, "refusal": f"{error.message}."}
+    numbers = iter(range(len(named)))
+    boxes = [
+        {
+            "text": box.node.written,
+            "element": None if box.node.variable is None else next(numbers),
+            **{name: getattr(box, name) for name in ("left", "top", "width", "radius")},
+        }
+        for box in placed.boxes
+    ]
+    lines = [{name: getattr(line, name) for name in ("path", "label", "x", "y")} for line in placed.lines]
+    size = {"width": placed.width, "height": placed.height, "box_height": HEIGHT}
     return {
-        "elements": [
-            {"variable": e.name, "text": text[e.whole[0] : e.whole[1]], "start": e.whole[0], "stop": e.whole[1]}
-            for e in elements(pattern)
-        ],
-        "begins": sorted({numbers[i] for i in begins if i != DONE}),
-        "edges": sorted(edges),
-        "ends": sorted({numbers[i] for i, targets in enumerate(after) if DONE in targets}),
+        "elements": named,
+        "picture": {**size, "title": placed.title, "boxes": boxes, "lines": lines, "notes": placed.notes},
     }

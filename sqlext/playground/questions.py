@@ -13,6 +13,7 @@ from sqlext.engine.why.explain_row import PartitionWhy
 from sqlext.engine.why.why_clause import PartitionRows
 from sqlext.errors import BindError, SqlExtError
 from sqlext.expressions.effort import at_most
+from sqlext.formatting.error_page import error_pages
 from sqlext.formatting.keywords import FUNCTIONS, phrases
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.pattern.why.row_search import Budget
@@ -152,6 +153,13 @@ class Playground:
         (chosen,) = why.chosen()
         return {"row": row, "head": why.keys_of(chosen), "number": chosen + 1, "lines": why.lines(chosen)}
 
+    def page(self, asked: Json) -> Json:
+        """The page of the documentation about an error."""
+        page = error_pages().get(_text(asked, "name"))
+        if page is None:
+            raise _unknown("there is no such error")
+        return {"page": page}
+
 
 _QUESTIONS: dict[str, Callable[[Playground, Json], Json]] = {
     "begin": Playground.begin,
@@ -161,6 +169,7 @@ _QUESTIONS: dict[str, Callable[[Playground, Json], Json]] = {
     "stream": Playground.stream,
     "edit": Playground.edit,
     "why": Playground.why,
+    "page": Playground.page,
 }
 
 

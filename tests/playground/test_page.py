@@ -51,6 +51,8 @@ def test_an_error_has_a_caret_under_its_place(browser_page, address):
     line, carets = page.inner_text(".error pre").split("\n")[:2]
     assert line[carets.index("^") : carets.rindex("^") + 1] == "prise"
     assert page.inner_text("#behind .e") == "prise"
+    page.click("text=About SQLEXT_UNRESOLVED_COLUMN")
+    page.wait_for_selector(".error .page:has-text('## Cure')")
 
 
 def test_what_an_erroneous_statement_shows_is_marked_as_older(browser_page, address):

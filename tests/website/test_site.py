@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from website.build import build, sources
-from website.error_pages import error_pages, listed_errors, written
+from website.error_pages import FILE, error_pages, listed_errors, shipped_pages, written
 from website.pictures import COOKBOOK, DOCS, pictures
 
 ROOT = Path(__file__).parents[2]
@@ -102,6 +102,11 @@ def test_what_is_written_about_an_error_is_not_in_the_sources():
     assert [name for name in written() if name not in pages] == []
     assert [page.name for page in pages.values() if page.cause and page.messages] == []
     assert [page.name for page in pages.values() if page.cure and page.hints] == []
+
+
+@pytest.mark.slow
+def test_the_pages_that_the_package_has_are_those_of_the_site():
+    assert FILE.read_text("utf-8") == shipped_pages(), "python -m website.error_pages writes them"
 
 
 def test_the_pictures_are_those_of_the_documents():

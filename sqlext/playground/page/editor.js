@@ -5,8 +5,9 @@ import { $, colourOf, html } from './elements.js';
 const TOKEN = /(--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|('(?:[^'\\]|\\.|'')*'?|"(?:[^"\\]|\\.)*"?)|(\b\d+(?:\.\d+)?\b)|(`[^`]*`?|[\p{L}_][\p{L}\p{N}_]*)/gu;
 
 export class Editor {
-  /** `changed(text)` is called when the user has changed the text. */
-  constructor(changed) {
+  /** `changed(text)` is called when the user has changed the text; `pageOf(name)` is the page about an error. */
+  constructor(changed, pageOf) {
+    this.pageOf = pageOf;
     this.area = $('text');
     this.behind = $('behind');
     this.words = { keywords: new Set(), functions: [], columns: [], variables: [] };
@@ -69,7 +70,18 @@ export class Editor {
     }
     return html('div', { class: 'error', 'data-class': error.class },
       html('div', {}, error.message), ...excerpt,
-      error.hint ? html('div', { class: 'hint' }, `Hint: ${error.hint}`) : null);
+      error.hint ? html('div', { class: 'hint' }, `Hint: ${error.hint}`) : null,
+      error.class ? this.about(error.class) : null);
+  }
+
+  /** The page of the documentation about an error, which is asked for when it is opened. */
+  about(name) {
+    const page = html('pre', { class: 'page', tabindex: 0 });
+    const details = html('details', {}, html('summary', {}, `About ${name}`), page);
+    details.addEventListener('toggle', async () => {
+      if (details.open && !page.textContent) page.textContent = await this.pageOf(name);
+    });
+    return details;
   }
 
   draw() {

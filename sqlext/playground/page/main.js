@@ -24,7 +24,7 @@ const editor = new Editor((text) => {
   steps.close();
   editor.light(null);
   asked();
-});
+}, async (name) => (await ask('page', { name })).page);
 const timeline = new Timeline(why);
 const rows = new RowsTable(why);
 const result = new ResultTable();
