@@ -1,7 +1,8 @@
 """Draws the patterns of the documents: `python -m website.pictures` writes docs/cookbook/pictures/ and the picture of
 docs/why.md anew.
 
-A recipe has a picture if one of its first statements has a MATCH_RECOGNIZE; the same recipe gives the same bytes.
+A recipe has a picture of its pattern if one of its first statements, or its first rule, has a MATCH_RECOGNIZE, and one
+of partners if it is about a join on time (`join_pictures`). The same recipe gives the same bytes.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.statements.sql_file import file_statements
+from website.join_pictures import JOINS
 
 DOCS = Path(__file__).parents[1] / "docs"
 COOKBOOK = DOCS / "cookbook"
 _EXAMPLE = re.compile(r"^\[[^\]]*\]\(([./]*sql_examples/[^)]*\.sql)\)$", re.MULTILINE)
+_RULE = re.compile(r"^CREATE PATTERN RULE .*?^AS MATCH_RECOGNIZE \(", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```sql\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -27,11 +30,20 @@ def pictures() -> dict[Path, str]:
     """The text of each picture by its file."""
     found = {DOCS / "why_automaton.svg": _picture_of_counts()}
     for recipe in sorted(COOKBOOK.glob("*.md")):
-        statement = _first_statement(recipe) if recipe.name != "README.md" else None
-        if statement is not None:
-            file = COOKBOOK / "pictures" / f"{recipe.stem}.svg"
-            found[file] = sqlext.draw(statement, counts=False).svg + "\n"
+        picture = None if recipe.name == "README.md" else _picture_of_recipe(recipe)
+        if picture is not None:
+            found[COOKBOOK / "pictures" / f"{recipe.stem}.svg"] = picture + "\n"
     return found
+
+
+def _picture_of_recipe(recipe: Path) -> str | None:
+    script, result = _script(recipe)
+    if recipe.stem in JOINS:
+        return JOINS[recipe.stem].svg(script, result)
+    statements = (statement.text for statement in file_statements(script))
+    queries = (_RULE.sub("SELECT * FROM events MATCH_RECOGNIZE (ORDER BY ts ", text) for text in statements)
+    query = next((text for text in queries if scan(text)), None)
+    return None if query is None else sqlext.draw(query, counts=False).svg
 
 
 def _picture_of_counts() -> str:
@@ -47,19 +59,19 @@ def _picture_of_counts() -> str:
     return svg(automaton(clause.pattern, query, reached=reached, tried=tried, matches=matches), is_file=True) + "\n"
 
 
-def _first_statement(recipe: Path) -> str | None:
-    """The first statement of a recipe, if it has a MATCH_RECOGNIZE."""
+def _script(recipe: Path) -> tuple[str, list[list[str]]]:
+    """The statements of a recipe, and the rows of the result that is shown with them."""
     text = recipe.read_text("utf-8")
     example = _EXAMPLE.search(text)
     block = _BLOCK.search(text)
     if example is not None:
         script = (COOKBOOK / example[1]).read_text("utf-8")
-    elif block is not None:
-        script = block[1]
-    else:
-        return None
-    statements = (statement.text for statement in file_statements(script))
-    return next((statement for statement in statements if scan(statement)), None)
+        if " JOIN " not in script or "VALUES" in script:
+            return script, [line.removeprefix("-- ").split("\t") for line in script.splitlines() if "\t" in line]
+    if block is None:
+        return "", []
+    lines = re.findall(r"^-- (.*)$", block[1], re.MULTILINE)
+    return block[1], [re.split(r"  +", line) for line in lines]
 
 
 if __name__ == "__main__":
