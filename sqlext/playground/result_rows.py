@@ -33,14 +33,18 @@ def result_rows(search: RowsSearch, matches: Sequence[Spans]) -> dict[str, Any]:
     """
     try:
         plan = lower(search.statement.clause, Source(search.statement.text), search.statement.relation)
+        if any(slot.kind == "members" for slot in plan.slots):
+            return _refusal("Spark computes one of their aggregates")
         return _result(search, plan, matches)
     except UnsupportedError as error:
-        return {"refusal": f"This page cannot compute the measures: {error.message}."}
+        return _refusal(error.message)
+
+
+def _refusal(why: str) -> dict[str, Any]:
+    return {"refusal": f"This page cannot compute the measures: {why}."}
 
 
 def _result(search: RowsSearch, plan: MatchPlan, matches: Sequence[Spans]) -> dict[str, Any]:
-    if any(slot.kind == "members" for slot in plan.slots):
-        raise UnsupportedError("PLAYGROUND_STATEMENT", "Spark computes one of their aggregates")
     binder = search.statement.binder
     read = {column.name: binder.tree(column.computed).type for column in plan.columns}
     slots = {slot.name: slot_type(slot, read) for slot in plan.slots}
