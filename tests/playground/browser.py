@@ -33,6 +33,7 @@ def take_picture(target: Path) -> None:
         opened = playwright.chromium.launch(executable_path=chromium())
         page = opened.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
         page.goto(address)
+        page.wait_for_selector("#rows table")
         page.fill("#text", lessons()[0].solution)
         page.wait_for_selector("#lesson-passed:visible")
         for step in range(1, 10):

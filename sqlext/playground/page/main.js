@@ -92,8 +92,8 @@ function heightColumn() {
 }
 
 async function open(name, text) {
+  table = await ask('rows', { table: name }); // what is typed meanwhile belongs to the table before
   Object.assign(state, { table: name, text, row: null, stream: false, watermark: null, height: null, step: -1 });
-  table = await ask('rows', { table: name });
   answer = null;
   $('tables').value = name;
   $('table-note').textContent = `${table.rows.toLocaleString('en')} rows of ${table.name}. ${table.note}`;
