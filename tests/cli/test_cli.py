@@ -90,6 +90,14 @@ def test_an_unknown_option_shows_the_usage_of_its_command(arguments, usage, caps
     assert f"{usage.removeprefix('usage: ').rstrip(' [')}: error: unrecognized arguments: " in err
 
 
+def test_the_page_of_an_error_is_printed_by_its_name(capsys):
+    assert main(["explain-error", "missing_pattern", "SQLEXT_DUPLICATE_ARGUMENT"]) == 0
+    shown = capsys.readouterr().out
+    assert "# SQLEXT_MISSING_PATTERN" in shown and "# SQLEXT_DUPLICATE_ARGUMENT" in shown and "## Cure" in shown
+    assert main(["explain-error", "MISSING_PATERN"]) == MISUSED
+    assert "did you mean MISSING_PATTERN" in capsys.readouterr().err
+
+
 def test_the_status_of_the_hook_tells_whether_it_is_installed(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("sqlext.cli.hook_command.site_packages", lambda: tmp_path)
     assert [main(["hook", *words]) for words in ([], ["install"], ["show"], ["remove"], ["show"])] == [1, 0, 0, 0, 1]
@@ -186,6 +194,7 @@ def test_a_syntax_error_is_reported_before_anything_runs(run, text, message):
     status, out, err = run(text)
     assert (status, out) == (FAILED, "")
     assert err.startswith(message)
+    assert ("For more: sqlext explain-error" in err) == ("SQLEXT_" in err)  # the errors of Spark have no page here
 
 
 def test_statements_may_be_an_argument(spark, capsys):
