@@ -69,7 +69,7 @@ def key_json(keys: Sequence[Text], names: Sequence[str]) -> Text:
     """The keys of a row as JSON; a clause without keys has one partition, `{}`.
 
     >>> str(key_json([join("t.sym")], ["sym"])), str(key_json([], []))
-    ("to_json(struct(t.sym AS `sym`))", "'{}'")
+    ('to_json(struct(t.sym AS `sym`))', "'{}'")
     """
     named = [join(key, f" AS {quoted(name)}") for key, name in zip(keys, names)]
     return join("to_json(struct(", join(*named, separator=", "), "))") if named else join("'{}'")
