@@ -45,6 +45,7 @@ _WATCH = """() => {
   window.nextKey = () => { window.shown = new Promise((f) => { resolve = f; }); };
   frame.port1.onmessage = () => resolve([...times, performance.now()]);
   new MutationObserver(() => {
+    if (key === null) return;  // the answer to the statement itself
     const asked = performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/ask/answer')).at(-1);
     times = [key, asked.startTime, asked.responseEnd, performance.now()];
     requestAnimationFrame(() => frame.port2.postMessage(null));

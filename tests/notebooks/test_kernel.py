@@ -72,6 +72,7 @@ SQLEXT_UNKNOWN_PATTERN_VARIABLE: DEFINE names "b", which PATTERN does not use
   4 |   ORDER BY day PATTERN (a) DEFINE b AS true)
     |                                   ^
 Hint: the pattern variables are a.
+For more: sqlext explain-error UNKNOWN_PATTERN_VARIABLE
 """
 
 

@@ -56,4 +56,5 @@ def test_an_action_over_a_stream_names_the_remedy(stream, action):
 
 def test_a_notebook_shows_the_lines_of_the_error_alone():
     error = sqlext.DataError("STEP_BUDGET", "too many steps", hint="fewer.")
-    assert error._render_traceback_() == ["SQLEXT_STEP_BUDGET: too many steps", "Hint: fewer."]
+    more = "For more: sqlext explain-error STEP_BUDGET"
+    assert error._render_traceback_() == ["SQLEXT_STEP_BUDGET: too many steps", "Hint: fewer.", more]
