@@ -23,7 +23,7 @@ _CLASS = re.compile(r"^\*\*(\w+)\*\*:(.*?)\n\n", re.MULTILINE | re.DOTALL)
 _ROW = re.compile(r"^\| `(\w+)` \| (.*) \| (.*) \|$", re.MULTILINE)
 _EXAMPLE = re.compile(
     r"^== .*\n(?P<statement>(?:(?!==|>>$|error$).*\n)+)(?:>>|error)\n"
-    r"(?P<error>SQLEXT_(?P<name>\w+): .*\n(?:.+\n?)*)",
+    r"(?P<error>SQLEXT_(?P<name>\w+): .*\n(?:(?!For more: ).+\n?)*)",  # without the line that names the page
     re.MULTILINE,
 )
 _MOST_EXAMPLES = 3
