@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from sqlext.errors import DataError
 from sqlext.operators.asof.plan import NEAREST, OF_RIGHT, SIDE, TIME, PairsPlan
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk, taken, to_values
 from sqlext.operators.rows.columns import SortKey
@@ -20,7 +19,7 @@ from sqlext.operators.rows.grouped_order import grouped_order
 from sqlext.operators.rows.long_columns import byte_ranges, narrowed, row_bytes
 from sqlext.operators.rows.row_order import ranked
 from sqlext.operators.rows.spilled_rows import rows_in_memory
-from sqlext.operators.rows.worker_memory import too_large
+from sqlext.operators.rows.worker_memory import memory_errors
 from sqlext.pattern.program.jit import compiled
 
 _IN_SPARK = "SET sqlext.order = spark: then Spark pairs the rows, which it keeps on disk, or read fewer columns."
@@ -34,18 +33,12 @@ def pair_batches(batches: Iterator[pa.RecordBatch], plan: PairsPlan) -> Iterator
     """
     limits = plan.limits
     sizes = limits.held_bytes, limits.bytes, limits.free_bytes
-    try:
+    with memory_errors(_IN_SPARK):
         for rows in rows_in_memory(batches, plan.keys, *sizes):
             if rows:
                 table = pa.Table.from_batches(rows)
                 rows.clear()
                 yield from _paired(table, plan)
-    except MemoryError:  # the limit of spark.executor.pyspark.memory
-        raise too_large("need more memory than a Python worker has").with_(hint=_IN_SPARK) from None
-    except DataError as error:
-        if error.error_class != too_large("").error_class:
-            raise
-        raise error.with_(hint=_IN_SPARK) from None
 
 
 def _paired(table: pa.Table, plan: PairsPlan) -> Iterator[pa.RecordBatch]:

@@ -10,11 +10,9 @@ import pyarrow as pa
 from sqlext.operators.asof.operator import AsofOperator
 from sqlext.operators.asof.plan import NEAREST, OF_LEFT, OF_RIGHT, SIDE
 from sqlext.operators.rows.arrow import as_numpy, one_chunk
-from sqlext.operators.stateful.fact import ROW, Fact, ShowTime, row_text
+from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, ShowTime, further_rows, row_text
 from sqlext.operators.stateful.operator import State
 from sqlext.pattern.task.event_time import NEVER, later
-
-MAX_ROWS = 100  # that are described
 
 
 def asof_facts(operator: AsofOperator, state: State, names: Mapping[str, str], show: ShowTime) -> Iterator[Fact]:
@@ -28,8 +26,7 @@ def asof_facts(operator: AsofOperator, state: State, names: Mapping[str, str], s
         yield Fact(
             ROW, int(times[i]), f"{shown}; {about(operator, int(times[i]), int(sides[i]), state.watermark, show)}"
         )
-    if len(times) > MAX_ROWS:
-        yield Fact(ROW, None, f"{len(times) - MAX_ROWS:,} further rows are kept")
+    yield from further_rows(len(times))
 
 
 def _left(operator: AsofOperator, time: int, side: int, watermark: int, show: ShowTime) -> str:

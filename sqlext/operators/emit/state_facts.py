@@ -12,11 +12,9 @@ from sqlext.operators.emit.operator import EmitOperator
 from sqlext.operators.emit.panes import Panes, stored_panes
 from sqlext.operators.emit.parts import GLOBAL, START, TIMING
 from sqlext.operators.rows.arrow import as_numpy, one_chunk
-from sqlext.operators.stateful.fact import ROW, WINDOW, Fact, ShowTime, row_text
+from sqlext.operators.stateful.fact import MAX_ROWS, ROW, WINDOW, Fact, ShowTime, further_rows, row_text
 from sqlext.operators.stateful.key_state import coming
 from sqlext.operators.stateful.operator import State
-
-MAX_ROWS = 100  # rows, and windows, that are described
 
 
 def emit_facts(operator: EmitOperator, state: State, names: Mapping[str, str], show: ShowTime) -> Iterator[Fact]:
@@ -42,8 +40,7 @@ def _rows(operator: EmitOperator, state: State, names: Mapping[str, str]) -> Ite
         waits = times[i] > state.watermark
         about = "the watermark has not passed it" if waits else "a firing of its window may see it"
         yield Fact(ROW, int(times[i]), f"{row_text(state.rows, i, names)}; {about}")
-    if len(times) > MAX_ROWS:
-        yield Fact(ROW, None, f"{len(times) - MAX_ROWS:,} further rows are kept")
+    yield from further_rows(len(times))
 
 
 def _pane(operator: EmitOperator, panes: Panes, i: int, show: ShowTime) -> str:

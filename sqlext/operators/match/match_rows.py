@@ -21,7 +21,7 @@ from sqlext.operators.rows.columns import PARTITION_START, SORT_ONLY
 from sqlext.operators.rows.grouped_order import grouped_order
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.spilled_rows import rows_in_memory
-from sqlext.operators.rows.worker_memory import check_memory, too_large
+from sqlext.operators.rows.worker_memory import check_memory, memory_errors
 from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.stream.rowtime import Times, batch_times
 from sqlext.pattern.task.task import Rows
@@ -36,11 +36,9 @@ def match_batches(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) ->
         tables = ordered_partitions(batches, plan)
     else:
         tables = whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits)
-    try:
+    with memory_errors():
         for table in tables:
             yield from match_partitions(table, plan)
-    except MemoryError:  # the limit of spark.executor.pyspark.memory
-        raise too_large("need more memory than a Python worker has") from None
 
 
 def ordered_partitions(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.Table]:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from sqlext.operators.match.open_matches import MAX_OPEN, KeptKey, OpenMatch
-from sqlext.operators.stateful.fact import NO_MATCH, PARTIAL, POSITION, ROW, Fact, ShowTime, row_text
+from sqlext.operators.stateful.fact import (
+    MAX_ROWS,
+    NO_MATCH,
+    PARTIAL,
+    POSITION,
+    ROW,
+    Fact,
+    ShowTime,
+    further_rows,
+    row_text,
+)
 from sqlext.pattern.batch.recorder import (
     ABSENCE,
     FALSE,
@@ -19,7 +29,6 @@ from sqlext.pattern.batch.recorder import (
     Stop,
 )
 
-MAX_ROWS = 100  # rows that are described
 WAITS = "the watermark has not passed it, "
 
 
@@ -31,8 +40,7 @@ def match_facts(
     for i in range(min(n, MAX_ROWS)):
         about = [row_text(kept.table, i, names), *_conditions(kept, i), fate(kept, i, show)]
         yield Fact(ROW, int(kept.time[i]), "; ".join(about))
-    if n > MAX_ROWS:
-        yield Fact(ROW, None, f"{n - MAX_ROWS:,} further rows are kept")
+    yield from further_rows(n)
     yield from search_facts(kept, conditions, show)
 
 

@@ -8,6 +8,8 @@ count as free.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sqlext.errors import DataError
@@ -27,10 +29,24 @@ def check_memory(needed: int, most: int | None = None) -> None:
     """
     free = free_bytes() if most is None else most
     if free is not None and free < needed:
-        raise too_large(f"need {_shown(needed)}, and a Python worker has {_shown(free)}")
+        raise _too_large(f"need {_shown(needed)}, and a Python worker has {_shown(free)}")
 
 
-def too_large(what: str) -> DataError:
+@contextmanager
+def memory_errors(hint: str | None = None) -> Iterator[None]:
+    """Inside, an allocation that fails at the limit of `spark.executor.pyspark.memory` is an error WORKER_MEMORY, and
+    each such error has this hint; None keeps its own."""
+    try:
+        yield
+    except MemoryError:
+        raise _too_large("need more memory than a Python worker has").with_(hint=hint) from None
+    except DataError as error:
+        if error.error_class != "SQLEXT_WORKER_MEMORY":
+            raise
+        raise error.with_(hint=hint) from None
+
+
+def _too_large(what: str) -> DataError:
     """The error for a partition, or several in one file, that `what`, which completes the sentence."""
     return DataError(
         "WORKER_MEMORY",

@@ -16,11 +16,11 @@ from sqlext.operators.rules.rule_versions import Acting
 from sqlext.operators.rules.shared_rows import SharedRows
 from sqlext.operators.rules.state import RULES, read_versions
 from sqlext.operators.rules.step import kept_rows
-from sqlext.operators.stateful.fact import ROW, RULE, Fact, ShowTime, row_text
+from sqlext.operators.stateful.fact import MAX_ROWS, ROW, RULE, Fact, ShowTime, further_rows, row_text
 from sqlext.operators.stateful.operator import FIRST_WATERMARK, State
 from sqlext.pattern.task.event_time import NEVER
 
-MAX_ROWS, MAX_RULES = 100, 20  # rows, and rules, that are described
+MAX_RULES = 20  # that are described
 
 
 def rules_facts(
@@ -65,8 +65,7 @@ def _row_facts(
             time,
             "; ".join([row_text(table, i, known), *waits, *(about or ["no rule maps it, if no further row comes"])]),
         )
-    if len(shared.time) > MAX_ROWS:
-        yield Fact(ROW, None, f"{len(shared.time) - MAX_ROWS:,} further rows are kept")
+    yield from further_rows(len(shared.time))
 
 
 def _fate(rule: KeptRule, row: int, show: ShowTime) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from sqlext.operators.rows.arrow import shown_value
 KEY, LATE, WATERMARK, ROW, POSITION, PARTIAL, WINDOW, RULE, NO_MATCH, NOT_YET = (
     "key", "late", "watermark", "row", "search position", "partial match", "window", "rule", "no match", "not yet",
 )  # fmt: skip
+MAX_ROWS = 100  # rows, and windows, that are described
 ShowTime = Callable[[int], str]  # a time in int64 microseconds, as users read it
 
 
@@ -23,6 +24,16 @@ class Fact(NamedTuple):
     kind: str
     time: int | None
     text: str
+
+
+def further_rows(number: int) -> Iterator[Fact]:
+    """The fact that more of this number of rows are kept than are described, if so.
+
+    >>> [fact.text for number in (MAX_ROWS, MAX_ROWS + 3) for fact in further_rows(number)]
+    ['3 further rows are kept']
+    """
+    if number > MAX_ROWS:
+        yield Fact(ROW, None, f"{number - MAX_ROWS:,} further rows are kept")
 
 
 def not_yet(time: int, watermark: int, row: str, show: ShowTime) -> Fact:

@@ -25,17 +25,17 @@ from sqlext.pattern.conditions.conditions import satisfier
 from sqlext.pattern.program.program import MatchEnd, MatchStart
 from sqlext.pattern.task.event_time import NEVER
 from sqlext.pattern.task.skip import numbered, resume_row
-from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Spans, Task
+from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Spans
 
 Consume = Callable[[Attempt, int], None]  # an attempt, and how many start rows have the same one
 MAX_LENGTH = 64  # of a word; start rows whose search looks further are searched one by one
 
 
-def applies(task: Task) -> bool:
+def applies(task: MatchTask) -> bool:
     """Whether `attempts_by_word` can count a task: no path depends on where in its partition or window a row is."""
-    if not isinstance(task, MatchTask) or task.frame is not None:
-        return False
-    return not any(isinstance(instruction, (MatchStart, MatchEnd)) for instruction in task.program.instructions)
+    return task.frame is None and not any(
+        isinstance(instruction, (MatchStart, MatchEnd)) for instruction in task.program.instructions
+    )
 
 
 @dataclass
