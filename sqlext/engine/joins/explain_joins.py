@@ -25,9 +25,7 @@ def explained_pairs(clause: JoinClause, pairs: Pairs, *, is_in_spark: bool) -> S
         how += "; the matches are joined to the left relation"
     read = ", ".join(asof.carried.columns if asof.carried else ("its keys and times",))
     columns = f"read of the left relation: {read}; of the right one: {', '.join(asof.right_columns)}"
-    return _section(
-        [*_described(asof, _ONE_TASK), how, columns, *[_NOT_THAT_OF_SPARK] * is_in_spark, *_differences(clause)]
-    )
+    return _asof_section(clause, [*_described(asof, _ONE_TASK), how, columns], is_in_spark=is_in_spark)
 
 
 def explained_window(clause: JoinClause, asof: AsofJoin, why: str, *, is_in_spark: bool) -> Section:
@@ -39,9 +37,7 @@ def explained_window(clause: JoinClause, asof: AsofJoin, why: str, *, is_in_spar
         order += ", and once more in the opposite order"
     how = f"window: both sides in one order, {order}, which carries the last right row along; {left}"
     reason = f"Spark's window, not workers: {why}"
-    return _section(
-        [*_described(asof, _ONE_TASK), how, reason, *[_NOT_THAT_OF_SPARK] * is_in_spark, *_differences(clause)]
-    )
+    return _asof_section(clause, [*_described(asof, _ONE_TASK), how, reason], is_in_spark=is_in_spark)
 
 
 def explained_with_table(clause: JoinClause, asof: AsofJoin, *, is_in_spark: bool) -> Section:
@@ -50,7 +46,7 @@ def explained_with_table(clause: JoinClause, asof: AsofJoin, *, is_in_spark: boo
         "Spark's own join of a stream and a table, which is read anew for each micro-batch: each of its rows is"
         " the nearest one for a range of left times"
     )
-    return _section([*_described(asof, _ONE_TASK), how, *[_NOT_THAT_OF_SPARK] * is_in_spark, *_differences(clause)])
+    return _asof_section(clause, [*_described(asof, _ONE_TASK), how], is_in_spark=is_in_spark)
 
 
 def explained_streams(clause: JoinClause, asof: AsofJoin) -> Section:
@@ -61,12 +57,14 @@ def explained_streams(clause: JoinClause, asof: AsofJoin) -> Section:
     elif asof.operator in ("<=", "<"):
         kept = "the left rows that have not found their partner"
     lines = ["in a stateful operator, a step in each micro-batch", f"kept: the rows above the watermark, and {kept}"]
-    return _section([*_described(asof, "none: one task pairs all rows"), *lines, *_differences(clause)])
+    return _asof_section(clause, [*_described(asof, "none: one task pairs all rows"), *lines])
 
 
-def _differences(clause: JoinClause) -> list[str]:
-    lines = join_differences(clause)
-    return ["== Differences ==", *lines] if lines else []
+def _asof_section(clause: JoinClause, lines: list[str], *, is_in_spark: bool = False) -> Section:
+    """The section of an ASOF JOIN with these lines, and after them what its text may mean in another system."""
+    differences = join_differences(clause)
+    head = ["== Differences =="] if differences else []
+    return _section([*lines, *[_NOT_THAT_OF_SPARK] * is_in_spark, *head, *differences])
 
 
 def _described(asof: AsofJoin, without_keys: str) -> list[str]:

@@ -6,7 +6,7 @@ import re
 
 from pyspark.errors import PySparkException
 
-from sqlext.engine.queries.sent_texts import HELPER_OF_SPARK, starts_of
+from sqlext.engine.queries.sent_texts import QUALIFIER, starts_of
 from sqlext.errors import Place
 from sqlext.rewriter.text.names import tokens_of, unquoted
 from sqlext.rewriter.text.splice import Text
@@ -21,7 +21,6 @@ _PARAMETERS = (
 )  # fmt: skip
 _ABOUT_WHERE = ("condition", "filter")  # parameters of errors about WHERE
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_QUALIFIER = re.compile(rf"{HELPER_OF_SPARK}\.", re.IGNORECASE)
 
 
 def place_of_word(e: PySparkException, text: Text, user_text: str, query: str, near: int) -> Place | None:
@@ -52,9 +51,9 @@ def place_of_word(e: PySparkException, text: Text, user_text: str, query: str, n
 def _word(e: PySparkException) -> str | None:
     """The word that the error is about: the first name in one of its parameters, or a keyword."""
     parameters = e.getMessageParameters() or {}
-    condition = getattr(e, "getCondition", e.getErrorClass)() or ""
+    condition = e.getCondition() or ""
     named = next((parameters[name] for name in _PARAMETERS if name in parameters), "")
-    match = _NAME.search(_QUALIFIER.sub("", named))
+    match = _NAME.search(QUALIFIER.sub("", named))
     return match[0] if match else _WORDS.get(condition)
 
 

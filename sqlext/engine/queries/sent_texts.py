@@ -13,9 +13,10 @@ from sqlext.errors import Place
 from sqlext.rewriter.text.splice import Text
 
 HELPER = re.compile(r"__sqlext_helper_\d+__")
-# the name of a helper in the text that Spark received
+# the name of a helper in the text that Spark received, alone and as a qualifier
 HELPER_OF_SPARK = r"`?(?:_pyspark_(?:connect_temp_view_)?[0-9a-f]{32}|__sqlext_helper_\d+__)`?"
-_HELPER_NAME = re.compile(HELPER_OF_SPARK, re.IGNORECASE)
+HELPER_NAME = re.compile(HELPER_OF_SPARK, re.IGNORECASE)
+QUALIFIER = re.compile(rf"{HELPER_OF_SPARK}\.", re.IGNORECASE)
 _SENT: deque[tuple[Text, str]] = deque(maxlen=64)
 _BLOCK = re.compile(r"\n?== SQL \(line (\d+), position (\d+)\) ==\n((?:.*\n *\^+ *\n?)+)")
 _MARKED_LINE = re.compile(r"(.*)\n( *)(\^+) *\n?")
@@ -95,6 +96,6 @@ def place_of_fragment(fragment: str, near: int, text: Text, user_text: str, part
 def starts_of(fragment: str, near: int, text: Text) -> Iterator[tuple[int, int]]:
     """(start, stop) of each occurrence in `text` of a fragment of the text that Spark received, the one nearest to
     character `near` first. Helpers have other names there, which changes the offsets."""
-    pattern = HELPER.pattern.join(map(re.escape, _HELPER_NAME.split(fragment)))
+    pattern = HELPER.pattern.join(map(re.escape, HELPER_NAME.split(fragment)))
     spans = [match.span() for match in re.finditer(pattern, str(text))] if fragment else []
     yield from sorted(spans, key=lambda span: abs(span[0] - near))

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pyspark.errors import PySparkException
 
 from sqlext.engine.queries.places_of_words import place_of_word
-from sqlext.engine.queries.sent_texts import HELPER, HELPER_OF_SPARK, place_of_fragment
+from sqlext.engine.queries.sent_texts import HELPER, HELPER_NAME, HELPER_OF_SPARK, QUALIFIER, place_of_fragment
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.scalars.analyse import CLAUSE_FUNCTIONS, NAVIGATIONS, OUTCOMES
 from sqlext.rewriter.scalars.foreign_words import (
@@ -23,8 +23,6 @@ from sqlext.rewriter.scalars.foreign_words import (
 from sqlext.rewriter.text.names import QUOTED_HINT, Parts, name_at, split_name, tokens_of
 from sqlext.rewriter.text.splice import Piece, Text
 
-_HELPER_NAME = re.compile(HELPER_OF_SPARK, re.IGNORECASE)
-_QUALIFIER = re.compile(rf"{HELPER_OF_SPARK}\.", re.IGNORECASE)
 # a generated column, such as `__c2`
 _COLUMN = re.compile(r"""(["`]?)\b(?:__[a-z]+_?\d+|__nothing|commonexpressionref\(\))(?!\w)\1""")
 _SUGGESTED = re.compile(r" Did you mean one of the following\? \[(.*?)\]\.")
@@ -65,7 +63,7 @@ def user_error(
 
     `functions` returns the names of all functions; it is called only if one is unknown.
     """
-    condition = getattr(e, "getCondition", e.getErrorClass)() or "ANALYSIS"
+    condition = e.getCondition() or "ANALYSIS"
     name = condition.replace(".", "_") if _HAS_CLEAR_NAME.match(condition) else "ANALYSIS"
     place = place_of(e, text, user_text)
     if condition == "UNRESOLVED_ROUTINE":
@@ -113,7 +111,7 @@ def _message(e: PySparkException, place: Place | None, user_text: str) -> str:
     """The first line of the error, without the error's name and without generated names."""
     first_line = str(e).strip().split("\n")[0]
     message = re.sub(r"^\[[A-Z0-9_.]+\] ?|;? ?SQLSTATE: \w+.*$", "", first_line).rstrip("; ")
-    message = _without_numbers(_QUALIFIER.sub("", message), user_text)
+    message = _without_numbers(QUALIFIER.sub("", message), user_text)
     message = _SUGGESTED.sub(lambda m: _suggestion(m[1], user_text), message)
     if place is not None and _COLUMN.search(message):  # Cannot resolve "(__s0 < 5)" due to …
         written = " ".join(place.text[place.start : place.stop].split())
@@ -173,7 +171,7 @@ def _hint(e: PySparkException, condition: str, place: Place | None, user_text: s
 
 
 def _foreign_hint(e: PySparkException, place: Place | None, user_text: str) -> str | None:
-    condition = getattr(e, "getCondition", e.getErrorClass)() or ""
+    condition = e.getCondition() or ""
     if "Invalid time travel spec" in str(e):
         return hint_of_time_travel(user_text)
     if condition == "PARSE_SYNTAX_ERROR":
@@ -263,7 +261,7 @@ def place_of(e: PySparkException, text: Text, user_text: str) -> Place | None:
 
 def _missing_name(e: PySparkException, fragment: str) -> slice | None:
     """The name of the relation that Spark did not find, in the text of the whole relation; None for other errors."""
-    if getattr(e, "getCondition", e.getErrorClass)() != "TABLE_OR_VIEW_NOT_FOUND":
+    if e.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
         return None
     return place_of_name(fragment, split_name((e.getMessageParameters() or {}).get("relationName", "")))
 
@@ -313,7 +311,7 @@ def _last_place(word: str, text: Text, user_text: str) -> Place | None:
 
 def _own_column(message: str, line: str, column: int) -> int:
     """The column of our line for a column of Spark's line, in which helpers have names of other lengths."""
-    spark_name = _HELPER_NAME.search(message)
+    spark_name = HELPER_NAME.search(message)
     length = len(spark_name[0].strip("`")) if spark_name else 0
     for helper in HELPER.finditer(line):
         if length and helper.start() + length <= column:

@@ -166,8 +166,8 @@ class ViewPlan:
 class Planning:
     """The context that the planners of one statement share. `is_portable`: the plan is printed as plain SQL and not
     run; `hidden_in_inputs`: the columns of joins that a clause must not see, by the first character of its keyword;
-    `joins`: the joins on time that have been planned; `why_windows`: why Spark's windows
-    compute the joins, as a clause of a sentence, unless a setting leaves them to workers."""
+    `joins`: the joins on time that have been planned; `why_windows`: why Spark's windows compute the joins, as a clause
+    of a sentence, unless a setting leaves them to workers."""
 
     call: SqlCall
     settings: SessionSettings

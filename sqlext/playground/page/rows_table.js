@@ -1,4 +1,4 @@
-// The table of rows with the truth of their conditions, a hundred rows at a time.
+// The table of rows with the truth of their conditions, fifty rows at a time.
 //
 // The elements of a page of rows are made once. After a keystroke only what differs is written into them, so that the
 // browser computes the layout of few cells.
