@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from sqlext.catalog.checkpoint import stored_query
 from sqlext.engine.emit.kept_emit import kept_emit
 from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.joins.kept_asof import kept_asof
@@ -49,8 +48,8 @@ def describe_key(call: SqlCall, command: StreamCommand) -> DataFrame:
     state cannot be read.
     """
     assert command.key is not None
-    title, checkpoint = known_table(call.spark, command)
-    record = None if checkpoint is None else stored_query(checkpoint)
+    title, table = known_table(call.spark, command)
+    checkpoint, record = table.checkpoint, table.query
     if checkpoint is None or record is None or not record.statement:
         raise UnsupportedError(
             "KEY_STATE",

@@ -56,17 +56,31 @@ class Status(NamedTuple):
     as_of: datetime | None = None
 
 
+class Recorded(NamedTuple):
+    """What is recorded of a table, read once: its checkpoint in the default place, and the query that wrote it, or the
+    error if the record cannot be read."""
+
+    checkpoint: Checkpoint | None = None
+    record: StoredQuery | SqlExtError | None = None
+
+    @property
+    def query(self) -> StoredQuery | None:
+        """The query; None if it is not recorded. Raises the error of the record."""
+        if isinstance(self.record, SqlExtError):
+            raise self.record
+        return self.record
+
+
 def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
     """The result of a command. Raises BindError: NOT_A_STREAMING_TABLE."""
     if command.verb == SHOW:
-        checkpoints = _checkpoints(spark)
-        titles = [title for title in checkpoints if fits(title, command.pattern)]
-        return spark.createDataFrame([_status(spark, title, checkpoints[title]) for title in titles], _COLUMNS)
-    title, checkpoint = known_table(spark, command)
+        tables = _tables(spark)
+        titles = [title for title in tables if fits(title, command.pattern)]
+        return spark.createDataFrame([_status(spark, title, tables[title])[0] for title in titles], _COLUMNS)
+    title, table = known_table(spark, command)
     if command.verb == DESCRIBE:
-        status = _status(spark, title, checkpoint)
-        known = LastKnown() if status.as_of is None else _known(spark, title, checkpoint)
-        description = [*status._asdict().items(), *_description(spark, known, checkpoint)]
+        status, known = _status(spark, title, table)
+        description = [*status._asdict().items(), *_description(spark, known, table)]
         description += _extended(spark, title, known) if command.is_extended else []
         rows = [(name, None if value is None else str(value)) for name, value in description]
         return spark.createDataFrame(rows, "property STRING, value STRING")
@@ -76,7 +90,7 @@ def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
             warn([_not_running(spark, title)])
         reports.settle(spark, queries)
     else:
-        _refresh(spark, title, checkpoint, command)
+        _refresh(spark, title, table, command)
     return spark.createDataFrame([], T.StructType([]))
 
 
@@ -89,39 +103,36 @@ def _not_running(spark: SparkSession, title: str) -> str:
     )
 
 
-def known_table(spark: SparkSession, command: StreamCommand) -> tuple[str, Checkpoint | None]:
-    """The name of the command's table in the names of its queries, and its checkpoint. Raises BindError:
+def known_table(spark: SparkSession, command: StreamCommand) -> tuple[str, Recorded]:
+    """The name of the command's table in the names of its queries, and what is recorded of it. Raises BindError:
     NOT_A_STREAMING_TABLE."""
     assert command.name is not None
     title = streams.table_title(spark, command.name)
-    checkpoint = _checkpoint(spark, command.name)
-    if checkpoint is None and title not in streams.started() and not streams.running(spark, title):
+    table = _table(spark, command.name)
+    if table.checkpoint is None and title not in streams.started() and not streams.running(spark, title):
         raise BindError(
             "NOT_A_STREAMING_TABLE",
             f"there is no streaming table {title}",
             place=command.place,
             hint="SHOW STREAMING TABLES lists them.",
         )
-    return title, checkpoint
+    return title, table
 
 
-Record = StoredQuery | SqlExtError | None  # the query of a table, or the error if the record cannot be read
-
-
-def _checkpoints(spark: SparkSession) -> dict[str, Checkpoint | None]:
+def _tables(spark: SparkSession) -> dict[str, Recorded]:
     """The streaming tables of the warehouse or of the catalog of a Connect server, and the ones that this process
-    started, by name, in order, with their checkpoints in the default place."""
+    started, by name, in order."""
     warehouse = spark.conf.get(WAREHOUSE, None)
     if is_connect(spark):
         folders = dict(_catalog_folders(spark))
     else:
         tables = warehouse_tables(Path(warehouse)) if warehouse else []
         folders = {streams.table_title(spark, t.name): str(t.folder) for t in tables}
-    checkpoints = {title: _checkpoint_of(spark, folder) for title, folder in folders.items()}
-    recorded = {title: checkpoint for title, checkpoint in checkpoints.items() if _record(checkpoint) is not None}
+    tables_of = {title: _recorded(spark, folder) for title, folder in folders.items()}
+    recorded = {title: table for title, table in tables_of.items() if table.record is not None}
     active = [query.name for query in spark.streams.active if query.name]
     titles = {name for name in (*recorded, *streams.started(), *active) if "/" not in name}
-    return {title: recorded.get(title) for title in sorted(titles)}
+    return {title: recorded.get(title, Recorded()) for title in sorted(titles)}
 
 
 def _catalog_folders(spark: SparkSession) -> Iterator[tuple[str, str]]:
@@ -133,11 +144,13 @@ def _catalog_folders(spark: SparkSession) -> Iterator[tuple[str, str]]:
                 yield streams.table_title(spark, (schema, row["tableName"])), known["Location"]
 
 
-def _record(checkpoint: Checkpoint | None) -> Record:
+def _recorded(spark: SparkSession, folder: str | Path) -> Recorded:
+    """What is recorded of the table in a folder."""
+    checkpoint = Checkpoint(spark, f"{str(folder).rstrip('/')}/{CHECKPOINTS}/{STREAM}")
     try:
-        return None if checkpoint is None else stored_query(checkpoint)
+        return Recorded(checkpoint, stored_query(checkpoint))
     except SqlExtError as error:
-        return error
+        return Recorded(checkpoint, error)
 
 
 def _query(spark: SparkSession, title: str) -> Any | None:
@@ -145,22 +158,22 @@ def _query(spark: SparkSession, title: str) -> Any | None:
     return next((q for q in spark.streams.active if q.name == title), streams.started().get(title))
 
 
-def _status(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> Status:
-    """The status of a table. An error in reading it is shown in its row, so that it does not hide the other tables."""
+def _status(spark: SparkSession, title: str, table: Recorded) -> tuple[Status, LastKnown]:
+    """The status of a table, and what is known of its last micro-batch. An error in reading it is shown in its row, so
+    that it does not hide the other tables."""
     try:
-        status = _status_of(spark, title, checkpoint)
+        known = _known(spark, title, table.checkpoint)
+        status = _status_of(spark, title, known)
     except Exception as error:  # a stream that fails to report may raise any error
-        return Status(title, UNKNOWN, last_error=f"{type(error).__name__}: {error}")
-    record = _record(checkpoint)
+        return Status(title, UNKNOWN, last_error=f"{type(error).__name__}: {error}"), LastKnown()
+    record = table.record
     if isinstance(record, SqlExtError) and status.last_error is None:
-        return status._replace(last_error=f"{record.error_class}: {record.message}")
-    return status
+        return status._replace(last_error=f"{record.error_class}: {record.message}"), known
+    return status, known
 
 
-def _status_of(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> Status:
-    query = _query(spark, title)
-    known = _known(spark, title, checkpoint)
-    kept = known.state
+def _status_of(spark: SparkSession, title: str, known: LastKnown) -> Status:
+    query, kept = _query(spark, title), known.state
     error = None if query is None else _failure(query)
     return Status(
         title,
@@ -206,21 +219,16 @@ def time_text(spark: SparkSession) -> Callable[[int], str]:
     return lambda time_us: write_timestamp(of_session.to_local(time_us))
 
 
-def _checkpoint_of(spark: SparkSession, table: str | Path) -> Checkpoint:
-    """The default place of the checkpoint of a table; `table`: its folder."""
-    return Checkpoint(spark, f"{str(table).rstrip('/')}/{CHECKPOINTS}/{STREAM}")
-
-
-def _checkpoint(spark: SparkSession, parts: tuple[str, ...]) -> Checkpoint | None:
-    """The table's checkpoint, if there is one in the default place."""
+def _table(spark: SparkSession, parts: tuple[str, ...]) -> Recorded:
+    """What is recorded of a table, if there is a checkpoint in the default place."""
     with suppress(PySparkException), quiet_probes():
         location = str(spark.sql(f"DESCRIBE DETAIL {quote(parts)}").collect()[0]["location"])
-        checkpoint = _checkpoint_of(spark, location)
-        return checkpoint if _record(checkpoint) is not None else None
-    return None
+        table = _recorded(spark, location)
+        return table if table.record is not None else Recorded()
+    return Recorded()
 
 
-def _description(spark: SparkSession, known: LastKnown, checkpoint: Checkpoint | None) -> Iterator[tuple[str, Any]]:
+def _description(spark: SparkSession, known: LastKnown, table: Recorded) -> Iterator[tuple[str, Any]]:
     """What DESCRIBE shows besides the status."""
     kept = known.state
     yield "micro_batch", known.batch
@@ -229,9 +237,8 @@ def _description(spark: SparkSession, known: LastKnown, checkpoint: Checkpoint |
     yield "oldest_row", kept and shown_time(spark, kept.oldest_us)
     yield "open_windows", kept and kept.windows
     yield "emitted_rows", kept and kept.emitted
-    yield "checkpoint", checkpoint
-    record = _record(checkpoint)
-    stored = record if isinstance(record, StoredQuery) else None
+    yield "checkpoint", table.checkpoint
+    stored = table.record if isinstance(table.record, StoredQuery) else None
     yield "upsert_key", ", ".join(stored.upsert_key) or None if stored is not None else None
     yield "statement", stored.statement if stored is not None else None
 
@@ -248,13 +255,13 @@ def _extended(spark: SparkSession, title: str, known: LastKnown) -> Iterator[tup
     yield "whole_error", None if error is None else streams.whole_text(error).strip()
 
 
-def _refresh(spark: SparkSession, title: str, checkpoint: Checkpoint | None, command: StreamCommand) -> None:
+def _refresh(spark: SparkSession, title: str, table: Recorded, command: StreamCommand) -> None:
     """Process the rows that exist now: by the running query, or by the statement that created the table."""
     if running := [query for query in streams.running(spark, title) if query.name == title]:
         running[0].processAllAvailable()
         reports.settle(spark, running)
         return
-    record = stored_query(checkpoint) if checkpoint is not None else None
+    record = table.query
     if record is None or not record.statement:
         raise BindError(
             "NOT_A_STREAMING_TABLE",
