@@ -39,6 +39,8 @@ from sqlext.spark.quiet_probes import quiet_probes
 _PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # shows Spark's bar on stderr for stages that take long
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
 
+# Set by Ctrl-C. An error that comes after it is no failure of a statement: the JVM, which receives the signal too, has
+# closed the connection during a request, and Py4J or PySpark reports that.
 _interrupted = threading.Event()
 
 
@@ -52,8 +54,6 @@ def run_command(options: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, Py4JError) as error:
-        # Py4J may respond to an interrupt with an error of its own, because it has lost the connection during a
-        # request.
         if isinstance(error, Py4JError) and not _interrupted.is_set():
             raise
         _stop()
@@ -74,6 +74,8 @@ def _run_on_session(options: argparse.Namespace) -> int:
             _interrupt_quietly()
             ACTIONS[options.action](spark, list(split_statements(text)), options)
     except (SqlExtError, PySparkException) as error:
+        if _interrupted.is_set():
+            raise KeyboardInterrupt from error
         sys.stdout.flush()
         print(with_pages(reason(error)), file=sys.stderr)
         return FAILED
@@ -127,7 +129,7 @@ def _numbered(number: int, count: int) -> Iterator[None]:
     try:
         yield
     except (SqlExtError, PySparkException):
-        if count > 1:
+        if count > 1 and not _interrupted.is_set():
             sys.stdout.flush()
             print(f"statement {number} of {count}:", file=sys.stderr)
         raise
