@@ -222,7 +222,10 @@ class _Parser:
             self.skip_query()
             return self.node("IN query", start, left)
         elif word == "IN" and self.word() == "(":
-            node = self.node("IN", start, left, *self.arguments())
+            values = self.arguments()
+            if not values:
+                raise _CannotRead
+            node = self.node("IN", start, left, *values)
         elif word == "IS" and not is_negated:
             return self.test(start, left)
         elif word in _LIKE and self.word() not in ("ANY", "ALL", "SOME"):

@@ -6,6 +6,7 @@ The clause is compiled as the workers of a stream will compile it; errors get th
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -63,22 +64,29 @@ def check_rule(call: SqlCall, definition: RuleDefinition, rule: ParsedRule, tabl
         try:
             return compiled_rule(call, str(clause), table)
         except UnsupportedError as error:
-            raise _spark_error(call, clause, error) or error from None
+            raise _spark_error(call, clause, error, _schema(table)) or error from None
 
 
-_NOT_OURS = ("SQLEXT_PARSE_SYNTAX_ERROR", "SQLEXT_UNRESOLVED_ROUTINE")
+_CANNOT_COMPUTE = ("SQLEXT_RULE_EXPRESSION", "SQLEXT_TYPE_OF_EXPRESSION")
+# A name with a dot may be of a variable, which Spark does not know.
+_MISTAKES = re.compile(
+    "SQLEXT_(PARSE_SYNTAX_ERROR|INVALID_SQL_SYNTAX|UNSUPPORTED_DATATYPE|UNRESOLVED_ROUTINE|"
+    r"UNRESOLVED_COLUMN\w*: .* name `[^`.]+` cannot)"
+)
 
 
-def _spark_error(call: SqlCall, clause: Text, error: UnsupportedError) -> BindError | None:
-    """Spark's error about an expression that rules cannot compute: its syntax is wrong, or it calls a function that
-    does not exist. None if Spark reads the expression."""
+def _spark_error(call: SqlCall, clause: Text, error: UnsupportedError, schema: T.StructType) -> BindError | None:
+    """Spark's error about an expression that rules cannot compute: its syntax is wrong, or it names a column, a
+    type or a function that does not exist. None if Spark reads the expression."""
     place = error.place
-    if error.error_class != "SQLEXT_RULE_EXPRESSION" or place is None or place.text != str(clause):
+    if error.error_class not in _CANNOT_COMPUTE or place is None or place.text != str(clause):
         return None
+    columns = [f"CAST(NULL AS {field.dataType.simpleString()}) AS {quote((field.name,))}" for field in schema.fields]
+    expression = clause.part(place.start, place.stop)
     try:
-        Queries(call.sql, {}, call.text).run(join("SELECT ", clause.part(place.start, place.stop)))
+        Queries(call.sql, {}, call.text).run(join("SELECT (", expression, ") FROM (SELECT ", ", ".join(columns), ")"))
     except BindError as of_spark:
-        return of_spark if of_spark.error_class in _NOT_OURS else None
+        return of_spark if _MISTAKES.match(str(of_spark)) else None
     return None
 
 
