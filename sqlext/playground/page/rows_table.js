@@ -1,12 +1,12 @@
-// The table of rows with the truth of their conditions, fifty rows at a time.
+// The table of rows with the truth of their conditions, twenty-five rows at a time.
 //
-// The elements of a page of rows are made once. After a keystroke only what differs is written into them, so that the
-// browser computes the layout of few cells.
+// The elements of a page of rows are made once, and a column of them for each variable. After a keystroke only what
+// differs is written into them, so that the browser computes the layout of few cells.
 
 import { $, colourOf, html } from './elements.js';
 import { labelled } from './timeline.js';
 
-const PAGE = 50;
+const PAGE = 25;
 const TRUTHS = { t: 'true', f: 'false', n: 'NULL', u: 'not tested' };
 
 export class RowsTable {
@@ -34,9 +34,10 @@ export class RowsTable {
     const n = answer.order.length;
     if (this.first >= n) this.first = 0;
     const last = Math.min(n, this.first + PAGE);
-    const shown = [table, answer.order.slice(this.first, last).join(), answer.variables.join()];
+    const shown = [table, answer.order.slice(this.first, last).join()];
     if (!this.shown?.every((part, i) => part === shown[i])) this.build(last);
     this.shown = shown;
+    this.head(answer.variables);
     this.fill(labelled(answer));
     $('pages').hidden = n <= PAGE;
     $('page-text').textContent = `Rows ${this.first + 1} to ${last} of ${n.toLocaleString('en')}`;
@@ -47,21 +48,41 @@ export class RowsTable {
   /** Makes the elements of the rows up to `last`, with what no statement changes. */
   build(last) {
     const { answer, table } = this.view;
+    this.heads = [];
+    this.matchHead = html('th', { scope: 'col' }, 'Match');
     const head = html('tr', {}, html('th', { scope: 'col' }, 'Row'),
       ...table.columns.map((column) => html('th', { scope: 'col', class: column.numbers && !column.is_time ? 'number' : '' }, column.name)),
-      ...answer.variables.map((name, i) => html('th', { scope: 'col', class: 'dot-cell', colour: colourOf(i) }, name)),
-      html('th', { scope: 'col' }, 'Match'));
+      this.matchHead);
     this.lines = answer.order.slice(this.first, last).map((row) => {
-      const dots = answer.variables.map(() => ({ dot: html('i'), word: html('span', { class: 'sr' }) }));
       const match = html('td');
       const line = html('tr', {},
         html('td', {}, html('button', { type: 'button', 'aria-label': `Why: row ${row + 1}`, on: { click: () => this.clicked(row) } }, `${row + 1}`)),
         ...table.columns.map((column) => html('td', { class: column.cells[row] === null ? 'null' : column.numbers && !column.is_time ? 'number' : null }, column.cells[row] ?? 'NULL')),
-        ...dots.map(({ dot, word }) => html('td', { class: 'dot-cell' }, dot, word)),
         match);
-      return { line, dots, match, written: [] };
+      return { line, dots: [], match, written: [] };
     });
     $('rows').replaceChildren(html('table', {}, html('thead', {}, head), html('tbody', {}, ...this.lines.map(({ line }) => line))));
+  }
+
+  /** Gives each variable a column with its name. */
+  head(variables) {
+    this.heads.splice(variables.length).forEach((cell) => cell.remove());
+    for (const { dots } of this.lines) dots.splice(variables.length).forEach(({ cell }) => cell.remove());
+    variables.forEach((name, i) => {
+      if (i === this.heads.length) this.add(i);
+      if (this.heads[i].textContent !== name) this.heads[i].textContent = name;
+    });
+  }
+
+  add(i) {
+    this.heads.push(html('th', { scope: 'col', class: 'dot-cell', colour: colourOf(i) }));
+    this.matchHead.before(this.heads[i]);
+    for (const { dots, match, written } of this.lines) {
+      const [dot, word] = [html('i'), html('span', { class: 'sr' })];
+      dots.push({ dot, word, cell: html('td', { class: 'dot-cell' }, dot, word) });
+      match.before(dots[i].cell);
+      written[1] = written[1]?.slice(0, i);
+    }
   }
 
   /** Writes the conditions and matches of the answer into the rows. */

@@ -43,14 +43,20 @@ export class Timeline {
     this.box = $('timeline');
     this.clicked = clicked;
     this.box.addEventListener('click', (event) => this.click(event));
-    new ResizeObserver(() => this.view && this.draw(this.view)).observe(this.box);
+    // asking the box for its width in `draw` would make the browser compute a layout that the next lines change
+    this.boxWidth = this.box.clientWidth;
+    new ResizeObserver(([{ contentRect }]) => {
+      if (this.boxWidth === contentRect.width) return;
+      this.boxWidth = contentRect.width;
+      if (this.view) this.draw(this.view);
+    }).observe(this.box);
   }
 
   /** `view`: {table, answer, height: a column, stream, step, row}. */
   draw(view) {
     this.view = view;
     const { answer, table } = view;
-    this.width = Math.max(240, this.box.clientWidth);
+    this.width = Math.max(240, this.boxWidth);
     const time = table.columns.find((column) => column.name.toLowerCase() === (answer.time ?? '').toLowerCase());
     const xs = answer.order.map((row, i) => time?.numbers?.[row] ?? (time?.numbers ? null : i));
     this.isTime = Boolean(time?.is_time);
@@ -90,13 +96,16 @@ export class Timeline {
     const at = (row) => [this.x(xs[row]), ys.numbers ? y(ys.numbers[answer.order[row]]) : top + tall / 2];
     const base = top + tall;
     const shapes = [svg('line', { x1: LEFT, x2: this.width - RIGHT, y1: base, y2: base, class: 'axis' })];
+    const numbers = [];
+    const spans = new Map(); // those of one look are one path, as dots are
     answer.matches.forEach((match, i) => {
       if (!match.rows.length || match.rows[0] < first || match.rows[0] >= stop) return;
       const [a, b] = [this.x(xs[match.rows[0]]) - 6, this.x(xs[match.rows.at(-1)]) + 6];
-      const isOpen = stream && !stream.isEmitted(match);
-      shapes.push(svg('rect', { x: a, y: top + TOP, width: b - a, height: tall - TOP, rx: 6, class: `span${i % 2 ? ' odd' : ''}${isOpen ? ' open' : ''}` }));
-      if (b - a > 22 || answer.matches.length < 20) shapes.push(svg('text', { x: a + 5, y: top + TOP - 4, class: 'small' }, `${match.number}`));
+      const look = `span${i % 2 ? ' odd' : ''}${stream && !stream.isEmitted(match) ? ' open' : ''}`;
+      spans.set(look, `${spans.get(look) ?? ''}${rounded(a, top + TOP, b - a, tall - TOP)}`);
+      if (b - a > 22 || answer.matches.length < 20) numbers.push(svg('text', { x: a + 5, y: top + TOP - 4, class: 'small' }, `${match.number}`));
     });
+    shapes.push(...[...spans].map(([look, d]) => svg('path', { d, class: look })), ...numbers);
     if (table.rows <= 3000 && ys.numbers && !ys.names) {
       const line = rows.map(at).filter(([x, h]) => Number.isFinite(x) && Number.isFinite(h)).map(([x, h]) => `${x.toFixed(1)},${h.toFixed(1)}`);
       shapes.push(svg('polyline', { points: line.join(' '), class: 'series' }));
@@ -204,6 +213,12 @@ export function extent(numbers) {
     if (number > high) high = number;
   }
   return [low, high];
+}
+
+/** The path of a box with rounded corners. */
+function rounded(x, y, width, height, r = 6) {
+  const arc = (dx, dy) => `a${r} ${r} 0 0 1 ${dx} ${dy}`;
+  return `M${(x + r).toFixed(1)} ${y}h${(width - 2 * r).toFixed(1)}${arc(r, r)}v${height - 2 * r}${arc(-r, r)}h${(2 * r - width).toFixed(1)}${arc(-r, -r)}v${2 * r - height}${arc(r, -r)}z`;
 }
 
 function scale(numbers, from, to) {
