@@ -67,6 +67,37 @@ def test_what_an_erroneous_statement_shows_is_marked_as_older(browser_page, addr
     page.wait_for_selector("#stale", state="hidden")
 
 
+def test_what_is_typed_while_rows_come_disturbs_neither_the_old_nor_the_new_rows(browser_page, address):
+    page = browser_page
+    held = []
+    page.route("**/ask/rows", lambda route: held.append(route))
+    with page.expect_request("**/ask/rows"):
+        page.goto(address)
+    typed(page, lessons()[0].solution)
+    held.pop().continue_()
+    page.wait_for_selector("#rows table")
+    page.wait_for_selector("#summary:has-text('match')")
+    assert page.input_value("#text") == lessons()[0].statement
+    assert page.locator("#tables option", has_text="✓").count() == 0
+    with page.expect_request("**/ask/rows"):
+        page.select_option("#tables", "2")
+    typed(page, lessons()[0].solution)
+    page.wait_for_selector("#lesson-passed:visible")  # of lesson 1, whose rows are still there
+    held.pop().continue_()
+    page.wait_for_selector("#lesson-title:has-text('Lesson 2 of')")
+    page.wait_for_selector("#summary:has-text('match')")
+    assert page.input_value("#text") == lessons()[1].statement
+    assert page.is_hidden("#lesson-passed")
+
+
+def typed(page, text):
+    """Type a text in place of the statement, and wait for the question about it."""
+    page.click("#text")
+    page.keyboard.press("Control+A")
+    with page.expect_response("**/ask/answer"):
+        page.keyboard.insert_text(text)
+
+
 def test_the_page_works_where_nothing_may_be_kept(browser_page, address):
     page = browser_page
     page.add_init_script("delete window.localStorage")

@@ -28,7 +28,11 @@ const editor = new Editor((text) => {
 const timeline = new Timeline(why);
 const rows = new RowsTable(why);
 const result = new ResultTable();
-const steps = new Steps(() => ask('steps', question()), () => {
+const steps = new Steps(async () => {
+  const about = question();
+  const found = await ask('steps', about);
+  return isCurrent(about) ? found : {};
+}, () => {
   const step = steps.current;
   if (!answer) return;
   state.step = steps.at;
@@ -38,6 +42,8 @@ const steps = new Steps(() => ask('steps', question()), () => {
 });
 
 const question = () => ({ table: state.table, text: state.text });
+/** Whether a question is about the rows and the text that the page shows. */
+const isCurrent = (about) => table !== null && about.text === state.text && about.table === state.table;
 const failed = (error) => editor.show([{ class: '', message: `The playground does not answer: ${error.message}`, hint: 'start sqlext playground again.', start: null, stop: null }]);
 const askAnswer = latest('answer', answered, failed);
 const askStream = latest('stream', (found) => { streamed = found; drawStream(); draw(); }, failed);
@@ -48,7 +54,7 @@ function asked() {
 }
 
 function answered(found, about) {
-  if (about.text !== state.text || about.table !== state.table) return;
+  if (!isCurrent(about)) return;
   editor.show(found.errors ?? [], found.variables);
   $('stale').hidden = !found.errors || !answer;
   showLesson(found.passed);
@@ -199,7 +205,9 @@ function boundsOf(column) {
 }
 
 async function edit(control, value) {
-  const found = await ask('edit', { ...question(), control, value });
+  const about = question();
+  const found = await ask('edit', { ...about, control, value });
+  if (!isCurrent(about)) return;
   if (found.errors) return editor.show(found.errors);
   editor.text = state.text = found.text;
   steps.close();
