@@ -30,7 +30,8 @@ class Workload:
     reads: the columns that the query references; the floor reads them too.
     match: the text of MATCH_RECOGNIZE after PARTITION BY and ORDER BY.
     totals: the select list over the matches, one row of integers.
-    lead: the same matches as a relation in plain Spark SQL over `{table}`, or None if there is no exact form.
+    lead: the same matches by window functions, as a relation over `{table}` for Spark and DuckDB, or None if there is
+    no exact form.
     window: the measures that the same pattern in a window is asked for, so that both forms are compared; or none.
     flink_lacks: the reason why Flink cannot express it; empty if it can, with the same text and ORDER BY ts.
     usable: the condition by which a user leaves out rows that no match can use, so that both are compared; or empty.

@@ -57,6 +57,13 @@ def selectivity(percent: int) -> Workload:
     )
 
 
+def three_steps(key: str, order: str) -> str:
+    return f"""SELECT {order} AS began FROM (
+            SELECT {order}, step, lead(step) OVER w AS second, lead(step, 2) OVER w AS third
+            FROM {{table}} WINDOW w AS (PARTITION BY {key} ORDER BY {order}))
+            WHERE step = 'browse' AND second = 'select' AND third = 'checkout'"""
+
+
 PARTITIONED = (
     Workload(
         name="partitions",
@@ -89,10 +96,7 @@ PARTITIONED = (
         totals="count(*), sum(began)",
         goal=FAST,
         expected=funnels,
-        lead="""SELECT i AS began FROM (
-            SELECT i, step, lead(step) OVER w AS second, lead(step, 2) OVER w AS third
-            FROM {table} WINDOW w AS (PARTITION BY visitor ORDER BY i))
-            WHERE step = 'browse' AND second = 'select' AND third = 'checkout'""",
+        lead=three_steps("visitor", "i"),
         tiny_rows=1_000,
         limits={"pandas": MILLION},
     ),
@@ -179,6 +183,26 @@ SPARK_SORTS = {"Spark sorts": {"sqlext.order": "spark"}}
 FUNNEL = next(w for w in PARTITIONED if w.name == "funnel")
 
 
+def runs(column: str, belongs: str) -> str:
+    """The lengths of the runs of rows, each of which `belongs` to the run of the row before it: `lag` is the value of
+    the column in that row."""
+    return f"""SELECT count(*) AS n FROM (
+            SELECT k, sum(IF({belongs}, 0, 1)) OVER (PARTITION BY k ORDER BY t) AS run FROM (
+                SELECT *, lag({column}) OVER (PARTITION BY k ORDER BY t) AS lag FROM {{table}})) GROUP BY k, run"""
+
+
+# A fall is a longest run of rows below the row before them; a match is a fall that a rise follows at once.
+V_SHAPE = """SELECT top, bottom, 1 + n + lead_n AS n FROM (
+            SELECT *, lead(d) OVER w AS lead_d, lead(n) OVER w AS lead_n FROM (
+                SELECT k, run, d, count(*) AS n, max(lag) AS top, min(v) AS bottom FROM (
+                    SELECT *, sum(IF(d = lag_d, 0, 1)) OVER (PARTITION BY k ORDER BY t) AS run FROM (
+                        SELECT *, lag(d) OVER (PARTITION BY k ORDER BY t) AS lag_d FROM (
+                            SELECT *, sign(v - lag) AS d FROM (
+                                SELECT *, lag(v) OVER (PARTITION BY k ORDER BY t) AS lag FROM {table}))))
+                GROUP BY k, run, d)
+            WINDOW w AS (PARTITION BY k ORDER BY run)) WHERE d = -1 AND lead_d = 1"""
+
+
 def interleaved(name: str, keys: int, time: str) -> tuple[Workload, ...]:
     """Event logs: rows come in the order of time, or AT_RANDOM, and the rows of a key lie far apart."""
     key, number = f"i % least({keys}, {{rows}} div 10)", f"i div least({keys}, {{rows}} div 10)"
@@ -200,6 +224,7 @@ def interleaved(name: str, keys: int, time: str) -> tuple[Workload, ...]:
             reads=("k", "t", "step"),
             match=FUNNEL.match.replace("BROWSE.i", "BROWSE.t"),
             totals="count(*), sum(began)",
+            lead=three_steps("k", "t"),
             **shared,
         ),
         Workload(
@@ -207,6 +232,7 @@ def interleaved(name: str, keys: int, time: str) -> tuple[Workload, ...]:
             reads=("k", "t"),
             match=f"MEASURES COUNT(*) AS n PATTERN (A B*) DEFINE B AS B.t - PREV(B.t) <= {keys}",
             totals="count(*), sum(n), max(n)",
+            lead=runs("t", f"t - lag <= {keys}"),
             flink_lacks=ENDS_GREEDY,
             **shared,
         ),
@@ -216,6 +242,7 @@ def interleaved(name: str, keys: int, time: str) -> tuple[Workload, ...]:
             match="""MEASURES A.v AS top, LAST(B.v) AS bottom, COUNT(*) AS n AFTER MATCH SKIP TO LAST C
     PATTERN (A B+ C+) DEFINE B AS B.v < PREV(B.v), C AS C.v > PREV(C.v)""",
             totals="count(*), sum(top), sum(bottom), sum(n)",
+            lead=V_SHAPE,
             flink_lacks=ENDS_GREEDY,
             **shared,
         ),
@@ -224,6 +251,7 @@ def interleaved(name: str, keys: int, time: str) -> tuple[Workload, ...]:
             reads=("k", "t", "v"),
             match="MEASURES COUNT(*) AS n PATTERN (A B*) DEFINE B AS B.v > PREV(B.v)",
             totals="count(*), sum(n), max(n)",
+            lead=runs("v", "v > lag"),
             flink_lacks=ENDS_GREEDY,
             **shared,
         ),

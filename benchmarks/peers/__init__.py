@@ -14,7 +14,7 @@ FLINK_ORDER = ("ts",)  # Flink sorts by a time attribute only; the export of a t
 
 
 class External(Protocol):
-    """Another system that matches patterns. Systems for joins only have `query(sql)`."""
+    """Another system that answers the queries of workloads. Polars has joins only."""
 
     def prepare(self, workload: Workload, rows: int, path: Path) -> Callable[[], list[tuple]]:
         """The workload's query on the Delta table in `path`, as a function that can be called repeatedly."""
@@ -46,7 +46,7 @@ def _duckdb(spark) -> Iterator:
     from benchmarks.peers.duckdb import DuckDB
 
     with DuckDB(warehouse() / "duckdb") as system:
-        yield system
+        yield _DuckDB(system)
 
 
 @contextmanager
@@ -75,6 +75,19 @@ class _Flink:
         self.system.prepare(self.spark, path.name, path)
         sql = workload.peer_query(path.name, rows, FLINK_ORDER)
         return lambda: self.system.query(sql)
+
+
+class _DuckDB:
+    """DuckDB has no MATCH_RECOGNIZE: it runs the form with window functions."""
+
+    def __init__(self, system):
+        self.query = system.query
+
+    def prepare(self, workload: Workload, rows: int, path: Path) -> Callable[[], list[tuple]]:
+        from benchmarks.peers.duckdb import scan
+
+        sql = workload.lead_query(scan(path))
+        return lambda: self.query(sql)
 
 
 SYSTEMS = {"trino": _trino, "flink": _flink, "duckdb": _duckdb, "polars": _polars}
