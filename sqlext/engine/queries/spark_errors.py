@@ -145,6 +145,8 @@ def _unknown_function(
     e: PySparkException, name: str, place: Place | None, functions: Callable[[], Iterable[str]]
 ) -> BindError:
     routine = (e.getMessageParameters() or {}).get("routineName", "").replace("`", "")
+    if _COLUMN.fullmatch(routine):
+        return _call_of_value(place)
     word = routine.upper()
     if word in _OWN_FUNCTIONS:
         hint = f"write it in MEASURES of the clause, {word}() AS name, and read the name here."
@@ -156,6 +158,15 @@ def _unknown_function(
     close = close or get_close_matches(routine.lower(), {f.lower() for f in functions()}, n=1, cutoff=0.7)
     meant = f"did you mean {close[0]}?" if close else None
     return BindError(name, f"there is no function {routine}", place=place, hint=meant)
+
+
+def _call_of_value(place: Place | None) -> BindError:
+    """The error of a parenthesis after a value, such as the second one of `MAX(v) (1)`: Spark receives the value as a
+    column, and reads a call of a function."""
+    tokens = [] if place is None else tokens_of(place.text[place.start : place.stop])
+    starts = [place.start + token.start for token in tokens if place and token.text == "(" and token.depth == 0]
+    opening = Place(place.text, starts[-1], starts[-1] + 1) if place and starts else place
+    return BindError("PARSE_SYNTAX_ERROR", "Syntax error at or near '('.", place=opening)
 
 
 def _hint(e: PySparkException, condition: str, place: Place | None, user_text: str) -> str | None:
