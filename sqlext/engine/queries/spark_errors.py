@@ -31,6 +31,7 @@ _NUMBER = re.compile(r"(?<=\w)#\d+L?\b")  # Spark's own number of a column
 _INTERNAL = re.compile(rf"{HELPER_OF_SPARK}|\n *\+- |{_NUMBER.pattern}", re.IGNORECASE)
 _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)|; line (\d+) pos (\d+)")
 _NEAR = re.compile(r"at or near '(.+?)'(?=[.:]|$)")
+_SYNTAX_ERROR = "PARSE_SYNTAX_ERROR"  # a condition of Spark
 _OWN_FUNCTIONS = frozenset({*CLAUSE_FUNCTIONS, *OUTCOMES})
 _HINTS = {
     # Spark Declarative Pipelines: docs/jobs.md
@@ -166,7 +167,7 @@ def _call_of_value(place: Place | None) -> BindError:
     tokens = [] if place is None else tokens_of(place.text[place.start : place.stop])
     starts = [place.start + token.start for token in tokens if place and token.text == "(" and token.depth == 0]
     opening = Place(place.text, starts[-1], starts[-1] + 1) if place and starts else place
-    return BindError("PARSE_SYNTAX_ERROR", "Syntax error at or near '('.", place=opening)
+    return BindError(_SYNTAX_ERROR, "Syntax error at or near '('.", place=opening)
 
 
 def _hint(e: PySparkException, condition: str, place: Place | None, user_text: str) -> str | None:
@@ -185,7 +186,7 @@ def _foreign_hint(e: PySparkException, place: Place | None, user_text: str) -> s
     condition = e.getCondition() or ""
     if "Invalid time travel spec" in str(e):
         return hint_of_time_travel(user_text)
-    if condition == "PARSE_SYNTAX_ERROR":
+    if condition == _SYNTAX_ERROR:
         return hint_of_syntax(user_text, place.stop) if place else None
     return hint_of_name(condition, e.getMessageParameters() or {}) or _argument_hint(e, condition)
 
@@ -241,7 +242,7 @@ def cast_hint(time: str) -> str:
 def _watermark_hint(e: PySparkException, condition: str, place: Place | None) -> str | None:
     if condition == "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE":
         return cast_hint((e.getMessageParameters() or {}).get("eventName", "ts").strip("`"))
-    if condition != "PARSE_SYNTAX_ERROR" or place is None:
+    if condition != _SYNTAX_ERROR or place is None:
         return None
     before = place.text[: place.stop].upper().rpartition("WATERMARK")
     if not before[1] or re.search(r"\bDELAY\s+OF\s+INTERVAL\b|\bMATCH_RECOGNIZE\b", before[2]):
