@@ -35,6 +35,8 @@ _PAGES_OF = {
 }
 _LINK = re.compile(r"(!?\[[^\]]*\]\()(?!https?:|#)([^)#\s]+)((?:#[^)\s]*)?\))")
 _EXAMPLE = re.compile(r"^\[[^\]]*\]\(([./]*sql_examples/[^)]*\.sql)\)$", re.MULTILINE)
+_ROW_OF_TABLE = re.compile(r"^\|.*`.*\|$", re.MULTILINE)
+_CODE = re.compile(r"`[^`]+`")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 # Zensical's script for search in a site that is opened from a folder, which it would load from elsewhere.
 _SHIM_ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
@@ -113,7 +115,17 @@ def page_of(name: str) -> str:
     text = (ROOT / name).read_text("utf-8")
     text = _EXAMPLE.sub(lambda match: shown_example(ROOT / _target(name, match[1])), text)
     text = _LINK.sub(lambda match: match[1] + moved_link(name, match[2]) + match[3], text)
+    text = _ROW_OF_TABLE.sub(lambda row: _with_bars(row[0]), text)
     return _with_diagrams(text, name.removeprefix("docs/"))
+
+
+def _with_bars(row: str) -> str:
+    r"""The row of a table, in which Zensical, unlike GitHub, reads `|` in code as it is.
+
+    >>> print(_with_bars(r"| `A \| B` | A, or B |"))
+    | `A | B` | A, or B |
+    """
+    return _CODE.sub(lambda code: code[0].replace("\\|", "|"), row)
 
 
 def moved_link(name: str, link: str) -> str:

@@ -13,6 +13,7 @@ from sqlext.operators.match.output import MatchBlock, block_batches
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.task.task import Spans
+from sqlext.playground.around_clause import check_around
 from sqlext.playground.rows_search import RowsSearch
 from sqlext.playground.table import SETTINGS, cells
 from sqlext.rewriter.lowering.lower_clause import lower
@@ -29,10 +30,11 @@ def result_rows(search: RowsSearch, matches: Sequence[Spans]) -> dict[str, Any]:
     """The first rows of the result: its `columns`, each with its type and its values as texts, and how many `rows` it
     has in all. If this page cannot compute a measure, `refusal` is the reason.
 
-    Raises BindError for a measure that no engine can compute.
+    Raises BindError for a measure that no engine can compute, and the errors of `check_around`.
     """
     try:
         plan = lower(search.statement.clause, Source(search.statement.text), search.statement.relation)
+        check_around(search.statement.tree, plan.clause.keyword, [shown.name for shown in plan.shown])
         if any(slot.kind == "members" for slot in plan.slots):
             return _refusal("Spark computes one of their aggregates")
         return _result(search, plan, matches)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sqlext.aggregates.registry import AGGREGATES
 from sqlext.engine.why.why_clause import WhyClause
-from sqlext.errors import Place, SqlExtError, UnsupportedError
+from sqlext.errors import Place, SqlExtError, UnsupportedError, all_of
 from sqlext.expressions.column_values import ColumnValues
 from sqlext.playground.table import SETTINGS, Table
 from sqlext.rewriter.lowering.input_query import InputRelation
@@ -20,17 +20,19 @@ from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.text.splice import join
+from sqlext.rewriter.tree.statement_tree import Tree
 
 _HINT = "write SELECT * FROM {} MATCH_RECOGNIZE ( … )."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """The text of a statement over a table, and its parsed clause."""
+    """The text of a statement over a table, its structure, and its parsed clause."""
 
     text: str
     table: Table
     clause: MatchClause
+    tree: Tree
 
     @cached_property
     def why(self) -> WhyClause:
@@ -51,8 +53,10 @@ class Statement:
 
     @cached_property
     def plan(self) -> SearchPlan:
-        """The plan of the clause. Raises SqlExtError, with places in the text."""
-        return self.why.plan()
+        """The plan of the clause, whose keys can be computed. Raises SqlExtError, with places in the text."""
+        plan = self.why.plan()
+        all_of((*plan.partition_by, *(key for key, _ in plan.order_by)), self.binder.tree)
+        return plan
 
 
 def read_statement(text: str, table: Table) -> Statement:
@@ -67,7 +71,7 @@ def read_statement(text: str, table: Table) -> Statement:
     if name.strip("`").lower() != table.name.lower():
         place = Place(text, clause.relation.start, clause.relation.stop)
         raise _refused(f'the rows on this page are called "{table.name}"', table, place)
-    return Statement(text=text, table=table, clause=clause)
+    return Statement(text=text, table=table, clause=clause, tree=parsed.tree)
 
 
 def _refused(message: str, table: Table, place: Place | None = None) -> SqlExtError:

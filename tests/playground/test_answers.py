@@ -75,6 +75,8 @@ def test_a_measure_that_needs_spark_is_refused_and_the_matches_are_shown():
     [
         ("ORDER BY ts PATTERN (a b) DEFINE b AS w > 1", "SQLEXT_UNRESOLVED_COLUMN", "w"),
         ("ORDER BY ts MEASURES w AS w PATTERN (a) DEFINE a AS TRUE", "SQLEXT_UNRESOLVED_COLUMN", "w"),
+        ("PARTITION BY w ORDER BY ts PATTERN (a) DEFINE a AS TRUE", "SQLEXT_UNRESOLVED_COLUMN", "w"),
+        ("ORDER BY MEASURES v AS v PATTERN (a) DEFINE a AS TRUE", "SQLEXT_RULE_EXPRESSION", "MEASURES v AS v"),
         ("ORDER BY ts PATTERN (a b DEFINE b AS v > 1", None, None),
         ("ORDER BY ts PATTERN (a b) DEFINE c AS v > 1", "SQLEXT_UNKNOWN_PATTERN_VARIABLE", "c"),
     ],
@@ -86,6 +88,49 @@ def test_an_error_has_its_characters(body, name, marked):
         (error,) = found["errors"]
         assert error["class"] == name
         assert f"SELECT * FROM t MATCH_RECOGNIZE ({body})"[error["start"] : error["stop"]] == marked
+
+
+CLAUSED = (
+    "t MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(b.v) AS top, FIRST(ts) AS begins PATTERN (a b) DEFINE b AS v > 1)"
+)
+
+
+@pytest.mark.parametrize(
+    "text, message, marked",
+    [
+        ("SELECT top, v FROM {}", 'the result of the clause has no column "v"', "v"),
+        ("SELECT m.tip FROM {} AS m", 'the result of the clause has no column "tip"', "tip"),
+        ("SELECT top AS x FROM {} WHERE top > 1 AND x > 1", 'the result of the clause has no column "x"', "x"),
+        ("SELECT a, top FROM {} AS m (a, b)", 'the result of the clause has no column "top"', "top"),
+        ("SELECT *, FROM {}", "an expression is missing after ,", ","),
+        ("SELECT * FROM {} WHERE", "an expression is missing after WHERE", "WHERE"),
+        ("SELECT * FROM {} AS m here", "here cannot follow the clause and its alias", "here"),
+        ("SELECT * FROM {} garbage here now", "here cannot follow the clause and its alias", "here"),
+        ("SELCT * FROM {}", "no statement begins with SELCT", "SELCT"),
+    ],
+)
+def test_an_error_around_the_clause_has_its_characters(text, message, marked):
+    text = text.format(CLAUSED)
+    (error,) = Playground(own=ROWS, first=0).ask("answer", {"table": "own", "text": text})["errors"]
+    assert (error["message"], text[error["start"] : error["stop"]]) == (message, marked)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT m.*, top AS x, x + 1 y, y * 2, current_date, transform(array(1), q -> q + top), `top` FROM {} AS m",
+        "SELECT f::date, sum(g) OVER (), INTERVAL 5 MINUTES FROM {} m (g, f) WHERE g IN (SELECT z FROM u)",
+        "SELECT top FROM {} JOIN u ON top = z WHERE z > 1",
+        "SELECT z FROM {} LATERAL VIEW explode(array(top)) AS z",
+        "SELECT top FROM {} UNION ALL SELECT z FROM u WHERE z > 1",
+        "WITH x AS (SELECT top AS y FROM {}) SELECT y FROM x",
+        "FROM {} SELECT top",
+        "INSERT INTO u SELECT DISTINCT top FROM {} ORDER BY top LIMIT 3",
+    ],
+)
+def test_what_only_spark_can_judge_is_left_to_spark(text):
+    found = Playground(own=ROWS, first=0).ask("answer", {"table": "own", "text": text.format(CLAUSED)})
+    assert "errors" not in found
 
 
 @pytest.mark.parametrize(

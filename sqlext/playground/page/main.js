@@ -252,7 +252,7 @@ function drawStream() {
   $('watermark').setAttribute('aria-valuetext', shown);
   const view = streamView();
   const emitted = answer.matches.filter(view.isEmitted).length;
-  const kept = view.kept.size - view.waiting.size;
+  const kept = view.kept.size;
   const never = answer.matches.filter((match) => view.timeOf(match) === undefined).length;
   $('stream-text').textContent = `${emitted} of ${answer.matches.length} matches have been emitted; ${kept} ${kept === 1 ? 'row is' : 'rows are'} kept for later, ${view.waiting.size} ${view.waiting.size === 1 ? 'is' : 'are'} after the watermark.`
     + (at > 0 ? ` A row that comes now with a time up to ${shown} is late.` : '')
@@ -262,8 +262,9 @@ function drawStream() {
 function streamView() {
   const timeOf = (match) => streamed.times[`${match.start} ${match.number}`];
   const watermark = state.watermark;
+  const waiting = new Set(streamed.waiting);
   return {
-    watermark, timeOf, kept: new Set(streamed.kept), waiting: new Set(streamed.waiting),
+    watermark, timeOf, waiting, kept: new Set(streamed.kept.filter((row) => !waiting.has(row))),
     isEmitted: (match) => watermark !== null && timeOf(match) <= watermark,
   };
 }
