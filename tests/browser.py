@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _AXE = Path(__file__).parents[1] / ".venv/axe/node_modules/axe-core/axe.min.js"
-_SERIOUS = """async () => (await axe.run()).violations
+COLOURS = ("color-contrast", "link-in-text-block")  # the rules of axe-core that depend on colours
+_SERIOUS = """async (rules) => (await axe.run(rules ? { runOnly: rules } : {})).violations
     .filter(found => ["serious", "critical"].includes(found.impact))
     .flatMap(found => found.nodes.map(node => `${found.id}: ${found.help}: ${node.target.join(" ")}`))"""
 
@@ -78,13 +79,14 @@ def _is_far(url: str) -> bool:
     return host is not None and host not in ("127.0.0.1", "localhost")
 
 
-def axe(page: Page) -> list[str]:
-    """The serious and critical accessibility problems that axe-core finds in the page as it is now.
+def axe(page: Page, rules: Sequence[str] | None = None) -> list[str]:
+    """The serious and critical accessibility problems that axe-core finds in the page as it is now, by all its rules or
+    by these.
 
     It skips the test where axe-core is missing. It works under any Content-Security-Policy.
     """
     page.evaluate(_axe_source())
-    return page.evaluate(_SERIOUS)
+    return page.evaluate(_SERIOUS, rules)
 
 
 @cache

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from website.build import build, sources
+from website.build import sources
 from website.error_pages import FILE, error_pages, listed_errors, shipped_pages, written
 from website.pictures import COOKBOOK, DOCS, pictures
 
@@ -18,13 +18,6 @@ _TAG = re.compile(r"<(\w+)\b[^>]*?\b(?:src|href)=(?:\"([^\"]*)\"|'([^']*)'|([^\s
 _ID = re.compile(r"\bid=(?:\"([^\"]*)\"|([^\s>\"]+))")
 _LOADING_TAGS = ("script", "link", "img", "iframe", "source", "video", "audio", "use", "object", "embed")
 _IN_STYLE = re.compile(r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^)\"']*)")
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("website")
-    assert "Warning" not in build(folder)
-    return folder / "site"
 
 
 @pytest.fixture(scope="module")
