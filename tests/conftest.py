@@ -1,7 +1,9 @@
-"""One Spark session for the whole run; whoever takes the fixture `spark` gets the marker of that name."""
+"""One Spark session for the whole run. A test that takes the fixture `spark` gets the marker of that name, and one that
+takes `browser_page` the marker `slow`."""
 
 from __future__ import annotations
 
+import gc
 import os
 
 import hypothesis
@@ -23,17 +25,37 @@ hypothesis.settings.load_profile("no clock")
 SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    """Hypothesis tries other examples each day, and the same ones all day, so that a failure can be repeated."""
+    if config.option.hypothesis_seed is None and SAMPLE.isdigit():
+        config.option.hypothesis_seed = SAMPLE
+
+
 def pytest_report_header():
     return f"sample of exhaustive cases: {SAMPLE} (SQLEXT_SAMPLE)"
 
 
 def pytest_collection_modifyitems(config, items):
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "spark" in fixtures:
             item.add_marker(pytest.mark.spark)
+        if "browser_page" in fixtures:
+            item.add_marker(pytest.mark.slow)
     later = set(postponed(items))
     config.hook.pytest_deselected(items=list(later))
     items[:] = [item for item in items if item not in later]
+
+
+def pytest_collection():
+    """Collection makes ten thousand objects that live until the end; looking for garbage among them takes seconds."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup():

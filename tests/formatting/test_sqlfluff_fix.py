@@ -118,7 +118,7 @@ def test_no_rule_changes_a_clause(linter: Linter, text: str) -> None:
     assert summary(new) == summary(written)
 
 
-@pytest.mark.random
+@pytest.mark.random(every=5)
 @pytest.mark.parametrize("name", examples())
 def test_no_rule_changes_the_clauses_of_an_example(linter: Linter, name: str) -> None:
     text = examples()[name]

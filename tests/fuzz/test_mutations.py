@@ -22,9 +22,9 @@ def test_many_statements_are_mutated():
 
 
 @pytest.mark.random
-@pytest.mark.parametrize("hundred", range(NUMBERS.start, NUMBERS.stop, 500))
+@pytest.mark.parametrize("hundred", range(NUMBERS.start, NUMBERS.stop, 100))
 def test_a_statement_with_mistakes_gives_errors_with_places(hundred):
-    assert {number: fault for number in range(hundred, hundred + 500) if (fault := failure(mutated(number)))} == {}
+    assert {number: fault for number in range(hundred, hundred + 100) if (fault := failure(mutated(number)))} == {}
 
 
 def test_statements_with_mistakes_end_in_errors_on_spark(spark):

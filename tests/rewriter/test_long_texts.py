@@ -41,7 +41,7 @@ NESTED = {
 }
 
 
-@pytest.mark.random
+@pytest.mark.random(every=5)
 @pytest.mark.parametrize("name", NESTED)
 def test_only_a_deep_text_of_ours_is_an_error(name: str) -> None:
     text, is_ours = NESTED[name]
@@ -102,13 +102,13 @@ CONDITIONS = {
 }
 
 
-@pytest.mark.random
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_a_condition_may_have_many_operands(name: str) -> None:
     plan_of(f"ORDER BY ts MEASURES B.v AS m PATTERN (A B) DEFINE B AS {CONDITIONS[name](350)}")
 
 
-@pytest.mark.random
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("operator", ["NOT ", "- ", "abs(", "(", "CASE WHEN PREV(v) > v THEN "])
 def test_a_condition_over_several_rows_that_nests_too_deep_is_an_error(operator: str) -> None:
     closing = {"abs(": ")", "(": ")", "CASE WHEN PREV(v) > v THEN ": " END"}.get(operator, "")

@@ -25,7 +25,6 @@ from sqlext.operators.stateful.arrivals import arrivals
 from sqlext.operators.stateful.operator import first_state
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
 
-COUNTS = "counts STRING"
 SEES, TOO_EARLY, TAKEN, EVICTED = "sees", "too early", "taken", "evicted"
 
 

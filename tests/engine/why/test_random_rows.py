@@ -81,11 +81,11 @@ def is_matched(text: str, rows: list[tuple], row: int) -> bool:
     return False
 
 
-@pytest.mark.random(every=4)
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.random(every=6)
+@pytest.mark.parametrize("part", range(24))
 def test_each_near_miss_gives_a_match_through_the_row(part):
     proposed = 0
-    for seed in range(part * 1000, part * 1000 + 30):
+    for seed in range(part * 1000, part * 1000 + 10):
         body, rows = case(seed, relaxes=seed % 2 == 1)
         why = about(body, rows)
         for row in why.chosen():
@@ -100,7 +100,7 @@ def test_each_near_miss_gives_a_match_through_the_row(part):
                 text = edited(statement(body), relaxation.edits)
                 assert relaxation.sql in " ".join(text.split()), text
                 assert is_matched(text, rows, at), (body, rows, at, relaxation)
-    assert proposed > 20
+    assert proposed
 
 
 def words(node: ast.Pattern, longest: int) -> set[tuple[str, ...]]:

@@ -94,7 +94,7 @@ def portions(rows: list[Row], rng: random.Random) -> list[tuple[list[Row], int]]
     return steps
 
 
-@pytest.mark.random
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_at_each_watermark_exactly_the_decided_rows_of_batch_are_emitted(form):
     plan = plan_of(*form)

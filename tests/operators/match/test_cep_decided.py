@@ -21,7 +21,7 @@ from .test_decided import LATER, SPACE, rows_with, tree
 
 LETTERS = "AB"
 CASES = 240
-PARTS = 12
+PARTS = 48
 
 
 def task_of(chance: random.Random) -> tuple[CepTask, int | None]:
@@ -60,7 +60,7 @@ def shown(blocks: list[Spans]) -> set:
     return found
 
 
-@pytest.mark.random(every=3)
+@pytest.mark.random(every=6)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_decided_is_what_no_later_rows_can_change(part):
     for seed in range(part, CASES, PARTS):

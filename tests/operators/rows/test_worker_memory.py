@@ -51,6 +51,7 @@ def test_many_short_partitions_of_the_same_size_fit(by_worker):
     assert count(*task([10] * 100, by_worker=by_worker, free=8 * KIB))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process so")
 def test_the_limit_that_spark_sets_for_a_worker_gives_the_same_error():
     """It is found before an allocation fails, because C++ libraries may abort then."""

@@ -12,7 +12,7 @@ HISTORIES, PARTS = 160, 16
 FIRST = 0 if SAMPLE == "all" else HISTORIES * int(SAMPLE)  # other histories each day
 
 
-@pytest.mark.random
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_stream_model_and_replay_agree(part):
     rows = sum(compared(seed) for seed in range(FIRST + part, FIRST + HISTORIES, PARTS))

@@ -29,6 +29,8 @@ from .rule_histories import (
     rules_table,
 )
 
+CASES, PARTS = 360, 48
+
 
 def parsed(clause: str) -> MatchClause:
     return parsed_rule(rule_query(clause, PLAN.keys, PLAN.order, PLAN.max_length)[0])
@@ -60,11 +62,11 @@ def waiting_history(chance: random.Random) -> list[MicroBatch]:
     return [MicroBatch(rules, [], SECOND), MicroBatch([], events, SECOND * chance.randint(2, 13))]
 
 
-@pytest.mark.random(every=3)
-@pytest.mark.parametrize("part", range(12))
+@pytest.mark.random(every=6)
+@pytest.mark.parametrize("part", range(PARTS))
 def test_a_row_that_is_not_yet_there_comes_exactly_at_the_watermark_that_is_named(part):
     announced = 0
-    for seed in range(part, 360, 12):
+    for seed in range(part, CASES, PARTS):
         chance = seeded(seed)
         driven, history = Driven(OPERATOR), waiting_history(chance)
         if chance.random() < 0.3:
@@ -92,7 +94,7 @@ def test_a_row_that_is_not_yet_there_comes_exactly_at_the_watermark_that_is_name
             due = Counter({row: n for row, n in expected.items() if row[0] == time})
             assert emitted(driven.step(time, rows=events_table([]))) == due
         assert not emitted(driven.step(2**62, rows=events_table([])))
-    assert announced > 10
+    assert announced
 
 
 PAIR = "MATCH_RECOGNIZE (MEASURES B.v AS v PATTERN (A B) WITHIN INTERVAL 9 SECONDS DEFINE A AS v = 1, B AS v > 5)"

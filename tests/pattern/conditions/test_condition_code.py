@@ -8,6 +8,7 @@ lines are what a change of the compiler must not change by accident.
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,7 @@ DEFINED = (
 )
 
 
+@cache
 def conditions() -> dict[str, tuple[Condition | None, ...]]:
     """The conditions of the labels of each case, by its title."""
     cases = {}
