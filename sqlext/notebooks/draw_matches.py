@@ -3,6 +3,7 @@ misses are hollow, and what refused the row that they lacked is written at it.""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -98,7 +99,7 @@ def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | Non
     keys = F.to_json(F.struct(*(F.col(quoted(name)) for name in query.keys))) if query.keys else F.lit("{}")
     rows = frame.limit(MOST_ROWS).withColumn(_KEY, keys).toPandas()
     value = _value_column(rows, query)
-    panels = list(_panels(rows, query))
+    panels = list(panels_of(rows, query))
     panels, note = _with_misses(
         panels, SqlCall(spark=spark, sql=unhooked(spark), text=query.text, args=args), query, value
     )
@@ -153,15 +154,33 @@ def _is_number(column: pd.Series) -> bool:
     )
 
 
-def _panels(rows: pd.DataFrame, query: DrawingQuery) -> Iterator[Panel]:
+def panels_of(rows: pd.DataFrame, query: DrawingQuery) -> Iterator[Panel]:
     """The partitions without their near misses; partitions with matches come first."""
     if not query.keys:
         yield Panel("", rows)
         return
-    groups = [(key, group) for key, group in rows.groupby(list(query.keys), sort=True, dropna=False)]
-    groups.sort(key=lambda item: not item[1][MATCH].notna().any())
-    for key, group in groups[:MOST_PANELS]:
-        yield Panel(", ".join(f"{name} {value}" for name, value in zip(query.keys, key)), group)
+    groups = [(_key_values(key, query.keys), group) for key, group in rows.groupby(_KEY, sort=False)]
+    groups.sort(key=lambda item: (not item[1][MATCH].notna().any(), [_rank(value) for value in item[0]]))
+    for values, group in groups[:MOST_PANELS]:
+        shown = ("NULL" if value is None else value for value in values)
+        yield Panel(", ".join(f"{name} {value}" for name, value in zip(query.keys, shown)), group)
+
+
+def _key_values(key: str, names: Sequence[str]) -> list[Any]:
+    """The values of the keys in JSON, which leaves NULLs out. In the columns of pandas a NULL makes numbers floats.
+
+    >>> _key_values('{"k":7}', ["K", "sym"])
+    [7, None]
+    """
+    values = {name.lower(): value for name, value in json.loads(key).items()}
+    return [values.get(name.lower()) for name in names]
+
+
+def _rank(value: Any) -> tuple[int, float, str]:
+    """The place of a key in the order of the panels: numbers, then texts, then NULL."""
+    if value is None:
+        return 2, 0, ""
+    return (0, value, "") if isinstance(value, (int, float)) else (1, 0, str(value))
 
 
 def picture(panels: Sequence[Panel], time: str, value: str | None, title: str) -> str:

@@ -12,8 +12,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from sqlext.cli.main import main
-from sqlext.notebooks.draw_matches import Drawing, Miss, Panel, picture
-from sqlext.notebooks.drawing_query import MATCH, VARIABLE
+from sqlext.notebooks.draw_matches import Drawing, Miss, Panel, panels_of, picture
+from sqlext.notebooks.drawing_query import MATCH, VARIABLE, DrawingQuery
 from sqlext.notebooks.html_table import html_table
 from sqlext.notebooks.magics import load
 from sqlext.spark.user_warnings import warn
@@ -50,6 +50,14 @@ def test_a_drawing_is_svg_in_the_colours_of_the_page():
     assert picture(panels, "t", "price", "1 match in 4 rows") == svg
     assert EXTERNAL.search(svg) is None
     assert Drawing(svg, "1 match")._repr_html_().endswith("</svg>\n</div>")
+
+
+def test_panels_are_in_the_order_of_their_keys_and_no_key_is_called_nan():
+    keys = ['{"k":10,"d":"2026-01-02"}', '{"k":2}', '{"d":"2026-01-01"}', "{}"]
+    rows = pd.DataFrame({"sqlext_key": keys, "k": [10, 2, None, None], MATCH: [None, None, None, 1]})
+    query = DrawingQuery(text="", time="t", keys=("K", "d"), conditions="")
+    titles = [panel.title for panel in panels_of(rows, query)]
+    assert titles == ["K NULL, d NULL", "K 2, d NULL", "K 10, d 2026-01-02", "K NULL, d 2026-01-01"]
 
 
 def test_a_near_miss_is_hollow_and_every_value_is_escaped():
