@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
@@ -26,9 +27,12 @@ from sqlext.rewriter.lowering.match_plan import ShownColumn
 from sqlext.rewriter.lowering.operator_plan import column_of
 from sqlext.rewriter.text.splice import join
 
+if TYPE_CHECKING:
+    from sqlext.operators.match.state_facts import Failed
 
-def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession) -> KeptClause:
-    """The clause of a plan on a stream."""
+
+def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, failed: Failed) -> KeptClause:
+    """The clause of a plan on a stream; `failed`: what is said of each conjunct that a row does not satisfy."""
     from sqlext.operators.match.open_matches import kept_key, with_times  # loads Numba, which other statements need not
     from sqlext.operators.match.state_facts import match_facts  # loads Numba, too
 
@@ -41,7 +45,7 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession) -> 
     names = {c.name: column_of(c.text) for c in plan.columns if c.name not in hidden}
 
     def facts(state: State, show: ShowTime) -> Iterator[Fact]:
-        return match_facts(kept_key(state, operator.plan, plan.clause.pattern), names, plan.clause.conditions, show)
+        return match_facts(kept_key(state, operator.plan, plan.clause.pattern), names, failed, show)
 
     def results(coming: Sequence[Coming]) -> Sequence[str | None]:
         matches = queries.name(coming_rows(spark, coming, times, schema))

@@ -18,6 +18,7 @@ from sqlext.engine.joins.kept_asof import kept_asof
 from sqlext.engine.joins.run_asof import StreamAsof
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.match.kept_match import kept_match
+from sqlext.engine.queries.counts import count
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.kept_rules import kept_rules
@@ -27,6 +28,7 @@ from sqlext.engine.streams.kept_clause import KeptClause
 from sqlext.engine.streams.late_rows import late_rows
 from sqlext.engine.streams.stored_state import StoredOperator, stored_operators
 from sqlext.engine.streams.stream_commands import known_table, time_text
+from sqlext.engine.why.failed_in_state import failed_in_state
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.stateful.fact import KEY, LATE, NOT_YET, WATERMARK, Fact, ShowTime, not_yet, row_text, seconds
 from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
@@ -81,7 +83,8 @@ def kept_clauses(plan: StatementPlan) -> Iterator[KeptClause]:
         if isinstance(relation, ViewPlan):
             yield from kept_clauses(relation.statement)
         elif isinstance(relation, PhysicalPlan) and relation.is_streaming:
-            yield kept_match(relation, plan.queries, plan.call.spark)
+            failed = failed_in_state(relation, plan.queries, plan.call.spark)
+            yield kept_match(relation, plan.queries, plan.call.spark, failed)
         elif isinstance(relation, PlannedEmit) and relation.is_streaming:
             yield kept_emit(relation, plan.queries, plan.call.spark)
         elif isinstance(relation, StreamAsof):
@@ -136,8 +139,9 @@ class _Description:
         if watermark is not None:
             text = f"rows up to {self.show(watermark)} have passed; as of micro-batch {operator.batch}"
             yield self._row(name, None, Fact(WATERMARK, watermark, text))
-        yield self._row(name, None, Fact(LATE, None, _late_text(late)))
-        for time, passed, row, late_key in late_rows(self.call, clause, self._condition()):
+        late_ones = late_rows(self.call, clause, self._condition())
+        yield self._row(name, None, Fact(LATE, None, _late_text(late, is_written=late_ones is not None)))
+        for time, passed, row, late_key in late_ones or ():
             text = f"{row}; it came {seconds(passed - time)} after the watermark had passed it, and was dropped"
             yield self._row(name, late_key, Fact(LATE, time, text))
         if not wanted:
@@ -204,12 +208,15 @@ def _state(clause: KeptClause, stored: Stored) -> State:
     return stored.fitted(tables).state(tables)
 
 
-def _late_text(late: int) -> str:
-    """How many rows of all keys came too late.
+def _late_text(late: int, *, is_written: bool) -> str:
+    """How many rows of all keys came too late; `is_written`: those of the keys that are asked about follow.
 
-    >>> _late_text(0)
-    'no row of any key has come too late'
+    >>> _late_text(0, is_written=False), _late_text(1, is_written=True)
+    ('no row of any key has come too late', '1 row of all keys came too late and was dropped')
     """
     if not late:
         return "no row of any key has come too late"
-    return f"{late:,} rows of all keys came too late and were dropped: SET sqlext.late_rows keeps them in a table"
+    dropped = f"{count(late, 'row')} of all keys came too late and {'was' if late == 1 else 'were'} dropped"
+    if is_written:
+        return dropped
+    return f"{dropped}: to see which, SET sqlext.late_rows = a table and start the stream again"

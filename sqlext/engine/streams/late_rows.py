@@ -30,11 +30,11 @@ class LateRow(NamedTuple):
     key: str | None
 
 
-def late_rows(call: SqlCall, clause: KeptClause, condition: Text) -> Sequence[LateRow]:
-    """The last late rows of a clause whose keys satisfy the condition; none if no table of late rows is set."""
+def late_rows(call: SqlCall, clause: KeptClause, condition: Text) -> Sequence[LateRow] | None:
+    """The last late rows of a clause whose keys satisfy the condition; None if it writes them into no table."""
     written = written_rows(call.spark, LATE, clause.clause.fingerprint)
     if written is None:
-        return []
+        return None
     rows = {row[:3]: row for kind in clause.inputs for row in _of_keys(call, written, kind, clause, condition)}
     return sorted(rows.values(), key=lambda row: row.time, reverse=True)[:MAX_LATE]
 

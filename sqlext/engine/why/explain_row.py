@@ -14,26 +14,26 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.why.shown_values import interval, shown, shown_cell
+from sqlext.engine.why.failed_conjuncts import failed_texts, value
+from sqlext.engine.why.shown_values import interval, shown_cell
 from sqlext.engine.why.why_clause import KnownTruth, PartitionRows, WhyClause, searched
-from sqlext.errors import DataError
 from sqlext.operators.rows.arrow import to_values
 from sqlext.operators.rows.columns import WITHIN_END, WITHIN_KEY, SortKey
 from sqlext.pattern.batch.recorder import (
-    ABSENCE,
     FALSE,
     MATCH,
+    NOT_FIRST,
+    NOT_LAST,
     NULL,
     PARTITION_END,
-    POSSESSIVE,
-    UNTIL,
     WITHIN,
     Mapped,
     Stop,
 )
-from sqlext.pattern.conditions.conditions import Path, evaluate
+from sqlext.pattern.conditions.conditions import Path
 from sqlext.pattern.task.skip import resume_row
-from sqlext.pattern.task.task import NO_SKIP, SKIP_TO_NEXT_ROW, Condition, Skip
+from sqlext.pattern.task.task import NO_SKIP, SKIP_TO_NEXT_ROW, Skip
+from sqlext.pattern.why.reasons import why_refused
 from sqlext.pattern.why.row_search import Budget, Closest, Match, all_matches, closest, decided_matches
 from sqlext.rewriter.lowering.lower_conjuncts import Conjunct, SearchPlan
 from sqlext.rewriter.match import relaxations
@@ -173,32 +173,18 @@ class PartitionWhy:
 
     def _reason(self, path: Mapped, stop: Stop) -> str:
         name = "" if stop.label is None else self._name(stop.label)
-        if stop.reason in (FALSE, NULL) and stop.label is not None:
-            return f"{self._row(stop.row)} cannot be {name}: {'; '.join(self._failed(path, stop))}."
-        if stop.reason == WITHIN:
-            return self._too_late(path, stop)
         if stop.reason == PARTITION_END:
             last = "before any row" if not path else f"after row {self._n(stop.row - 1)}"
             return f"The partition ends {last}, and {name} has no row."
-        if stop.reason == ABSENCE:
-            return f"{self._row(stop.row)} satisfies {name}, which must be absent there."
-        if stop.reason == UNTIL:
-            return f"{self._row(stop.row)} satisfies {name}, which ends the loop of UNTIL."
-        if stop.reason == POSSESSIVE:
-            return f"{self._row(stop.row)} belongs to the possessive loop before {name}, which gives no row back."
-        edge = "first" if stop.reason == "^" else "last"
-        return f"{stop.reason} needs the {edge} row of the partition, which row {self._n(max(stop.row - 1, 0))} is not."
+        late = self._too_late(path, stop) if stop.reason == WITHIN else ""
+        reason = why_refused(stop, name, self._row(stop.row), self._failed(path, stop), late)
+        is_edge = stop.reason in (NOT_FIRST, NOT_LAST)
+        return f"{reason}{f', which row {self._n(max(stop.row - 1, 0))} is not' if is_edge else ''}."
 
     def _failed(self, path: Mapped, stop: Stop) -> Iterator[str]:
         """The conjuncts that do not hold on a row, with the values that they compare."""
         assert stop.label is not None
-        tested = self._tested(path, stop)
-        for conjunct in self.plan.conjuncts[stop.label]:
-            value = self._value(conjunct.condition, tested)
-            if value is True:
-                continue
-            is_what = value if isinstance(value, str) else "is NULL" if value is None else "is false"
-            yield f"{conjunct.text} {is_what}{self._operands(conjunct, tested)}"
+        yield from failed_texts(self.plan.conjuncts[stop.label], self._tested(path, stop), self.settings)
 
     def refusal(self, path: Mapped, stop: Stop) -> str:
         """Why a search could not take a step, in short."""
@@ -213,7 +199,7 @@ class PartitionWhy:
             if stop.label is not None and stop.reason in (FALSE, NULL):
                 tested = self._tested(near.path, stop)
                 conjuncts = self.plan.conjuncts[stop.label]
-                failed += [c for c in conjuncts if self._value(c.condition, tested) is not True]
+                failed += [c for c in conjuncts if value(c.condition, tested) is not True]
         return failed
 
     def _tested(self, path: Mapped, stop: Stop) -> Path:
@@ -230,33 +216,17 @@ class PartitionWhy:
             taken=taken,
         )
 
-    def _value(self, condition: Condition, tested: Path) -> object:
-        """The value of a condition, or what kept it from being computed."""
-        try:
-            return evaluate(condition, tested)
-        except DataError as error:
-            return f"cannot be computed ({error.message})"
-
-    def _operands(self, conjunct: Conjunct, tested: Path) -> str:
-        values = []
-        for operand in conjunct.operands:
-            if operand.text == conjunct.text:
-                continue
-            value = self._value(operand.value, tested)
-            is_error = isinstance(value, str) and value.startswith("cannot be computed")
-            values.append(f"{operand.text} = {value if is_error else shown(value, operand.value.type, self.settings)}")
-        return f" ({', '.join(values)})" if values else ""
-
     def _too_late(self, path: Mapped, stop: Stop) -> str:
+        """The bound of WITHIN, and by how much a row comes after its first row."""
         within, by = self.plan.clause.within, ""
         if within is None:
-            return f"{self._row(stop.row)} is too late."
+            return ""
         is_between = within.between_rows
         first = (path[-1] if is_between else path[0])[0] if path else stop.row
         late = self._later_by(first, stop.row)
         if late is not None:
             by = f": it is {late} after row {self._n(first)}"
-        return f"{self._row(stop.row)} is too late for WITHIN {' '.join(within.bound.text.split())}{by}."
+        return f" {' '.join(within.bound.text.split())}{by}"
 
     def _later_by(self, first: int, row: int) -> str | None:
         """The distance between the keys of two rows."""

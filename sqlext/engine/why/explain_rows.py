@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.python_functions import python_function
@@ -79,7 +80,23 @@ def partitions_why(
         yield why
 
 
-def _index(text: str, physical: PhysicalPlan) -> int:
+def input_of(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> InputRelation:
+    """The input of a clause, for the lowering of its conjuncts."""
+    plan = physical.plan
+    names = [name for name, _ in plan.input_types]
+    settings = execution_settings(spark)
+    return InputRelation(
+        columns=plan.input_types,
+        resolver=_Resolver(queries, physical.prefix, plan.relation, settings),
+        is_aggregate=cache(lambda name: is_aggregate(queries.sql, name)),
+        python_function=cache(partial(python_function, spark)),
+        settings=settings,
+        ambiguous=repeated(names),
+    )
+
+
+def index_of(text: str, physical: PhysicalPlan) -> int:
+    """The number of a clause in its statement."""
     keyword = physical.plan.clause.keyword.start
     return next(i for i, site in enumerate(scan(text)) if site.keyword.start == keyword)
 
@@ -97,7 +114,9 @@ class _Asked:
     def clause(self, parameters: tuple[Edit, ...]) -> WhyClause:
         """The clause to be asked about. Raises UnsupportedError for one that cannot be explained."""
         text = self.call.text
-        return WhyClause(text=text, index=_index(text, self.physical), relation=self._relation(), parameters=parameters)
+        return WhyClause(
+            text=text, index=index_of(text, self.physical), relation=self._relation(), parameters=parameters
+        )
 
     def partitions(
         self, clause: WhyClause, plan: SearchPlan, budget: Budget
@@ -114,16 +133,7 @@ class _Asked:
             if plan.task.frame is not None:
                 what = "windows with row patterns: write the pattern in MATCH_RECOGNIZE"
             raise UnsupportedError("WHY", f"WHY does not explain {what}", place=plan.clause.keyword.place)
-        names = [name for name, _ in plan.input_types]
-        settings = execution_settings(self.call.spark)
-        return InputRelation(
-            columns=plan.input_types,
-            resolver=_Resolver(self.queries, self.physical.prefix, plan.relation, settings),
-            is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
-            python_function=cache(partial(python_function, self.call.spark)),
-            settings=settings,
-            ambiguous=repeated(names),
-        )
+        return input_of(self.physical, self.queries, self.call.spark)
 
     def answers(self, clause: WhyClause, condition: str, budget: Budget) -> Iterator[str]:
         plan = clause.plan()

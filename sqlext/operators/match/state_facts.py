@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from sqlext.operators.match.open_matches import MAX_OPEN, KeptKey, OpenMatch
 from sqlext.operators.stateful.fact import (
@@ -16,37 +16,37 @@ from sqlext.operators.stateful.fact import (
     further_rows,
     row_text,
 )
-from sqlext.pattern.batch.recorder import (
-    ABSENCE,
-    FALSE,
-    MATCH,
-    NULL,
-    PARTITION_END,
-    POSSESSIVE,
-    UNTIL,
-    WITHIN,
-    Mapped,
-    Stop,
-)
+from sqlext.pattern.batch.recorder import MATCH, PARTITION_END, Mapped, Stop
+from sqlext.pattern.why.reasons import why_refused
+from sqlext.pattern.why.row_search import Closest
 
 WAITS = "the watermark has not passed it, "
+# what is said of each conjunct that keeps a partial match (its path and a stop) from going on
+Failed = Callable[[KeptKey, Mapped, Stop], Iterable[str]]
 
 
-def match_facts(
-    kept: KeptKey, names: Mapping[str, str], conditions: Mapping[str, str], show: ShowTime
-) -> Iterator[Fact]:
+def match_facts(kept: KeptKey, names: Mapping[str, str], failed: Failed, show: ShowTime) -> Iterator[Fact]:
     """The facts: the rows, then those of `search_facts`. `names`: the columns that are shown of a row."""
     n = kept.table.num_rows
     for i in range(min(n, MAX_ROWS)):
         about = [row_text(kept.table, i, names), *_conditions(kept, i), fate(kept, i, show)]
         yield Fact(ROW, int(kept.time[i]), "; ".join(about))
     yield from further_rows(n)
-    yield from search_facts(kept, conditions, show)
+    yield from search_facts(kept, failed, show)
 
 
-def search_facts(kept: KeptKey, conditions: Mapping[str, str], show: ShowTime) -> Iterator[Fact]:
-    """The search position, the partial matches, and why rows are in no match. `conditions`: the text of DEFINE for each
-    variable."""
+def by_text(conditions: Mapping[str, str]) -> Failed:
+    """Says of the whole condition of a variable, whose texts these are, that it does not hold."""
+
+    def failed(kept: KeptKey, path: Mapped, stop: Stop) -> list[str]:
+        name = "" if stop.label is None else kept.labels[stop.label]
+        return [f"{conditions.get(name, 'its condition')} is not true"]
+
+    return failed
+
+
+def search_facts(kept: KeptKey, failed: Failed, show: ShowTime) -> Iterator[Fact]:
+    """The search position, the partial matches, and why rows are in no match."""
     yield _position(kept)
     for match in kept.open:
         yield Fact(PARTIAL, int(kept.time[match.rows[0][0]]), partial_text(match, kept, show))
@@ -54,7 +54,7 @@ def search_facts(kept: KeptKey, conditions: Mapping[str, str], show: ShowTime) -
         many = f"the first {MAX_OPEN} partial matches" if len(kept.open) == MAX_OPEN else "some partial matches"
         yield Fact(PARTIAL, None, f"there are more than these: only {many} were looked for")
     for row in kept.refused:
-        yield Fact(NO_MATCH, int(kept.time[row]), no_match(kept, row, conditions, show))
+        yield Fact(NO_MATCH, int(kept.time[row]), no_match(kept, row, failed, show))
 
 
 def _conditions(kept: KeptKey, i: int) -> list[str]:
@@ -100,7 +100,7 @@ def _path(kept: KeptKey, rows: Iterable[tuple[int, str]], show: ShowTime) -> str
     return " ".join(f"{name} ({show(int(kept.time[row]))})" for row, name in rows)
 
 
-def no_match(kept: KeptKey, row: int, conditions: Mapping[str, str], show: ShowTime) -> str:
+def no_match(kept: KeptKey, row: int, failed: Failed, show: ShowTime) -> str:
     """Why a row is in no match if no further row comes, by the partial match that came closest to one."""
     near = kept.refused[row]
     path = _path(kept, _named(kept, near.path), show)
@@ -112,7 +112,7 @@ def no_match(kept: KeptKey, row: int, conditions: Mapping[str, str], show: ShowT
     begun = f"the closest is {path}" if path else "none can begin at it"
     unsure = "" if near.is_complete else ", though not all ways were tried"
     stops = sorted(near.stops, key=lambda stop: stop.row != row)
-    reasons = dict.fromkeys(_reason(kept, near.start, stop, conditions, show) for stop in stops)
+    reasons = dict.fromkeys(_reason(kept, near, stop, failed, show) for stop in stops)
     return f"it is in no match, if no further row comes: {begun}{unsure}; {'; '.join(list(reasons)[:2])}"
 
 
@@ -120,21 +120,11 @@ def _named(kept: KeptKey, mapped: Mapped) -> list[tuple[int, str]]:
     return [(row, kept.labels[label]) for row, label in mapped]
 
 
-def _reason(kept: KeptKey, start: int, stop: Stop, conditions: Mapping[str, str], show: ShowTime) -> str:
-    """Why a partial match that begins at row `start` could not go on."""
+def _reason(kept: KeptKey, near: Closest, stop: Stop, failed: Failed, show: ShowTime) -> str:
+    """Why the closest partial match could not go on."""
     name = "" if stop.label is None else kept.labels[stop.label]
     if stop.reason == PARTITION_END or stop.row >= len(kept.time):
         return f"no row came for {name}"
-    at = f"the row of {show(int(kept.time[stop.row]))}"
-    if stop.reason in (FALSE, NULL):
-        return f"{at} is not {name}, because {conditions.get(name, 'its condition')} is not true"
-    if stop.reason == WITHIN:
-        ended = "" if kept.end is None else f", which ended at {show(int(kept.end[start]))}"
-        return f"{at} is too late for WITHIN{ended}"
-    if stop.reason == ABSENCE:
-        return f"{at} is {name}, which must be absent there"
-    if stop.reason == UNTIL:
-        return f"{at} is {name}, which ends the loop of UNTIL"
-    if stop.reason == POSSESSIVE:
-        return f"{at} belongs to the possessive loop before {name}, which gives no row back"
-    return f"{stop.reason} needs the {'first' if stop.reason == '^' else 'last'} row of the key"
+    row = f"the row of {show(int(kept.time[stop.row]))}"
+    late = "" if kept.end is None else f", which ended at {show(int(kept.end[near.start]))}"
+    return why_refused(stop, name, row, failed(kept, near.path, stop), late)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from sqlext.errors import SqlExtError
-from sqlext.operators.match.state_facts import WAITS, fate, search_facts
+from sqlext.operators.match.state_facts import WAITS, by_text, fate, search_facts
 from sqlext.operators.rules.kept_rules import KeptRule, PatternOf, kept_rules
 from sqlext.operators.rules.operator import RulesOperator
 from sqlext.operators.rules.plan import CompiledRules
@@ -42,7 +42,7 @@ def rules_facts(
     for rule in begun[:MAX_RULES]:
         yield _rule_fact(rule.version, show)
         assert rule.search is not None
-        for fact in search_facts(rule.search, conditions_of(rule.version.version.clause or ""), show):
+        for fact in search_facts(rule.search, by_text(conditions_of(rule.version.version.clause or "")), show):
             yield fact._replace(text=f"{_name(rule.version)}: {fact.text}")
     if len(begun) > MAX_RULES:
         yield Fact(RULE, None, f"{len(begun) - MAX_RULES:,} further rules have begun: {_names(begun[MAX_RULES:])}")

@@ -57,6 +57,22 @@ def _navigations(source: InterpretedAggregate) -> Iterator[Navigation]:
             yield operand.source
 
 
+def columns_of(condition: Condition | None) -> Iterator[int]:
+    """The columns that a condition reads on any row, by Navigation.argument.
+
+    >>> list(columns_of(Operand(Navigation(argument=2, step=-1), "int")))
+    [2]
+    """
+    for source in () if condition is None else [operand.source for operand in operands(condition)]:
+        if isinstance(source, InterpretedAggregate):
+            for part in (*source.arguments, source.filter):
+                yield from columns_of(part)
+        elif source.argument is not None:
+            by_label = source.by_label if isinstance(source, Navigation) else ()
+            yield from (argument for argument in by_label or (source.argument,) if argument >= 0)
+            yield from columns_of(source.expression if isinstance(source, Navigation) else None)
+
+
 def is_interpreted(condition: Condition | None) -> bool:
     """Return True if a part of the condition has values that only Python can compute with.
 

@@ -12,7 +12,7 @@ from tests.operators.match.event_rows import STREAM, append, lines
 pytestmark = pytest.mark.spark
 PAIRS = f"""CREATE OR REFRESH STREAMING TABLE pairs AS SELECT * FROM {STREAM} MATCH_RECOGNIZE (
   PARTITION BY k AS card ORDER BY ts MEASURES FIRST(i) AS f, LAST(i) AS l
-  PATTERN (A B+ C?) WITHIN INTERVAL 40 SECONDS DEFINE A AS c = 'A', B AS c = 'B', C AS c = 'C')"""
+  PATTERN (A B+ C?) WITHIN INTERVAL 40 SECONDS DEFINE A AS c = 'A', B AS c = 'B' AND i <> 6, C AS c = 'C')"""
 SUMS = f"""CREATE STREAMING TABLE sums AS SELECT k, window_start, count(*) AS n, sum(i) AS s
   FROM TUMBLE(TABLE {STREAM}, DESCRIPTOR(ts), INTERVAL 20 SECONDS) GROUP BY k, window_start, window_end
   EMIT EARLY EVERY INTERVAL 10 SECONDS"""
@@ -63,10 +63,10 @@ def test_a_stream_says_what_it_keeps_for_a_key_stopped_and_running(events):
     assert running[-5:-1] == [
         "search position :00: the search waits at this row: earlier start rows are decided; the next match is number 1",
         "partial match :00: A (:00) waits for B; WITHIN ends it when the watermark reaches :40",
-        "no match :00: it is in no match, if no further row comes: the closest is A (:00); the row of :31 is not B, "
-        "because c = 'B' is not true",
-        "no match :31: it is in no match, if no further row comes: the closest is A (:31); the row of :35 is not B, "
-        "because c = 'B' is not true",
+        "no match :00: it is in no match, if no further row comes: the closest is A (:00); the row of :31 cannot be "
+        "B: c = 'B' is not true",
+        "no match :31: it is in no match, if no further row comes: the closest is A (:31); the row of :35 cannot be "
+        "B: i <> 6 is false (i = 6)",
     ]
 
 

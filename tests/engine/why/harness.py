@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sqlext.engine.why.computed_columns import ComputedColumns
 from sqlext.engine.why.explain_row import PartitionWhy
 from sqlext.engine.why.why_clause import PartitionRows, WhyClause, sort_keys
-from sqlext.errors import SqlExtError
-from sqlext.expressions.column_values import ColumnValues
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.values import arrow_type
 from sqlext.pattern.why.row_search import Budget
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.scalars.static_binder import StaticBinder
-from sqlext.rewriter.text.splice import join
 
 SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")
-
-
-class ComputedColumns(Mapping[str, pa.Array]):
-    """The values of each text over the rows of a table."""
-
-    def __init__(self, binder: StaticBinder, table: pa.Table):
-        self.binder, self.table = binder, table
-        columns = {name: table.column(name).combine_chunks() for name in table.column_names}
-        self.values_of = ColumnValues(columns=columns, rows=table.num_rows)
-
-    def __getitem__(self, text: str) -> pa.Array:
-        try:
-            return self.values_of.array(self.binder.tree(join(text)))
-        except SqlExtError:
-            raise KeyError(text) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.table.column_names)
-
-    def __len__(self) -> int:
-        return self.table.num_columns
 
 
 def clause_of(text: str, columns: Mapping[str, str]) -> WhyClause:

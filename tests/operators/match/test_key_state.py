@@ -13,7 +13,7 @@ from sqlext.errors import DataError
 from sqlext.operators.match.open_matches import kept_key, with_times
 from sqlext.operators.match.operator import MatchOperator
 from sqlext.operators.match.plan import Bound, MatchOperatorPlan, Slot
-from sqlext.operators.match.state_facts import match_facts
+from sqlext.operators.match.state_facts import by_text, match_facts
 from sqlext.operators.match.stream_plan import StreamMatchPlan
 from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY, SortKey
 from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
@@ -146,16 +146,16 @@ CLOSEST = "it is in no match, if no further row comes: "
 @pytest.mark.parametrize(
     ("pattern", "letters", "within", "reasons"),
     [
-        ("A B+ C", "ABXAC", 0, {4: "the closest is A (4); the row of 5 is not B, because b > 1 is not true"}),
+        ("A B+ C", "ABXAC", 0, {4: "the closest is A (4); the row of 5 cannot be B: b > 1 is not true"}),
         ("A B C", "ABC", 1, {1: "the closest is A (1); the row of 2 is too late for WITHIN, which ended at 2"}),
-        ("A !-> B", "AB", 5, {1: "the closest is A (1); the row of 2 is B, which must be absent there"}),
-        ("^ A B", "AAB", 0, {3: "none can begin at it; ^ needs the first row of the key"}),
+        ("A !-> B", "AB", 5, {1: "the closest is A (1); the row of 2 satisfies B, which must be absent there"}),
+        ("^ A B", "AAB", 0, {3: "none can begin at it; ^ needs the first row of the partition"}),
         ("A B C | A", "ABC", 0, {}),
     ],
 )
 def test_the_state_says_why_a_row_is_in_no_match(pattern, letters, within, reasons):
     plan, tree, driven = driven_by(pattern, letters, 1, within)
-    facts = match_facts(kept_key(driven.state, plan, tree), {}, {"B": "b > 1"}, str)
+    facts = match_facts(kept_key(driven.state, plan, tree), {}, by_text({"B": "b > 1"}), str)
     found = {fact.time: fact.text for fact in facts if fact.kind == "no match"}
     assert {time: found[time] for time in reasons} == {time: CLOSEST + reason for time, reason in reasons.items()}
     assert reasons or not found
@@ -164,13 +164,13 @@ def test_the_state_says_why_a_row_is_in_no_match(pattern, letters, within, reaso
 def test_the_state_of_a_key_in_words():
     plan, tree, driven = driven_by("A B+ C", "ABXAC", 4, 0)
     kept = kept_key(driven.state, plan, tree)
-    facts = match_facts(kept, {"i": "id"}, {"B": "b > 1"}, str)
+    facts = match_facts(kept, {"i": "id"}, by_text({"B": "b > 1"}), str)
     assert [f"{fact.kind} {fact.time}: {fact.text}" for fact in facts] == [
         'row 4: {"id": 4}; by itself it may be A; it is in no further match, if no further row comes',
         'row 5: {"id": 5}; by itself it may be C; the watermark has not passed it, it is in no further match, if no '
         "further row comes",
         "search position 4: the search waits at this row: earlier start rows are decided; the next match is number 1",
         "partial match 4: A (4) waits for B",
-        f"no match 4: {CLOSEST}the closest is A (4); the row of 5 is not B, because b > 1 is not true",
-        f"no match 5: {CLOSEST}the closest is A (4); the row of 5 is not B, because b > 1 is not true",
+        f"no match 4: {CLOSEST}the closest is A (4); the row of 5 cannot be B: b > 1 is not true",
+        f"no match 5: {CLOSEST}the closest is A (4); the row of 5 cannot be B: b > 1 is not true",
     ]
