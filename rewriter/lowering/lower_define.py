@@ -100,13 +100,12 @@ class DefineLowering:
         """The bit of the conjuncts that one row decides, and the condition for the others."""
         local: list[tuple[int, int]] = []
         dependent: list[tuple[int, int]] = []
-        for lo, hi in conjuncts(items):
-            if (label, lo) in self.dropped:
-                continue
+        ranges = [(lo, hi) for lo, hi in conjuncts(items) if (label, lo) not in self.dropped]
+        for lo, hi in ranges:
             is_local = self._is_row_local(items[lo:hi], label) and self._can_be_mask(items, (lo, hi), label)
             (local if is_local else dependent).append((lo, hi))
-            self.conjuncts.append(self._conjunct(items, (lo, hi), label, is_local))
         bit = self._bit(items, local, label) if local else None
+        self.conjuncts += [self._conjunct(items, conjunct, label, conjunct in local) for conjunct in ranges]
         if not dependent:
             return bit, None
         return bit, self._run_dependent(items, dependent, label)
@@ -125,8 +124,13 @@ class DefineLowering:
             return CountedConjunct(label=label, written=written(*conjunct))
         ranges = [(node.start, node.stop) for node in compared(parse(items, *conjunct))]
         operands = {written(*r): text(*r) for r in ranges if r != conjunct}
+        reads_neighbours = any(isinstance(x, Reference) and x.step for x in items[slice(*conjunct)])
         return CountedConjunct(
-            label=label, written=written(*conjunct), text=text(*conjunct), operands=tuple(operands.items())
+            label=label,
+            written=written(*conjunct),
+            text=text(*conjunct),
+            condition=self._neighbours(items, [conjunct], label) if reads_neighbours else None,
+            operands=tuple(operands.items()),
         )
 
     def _run_dependent(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:

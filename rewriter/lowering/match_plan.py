@@ -48,12 +48,14 @@ class CountedConjunct:
     """A conjunct of the condition of a label in DEFINE, for EXPLAIN MATCH ANALYZE.
 
     `text`: what Spark computes on each row, with window functions where it reads neighbours; None if the conjunct
-    depends on the match. `operands`: (as written, what Spark computes) for each value that `text` compares.
+    depends on the match. `condition`: the same as what workers compute, where they do it instead of Spark. `operands`:
+    (as written, what Spark computes) for each value that `text` compares.
     """
 
     label: int
     written: str
     text: Text | None = None
+    condition: Condition | None = None
     operands: tuple[tuple[str, Text], ...] = ()
 
 

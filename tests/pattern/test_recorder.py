@@ -122,7 +122,9 @@ def test_searching_each_word_once_counts_what_searching_from_each_row_counts(par
         steps = {i: (x.label, 1) for i, x in enumerate(task.program.instructions) if isinstance(x, MatchLabel)}
         in_order, by_word = Funnel(), Funnel()
         recorder = attempts(task, rows, partial(in_order.add, times=1, steps=steps))
-        counts = words.attempts_by_word(task, rows, partial(by_word.add, steps=steps), 10**6)
+        starts = words.start_rows(task, rows)
+        counts = words.attempts_by_word(task, rows, starts, partial(by_word.add, steps=steps), 10**6)
+        assert starts.matches == in_order.matches, seed
         assert by_word == in_order and counts.tests == recorder.tests, seed
         assert counts.left_out == 0
         compared += 1

@@ -26,10 +26,12 @@ from sqlext.pattern.batch.recorder import (
 )
 from sqlext.pattern.why.funnel import Funnel
 
+NO_USABLE_ROW = "NO USABLE ROW"  # in place of PARTITION_END where rows that no match can use are not searched
 _ENDINGS = {
     CONDITION: "ended where no condition holds",
     WITHIN: "ended by WITHIN",
     PARTITION_END: "ended by the end of the partition",
+    NO_USABLE_ROW: "ended where no usable row was left",
     ABSENCE: "ended by a row that must be absent",
     UNTIL: "ended by UNTIL",
     POSSESSIVE: "ended by a possessive loop",
@@ -42,6 +44,7 @@ _LOST = {
     NULL: "because its condition is NULL",
     WITHIN: "because WITHIN is over",
     PARTITION_END: "because the partition ends",
+    NO_USABLE_ROW: "because no usable row follows",
     ABSENCE: "because of a row that must be absent",
     UNTIL: "because of UNTIL",
     POSSESSIVE: "because a possessive loop has the row",
@@ -113,7 +116,8 @@ class Line(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class ClauseReport:
     """`rows`: of the input; `filtered`: those that the query drops before the shuffle, by `filters`. `in_turn`: each
-    conjunct was computed only where those before it are TRUE."""
+    conjunct was computed only where those before it are TRUE. `is_in_workers`: the query matches in Python workers.
+    `max_steps`: of the search in one task; `seconds`: of this report, besides the query."""
 
     line: int
     column: int
@@ -126,12 +130,14 @@ class ClauseReport:
     is_contiguous: bool
     in_turn: bool
     strategy: str
+    is_in_workers: bool
+    max_steps: int
     limit: int | None
     seconds: float
 
     @property
     def results(self) -> int:
-        return self.funnel.matches
+        return self.funnel.found
 
     def as_json(self) -> dict[str, Any]:
         funnel: dict[str, Any] = {name: value for name, value in vars(self.funnel).items() if isinstance(value, int)}
@@ -139,6 +145,11 @@ class ClauseReport:
         return {"kind": "MATCH_RECOGNIZE", **asdict(self), "funnel": funnel, "sentence": self.sentence}
 
     # the funnel
+
+    @property
+    def unusable(self) -> int:
+        """How many rows no match can use, so that they are not searched."""
+        return self.rows - self.funnel.rows
 
     @property
     def lines(self) -> list[Line]:
@@ -149,26 +160,28 @@ class ClauseReport:
             for v in self.variables
             if not v.is_tested
         ]
+        if self.unusable:
+            lines.append(Line("rows that PATTERN can use", self.funnel.rows))
         lines.append(Line("start rows tried", self.funnel.tried))
         for e in self.elements:
             optional = "" if e.at_least else ", which is optional"
             lines.append(Line(f"  that reached {e.written}{optional}", e.reached, is_needed=e.at_least > 0, about=e))
             if e.enough is not None:
                 lines.append(Line(f"  that reached row {e.at_least} of {e.written}", e.enough, about=e))
-        return [*lines, Line("matches", self.funnel.matches)]
+        return [*lines, Line("matches", self.funnel.found)]
 
     @property
     def first_zero(self) -> int | None:
         """The index of the first line from which on no match is possible; None if there are matches."""
         zeros = (i for i, line in enumerate(self.lines) if not line.number and line.is_needed)
-        return None if self.funnel.matches else next(zeros, None)
+        return None if self.funnel.found else next(zeros, None)
 
     @property
     def sentence(self) -> str:
         """What the first zero means."""
         zero = self.first_zero
         if zero is None:
-            found = count(self.funnel.matches, "match is", "matches are")
+            found = count(self.funnel.found, "match is", "matches are")
             return f"{found} found: look at the query around the clause if its result has fewer rows."
         line = self.lines[zero]
         if isinstance(line.about, VariableReport):
@@ -264,5 +277,13 @@ class ClauseReport:
         yield f"strategy that ran: {self.strategy}"
         if self.filters:
             yield f"rows dropped before the shuffle: {self.filtered:,}, by {' AND '.join(self.filters)}"
-        yield f"steps of the search for this report: {funnel.steps:,}, in the defining search (reference)"
+        if self.is_in_workers:
+            yield (
+                f"seconds in all tasks, in this report's pass: {funnel.spark_s:.1f} in Spark before the match, "
+                f"{funnel.match_s:.1f} in the match"
+            )
+        yield (
+            f"steps of the search for this report: {funnel.steps:,}, in the defining search (reference); each task may "
+            f"take {self.max_steps:,}"
+        )
         yield f"cost of this report: {self.seconds:.1f} s counting and searching"

@@ -84,7 +84,7 @@ class PhysicalPlan:
     `reasons`: (decision, reason) pairs, for EXPLAIN MATCH. `has_effect`: building the DataFrame to run has an effect on
     the session or the catalog. `skips_failures`: a value that cannot be computed does not end a stream. `warnings`:
     sentences about state that is kept for ever. `filters_as_written`: the filters that follow from
-    the query around the clause.
+    the query around the clause; `usable_rows`: the filter, if any, that drops rows which no match can use.
     """
 
     plan: MatchPlan
@@ -96,6 +96,7 @@ class PhysicalPlan:
     skips_failures: bool = True
     warnings: tuple[str, ...] = ()
     filters_as_written: tuple[Text, ...] = ()
+    usable_rows: tuple[Text, ...] = ()
 
     @property
     def filters_of_engine(self) -> tuple[Text, ...]:
@@ -163,6 +164,7 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
         reasons += [("prefilter", why_filtered), ("parallel", form.parallel(plan, settings))]
     if form.order is not None:
         reasons.append(("order", form.order(clause, settings)))
+    other_filters = len(plan.filters)
     if form is not LEAD:
         plan, why_read = _only_usable_rows(plan, clause, settings, queries)
         reasons.append(("rows", why_read))
@@ -178,6 +180,7 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
         has_effect=form is STREAM and settings.writes_side_tables,
         skips_failures=settings.skips_failures,
         filters_as_written=clause.plan.filters,
+        usable_rows=plan.filters[other_filters:],
         warnings=tuple(stream_checks.warnings(plan)) if form is STREAM else (),
     )
 

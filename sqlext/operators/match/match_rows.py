@@ -32,13 +32,16 @@ def match_batches(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) ->
 
     Raises DataError for errors that can only be found in the rows, and for a partition that does not fit in memory.
     """
-    if plan.sort:
-        tables = ordered_partitions(batches, plan)
-    else:
-        tables = whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits)
     with memory_errors():
-        for table in tables:
+        for table in partitions(batches, plan):
             yield from match_partitions(table, plan)
+
+
+def partitions(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.Table]:
+    """Tables of whole partitions, in order, from rows that come sorted or, if the plan has a `sort`, in any order."""
+    if plan.sort:
+        return ordered_partitions(batches, plan)
+    return whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits)
 
 
 def ordered_partitions(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.Table]:

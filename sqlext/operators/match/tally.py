@@ -1,54 +1,98 @@
-"""Count in a Python worker what the search that defines matching tries: Arrow batches in, one row of counts out."""
+"""Count in a Python worker what the search that defines matching tries, and how often conditions hold.
+
+Arrow batches in, one row of counts out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Union
 
+import numpy as np
 import pyarrow as pa
 
-from sqlext.operators.match.match_rows import whole_partitions, with_partition_starts
+from sqlext.operators.match.match_rows import partitions
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.match.read_rows import columns_of, read_rows
+from sqlext.operators.rows.arrow import as_numpy
+from sqlext.pattern import strategy
 from sqlext.pattern.batch.recorder import Attempt
-from sqlext.pattern.task.task import MatchTask, Rows
+from sqlext.pattern.conditions.columnar import verdicts
+from sqlext.pattern.task.task import Condition, MatchTask, Rows, Spans
 from sqlext.pattern.why import words
 from sqlext.pattern.why.attempts import Enough, attempts
 from sqlext.pattern.why.funnel import Funnel, Steps
+from sqlext.pattern.why.verdicts import VerdictCounts
 
-TALLY = "funnel STRING"
+TALLY = "funnel STRING, verdicts STRING"
 MAX_STEPS = 12_000  # of one task: less than half a second where conditions depend on the match
+GROUP = "__group"  # the input column with the number of the group of a row, see `VerdictCounts`
+Counted = Union[str, Condition]  # a column with the verdicts of a condition, or a condition on neighbouring rows
 
 
 def tally(
-    batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, steps: Steps, max_steps: int = MAX_STEPS
+    batches: Iterator[pa.RecordBatch],
+    plan: MatchOperatorPlan,
+    steps: Steps,
+    counted: Sequence[Counted] | None = None,
+    max_steps: int = MAX_STEPS,
 ) -> Iterator[pa.RecordBatch]:
-    """The counts of all partitions in a stream of sorted batches, as JSON. After `max_steps` steps of the search, rows
-    are only counted."""
-    funnel = Funnel()
-    for table in whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits):
-        rows = read_rows(columns_of(table), plan)
+    """The counts of all partitions of the rows, as JSON. After `max_steps` steps of the search, rows are only counted.
+
+    `counted`: the conditions whose verdicts are counted, None if Spark counts them.
+    """
+    funnel, counts = Funnel(), VerdictCounts()
+    for table in partitions(_timed(batches, funnel), plan):
+        columns = columns_of(table)
+        began = time.perf_counter()
+        rows = read_rows(columns, plan)
+        funnel.match_s += time.perf_counter() - began
         lengths = (rows.bounds[1:] - rows.bounds[:-1]).tolist()
         funnel.rows += sum(lengths)
         funnel.partitions += len(lengths)
         funnel.largest = max(funnel.largest, *lengths)
+        if counted is not None:
+            values = [as_numpy(columns[c]) if isinstance(c, str) else verdicts(c, rows) for c in counted]
+            counts.add(values, as_numpy(columns[GROUP]))
         _search(rows, plan, steps, funnel, max_steps)
-    yield pa.RecordBatch.from_pydict({"funnel": [funnel.as_json()]})
+    yield pa.RecordBatch.from_pydict({"funnel": [funnel.as_json()], "verdicts": [counts.as_json()]})
+
+
+def _timed(batches: Iterator[pa.RecordBatch], funnel: Funnel) -> Iterator[pa.RecordBatch]:
+    """The batches; `funnel.spark_s` receives the seconds in which the worker waits for them."""
+    while True:
+        began = time.perf_counter()
+        batch = next(batches, None)
+        funnel.spark_s += time.perf_counter() - began
+        if batch is None:
+            return
+        yield batch
 
 
 def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, max_steps: int) -> None:
+    task = plan.task
+    began = time.perf_counter()
+    starts = words.start_rows(task, rows) if isinstance(task, MatchTask) and words.applies(task) else None
+    funnel.found += starts.matches if starts else sum(map(_matches, strategy.match(task, rows)))
+    funnel.match_s += time.perf_counter() - began
     left = max_steps - funnel.steps
     if left <= 0:
         funnel.left_out += len(rows.mask)
-        return
-    if isinstance(plan.task, MatchTask) and words.applies(plan.task):
-        counts = words.attempts_by_word(plan.task, rows, partial(funnel.add, steps=steps), left)
+    elif starts is not None and isinstance(task, MatchTask):
+        counts = words.attempts_by_word(task, rows, starts, partial(funnel.add, steps=steps), left)
         funnel.tests += counts.tests
         funnel.steps += counts.steps
         funnel.left_out += counts.left_out
-        return
-    _search_in_order(rows, plan, steps, funnel, max_steps)
+    else:
+        _search_in_order(rows, plan, steps, funnel, max_steps)
+
+
+def _matches(block: Spans) -> int:
+    """How many matches, which partial ones are not, a block has."""
+    return len(block.start) if block.timed_out is None else int(np.count_nonzero(~block.timed_out))
 
 
 def _search_in_order(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, max_steps: int) -> None:

@@ -52,9 +52,20 @@ def truth(condition: Condition, rows: Rows) -> np.ndarray:
     >>> truth(MachineCall(function="less", arguments=(current, before), kind="bool"), rows).tolist()
     [False, True, False]
     """
+    return verdicts(condition, rows) == 1
+
+
+def verdicts(condition: Condition, rows: Rows) -> np.ndarray:
+    """`int8[n]`: 1 on the rows where the condition of `truth` is TRUE, 0 where it is FALSE, -1 where it is NULL.
+
+    >>> rows = Rows(bounds=np.array([0, 3]), mask=np.zeros((3, 1), np.uint8), columns=(Values(np.array([5, 4, 6])),))
+    >>> current, before = Operand(Navigation(argument=0), "int"), Operand(Navigation(argument=0, step=-1), "int")
+    >>> verdicts(MachineCall(function="less", arguments=(current, before), kind="bool"), rows).tolist()
+    [-1, 1, 0]
+    """
     with np.errstate(all="ignore"):  # infinity minus infinity is NaN, without a warning
         values, valid = _evaluate(condition, rows)
-    return values.astype(np.bool_) & valid
+    return np.where(valid, values.astype(np.int8), np.int8(-1))
 
 
 def _evaluate(condition: Condition, rows: Rows) -> NullableValues:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlext.pattern.batch.recorder import Attempt, Step
 from sqlext.pattern.program import ast
@@ -36,9 +36,10 @@ class Funnel:
     all its steps. `tried`: start rows at which the search began; AFTER MATCH SKIP jumps over the others.
     `reached[e, 0]`: those from which it mapped a row to element e of the pattern; `reached[e, k]`: to the k-th copy of
     it. `endings`: how the attempts ended. `lost[e, r]`: attempts without a match whose furthest path has rows and could
-    not go on to element e for the reason r, see `Stop`. `matches`, `empty`: matches, and those of them that map no row.
-    `steps`: of the searches that were run; `tests[l, v]`: how often the condition of label l had the value v when the
-    search tested it.
+    not go on to element e for the reason r, see `Stop`. `matches`, `empty`: matches of the search, and those of them
+    that map no row; `found`: matches in all rows, by the strategy that runs the task. `steps`: of the searches that
+    were run; `tests[l, v]`: how often the condition of label l had the value v when the search tested it. `spark_s`:
+    seconds in which workers waited for rows; `match_s`: in which they read them and that strategy ran.
     """
 
     rows: int = 0
@@ -51,8 +52,11 @@ class Funnel:
     lost: Counter[tuple[int, str]] = field(default_factory=Counter)
     matches: int = 0
     empty: int = 0
+    found: int = 0
     steps: int = 0
     tests: Counter[tuple[int, bool | None]] = field(default_factory=Counter)
+    spark_s: float = 0.0
+    match_s: float = 0.0
 
     def add(self, attempt: Attempt, times: int, steps: Steps) -> None:
         """Count an attempt, which so many start rows had."""
@@ -72,19 +76,22 @@ class Funnel:
         """Rows at which no search began, because AFTER MATCH SKIP jumped over them."""
         return self.rows - self.left_out - self.tried
 
+    def renamed(self, reason: str, other: str) -> Funnel:
+        """The same counts with another name of a reason.
+
+        >>> Funnel(endings=Counter({"A": 1, "B": 2})).renamed("A", "C").endings
+        Counter({'B': 2, 'C': 1})
+        """
+        names = {reason: other}
+        endings = Counter({names.get(r, r): number for r, number in self.endings.items()})
+        lost = Counter({(element, names.get(r, r)): number for (element, r), number in self.lost.items()})
+        return replace(self, endings=endings, lost=lost)
+
     def merge(self, other: Funnel) -> None:
-        self.rows += other.rows
-        self.partitions += other.partitions
-        self.largest = max(self.largest, other.largest)
-        self.left_out += other.left_out
-        self.tried += other.tried
-        self.reached += other.reached
-        self.endings += other.endings
-        self.lost += other.lost
-        self.matches += other.matches
-        self.empty += other.empty
-        self.steps += other.steps
-        self.tests += other.tests
+        largest = max(self.largest, other.largest)
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+        self.largest = largest
 
     def as_json(self) -> str:
         """

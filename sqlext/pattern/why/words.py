@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from sqlext.pattern.conditions.conditions import satisfier
 from sqlext.pattern.program.program import MatchEnd, MatchStart
 from sqlext.pattern.task.event_time import NEVER
 from sqlext.pattern.task.skip import numbered, resume_row
-from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Spans
+from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Spans, Task
 
 Consume = Callable[[Attempt, int], None]  # an attempt, and how many start rows have the same one
 MAX_LENGTH = 64  # of a word; start rows whose search looks further are searched one by one
@@ -48,14 +49,24 @@ class WordCounts:
     left_out: int = 0
 
 
-def attempts_by_word(task: MatchTask, rows: Rows, consume: Consume, max_steps: int) -> WordCounts:
+class StartRows(NamedTuple):
+    """The rows at which a search begins, and the number of the match that each of them would have: `int64[t]` twice.
+    `matches`: how many there are."""
+
+    row: np.ndarray
+    number: np.ndarray
+    matches: int
+
+
+def attempts_by_word(task: MatchTask, rows: Rows, starts: StartRows, consume: Consume, max_steps: int) -> WordCounts:
     """Search from all start rows that the task tries, for at most about `max_steps` steps.
 
     >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
     >>> task = MatchTask(program=a_b, bits=(0, 1), conditions=(None, None))
     >>> rows = Rows(bounds=np.array([0, 6]), mask=np.array([[1], [2], [1], [1], [1], [0]], np.uint8))
-    >>> counts = attempts_by_word(task, rows, lambda attempt, times: print(attempt.ending, times), 99)
+    >>> starts = start_rows(task, rows)
+    >>> counts = attempts_by_word(task, rows, starts, lambda attempt, times: print(attempt.ending, times), 99)
     CONDITION 1
     CONDITION 2
     CONDITION 1
@@ -65,26 +76,27 @@ def attempts_by_word(task: MatchTask, rows: Rows, consume: Consume, max_steps: i
     """
     words = _Words(task, rows, consume, max_steps)
     if len(rows.mask):
-        words.count(*start_rows(task, rows))
+        words.count(starts.row, starts.number)
     return words.counts
 
 
-def start_rows(task: MatchTask, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """The rows at which a search begins, and the number of the match that each of them would have: `int64[t]` twice."""
-    n = len(rows.mask)
+def start_rows(task: Task, rows: Rows) -> StartRows:
+    """The start rows of a task that `applies`, found by the strategy that runs it."""
+    n, matches = len(rows.mask), 0
     is_start, change = np.zeros(n, np.int64), np.zeros(n + 2, np.int64)  # change: of how many matches jump over a row
     whole = replace(
         task, strategy="auto", output=Output(is_all_rows=True)
     )  # so no match shares labels with another one
     for spans in strategy.match(whole, rows):
         is_start[spans.start] = 1
+        matches += len(spans.start)
         resume = _resume_rows(task, spans)
         np.add.at(change, spans.start + 1, 1)
         np.add.at(change, resume, -1)
     before = np.cumsum(is_start) - is_start
     number = before - np.repeat(before[rows.bounds[:-1][np.diff(rows.bounds) > 0]], _lengths(rows)) + 1
     start = np.flatnonzero(np.cumsum(change)[:n] == 0)
-    return start, number[start]
+    return StartRows(start, number[start], matches)
 
 
 def _lengths(rows: Rows) -> np.ndarray:
@@ -92,7 +104,7 @@ def _lengths(rows: Rows) -> np.ndarray:
     return lengths[lengths > 0]
 
 
-def _resume_rows(task: MatchTask, spans: Spans) -> np.ndarray:
+def _resume_rows(task: Task, spans: Spans) -> np.ndarray:
     """`int64[m]`: the row at which the search goes on after each match."""
     if task.skip.mode == SKIP_TO_NEXT_ROW:
         return spans.start + 1

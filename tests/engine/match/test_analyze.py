@@ -100,8 +100,8 @@ def report(*, rows=5, true=3, needed=True, reached=(2, 0), matches=0, **funnel) 
     return ClauseReport(
         line=1, column=1, rows=rows, filtered=0, filters=(), variables=(variable,), elements=elements,
         strategy="two_pass",
-        funnel=Funnel(rows=rows, partitions=1, largest=rows, tried=rows, matches=matches, **funnel), limit=None,
-        is_contiguous=True, in_turn=False, seconds=0,
+        funnel=Funnel(rows=rows, partitions=1, largest=rows, tried=rows, found=matches, **funnel), limit=None,
+        is_contiguous=True, in_turn=False, is_in_workers=True, max_steps=99, seconds=0,
     )  # fmt: skip
 
 

@@ -1,0 +1,237 @@
+"""The counts of EXPLAIN MATCH ANALYZE about conditions that the row decides.
+
+How often each part of DEFINE is TRUE, FALSE and NULL, and rows on which it alone is not TRUE.
+
+Workers count while they search, or Spark in a query of its own. The rows that are shown as examples are then read from
+few partitions, because texts of all rows would take more time than everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pyspark.sql import Row
+
+from sqlext.engine.match.clause_report import ConjunctReport, VariableReport
+from sqlext.engine.match.run_batch import input_query, unsorted_query
+from sqlext.engine.queries.queries import Queries
+from sqlext.operators.match.tally import GROUP, Counted
+from sqlext.pattern.program.mapped_variables import mandatory_variables
+from sqlext.pattern.why.funnel import Funnel
+from sqlext.pattern.why.verdicts import FALSE, NULL, TRUE, VerdictCounts
+from sqlext.rewriter.lowering.match_plan import WINDOW, CountedConjunct, InputColumn, MatchPlan
+from sqlext.rewriter.text.lexemes import string_literal
+from sqlext.rewriter.text.splice import Text, join
+
+_ROW = "__row_key"  # the keys of a row, by which the first and the last one are chosen
+Examples = dict[int, list[Row]]  # by conjunct: (row, values of the operands …, truth)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionCounting:
+    """The conditions of a plan that are counted: its conjuncts that the row decides, and whether all `kept` hold, the
+    filters by which the query drops rows.
+
+    `in_turn`: each conjunct is computed only where those before it hold, because it cannot be computed on all rows
+    (`d <> 0 AND n / d > 2`). Then Spark computes all of them.
+    """
+
+    plan: MatchPlan
+    prefix: Text
+    kept: Sequence[Text]
+    in_turn: bool
+
+    @cached_property
+    def local(self) -> list[int]:
+        """The numbers of the conjuncts that are counted."""
+        return [i for i, conjunct in enumerate(self.plan.conjuncts) if conjunct.text is not None]
+
+    # for workers
+
+    @property
+    def worker_plan(self) -> MatchPlan:
+        """The plan with the columns that workers need to count."""
+        columns = [column for column in self._verdict_columns() if column.name in self.counted]
+        needs_window = self.plan.needs_window or any(WINDOW in str(column.text) for column in columns)
+        group = InputColumn(GROUP, self._group)
+        return replace(self.plan, columns=(*self.plan.columns, *columns, group), needs_window=needs_window)
+
+    @cached_property
+    def counted(self) -> list[Counted]:
+        """What workers count: the columns of verdicts, and conditions on neighbours that they evaluate themselves."""
+        conditions: list[Counted] = []
+        for i in self.local:
+            condition = None if self.plan.needs_window or self.in_turn else self.plan.conjuncts[i].condition
+            conditions.append(f"__verdict{i}" if condition is None else condition)
+        return [*conditions, *(["__kept"] if self.kept else [])]
+
+    def _verdict_columns(self) -> Iterator[InputColumn]:
+        for i in self.local:
+            yield InputColumn(f"__verdict{i}", _verdict(self._guarded(i, self._text(i))))
+        if self.kept:
+            yield InputColumn("__kept", _verdict(join(*(join("(", f, ")") for f in self.kept), separator=" AND ")))
+
+    def _text(self, i: int) -> Text:
+        text = self.plan.conjuncts[i].text
+        assert text is not None
+        return text
+
+    def _guarded(self, i: int, text: Text) -> Text:
+        """An expression of conjunct i, computed only where it can be."""
+        before = [
+            join("(", self._text(k), ")")
+            for k in self.local
+            if k < i and self.plan.conjuncts[k].label == self.plan.conjuncts[i].label
+        ]
+        if not (before and self.in_turn):
+            return text
+        return join("CASE WHEN ", join(*before, separator=" AND "), " THEN ", text, " END")
+
+    @property
+    def _group(self) -> Text:
+        """The number of the group of a row: few enough rows to look through all of them, if keys have few rows."""
+        keys = self.plan.partition_by or [text for text, _ in self.plan.order_by]
+        return join("xxhash64(", join(*keys, separator=", "), ")") if keys else join("0L")
+
+    # by Spark
+
+    def count(self, queries: Queries) -> VerdictCounts:
+        """The counts of all rows, if no condition reads neighbours."""
+        columns = [*self._verdict_columns(), InputColumn(GROUP, self._group)]
+        rows = join("SELECT ", join(*(join(c.text, f" AS {c.name}") for c in columns), separator=", "))
+        names = [column.name for column in columns[:-1]]
+        numbers = ["count(*)", f"min({GROUP})", f"max({GROUP})"]
+        by = f") GROUP BY {', '.join(names)}" if names else ")"
+        query = join(self.prefix, f"SELECT {', '.join([*names, *numbers])} FROM (", rows, " FROM ", self.plan.input, by)
+        counts = VerdictCounts()
+        for *verdict, number, first, last in queries.run(query).collect():
+            if number:
+                counts.count(tuple(verdict), number, first, last)
+        return counts
+
+    def examples(self, queries: Queries, counts: VerdictCounts) -> Examples:
+        """For each conjunct up to two rows on which it alone is not TRUE: the first and the last one, by their keys, of
+        the first and the last groups that have such rows."""
+        groups: set[int] = set()
+        for i in self.local:
+            for verdict in (FALSE, NULL):
+                groups |= counts.groups_of(self._alone(i, verdict))
+        if not groups:
+            return {}
+        columns = [*self._verdict_columns(), InputColumn(_ROW, _struct(_keys(self.plan)))]
+        for i in self.local:
+            operands = enumerate(self.plan.conjuncts[i].operands)
+            columns += [
+                InputColumn(f"__operand{i}_{j}", self._guarded(i, join("(", text, ")"))) for j, (_, text) in operands
+            ]
+        reads_neighbours = any(WINDOW in str(column.text) for column in columns)
+        plan = replace(self.plan, columns=tuple(columns), masks=(), needs_window=reads_neighbours)
+        if self.plan.partition_by or not reads_neighbours:
+            chosen = join(self._group, f" IN ({', '.join(f'{group}L' for group in sorted(groups))})")
+            plan = replace(plan, filters=(*plan.filters, chosen))
+        query = input_query(plan, self.prefix) if reads_neighbours else join(self.prefix, unsorted_query(plan))
+        aggregates = ", ".join(text for i in self.local for text in self._example_texts(i))
+        (found,) = queries.run(join(f"SELECT {aggregates} FROM {queries.name(queries.run(query))}")).collect()
+        return {
+            i: [row for row in dict.fromkeys(found[2 * n : 2 * n + 2]) if row is not None]
+            for n, i in enumerate(self.local)
+        }
+
+    def _alone(self, i: int, verdict: int) -> dict[int, int]:
+        """The verdicts of conditions where conjunct i alone has this one, and all others of its variable are TRUE."""
+        label = self.plan.conjuncts[i].label
+        mine = [n for n, k in enumerate(self.local) if self.plan.conjuncts[k].label == label]
+        return {n: verdict if self.local[n] == i else TRUE for n in mine}
+
+    def _example_texts(self, i: int) -> Iterator[str]:
+        """The first and the last row on which conjunct i alone is not TRUE."""
+        values = [f"CAST(__operand{i}_{j} AS STRING)" for j, _ in enumerate(self.plan.conjuncts[i].operands)]
+        example = f"struct({', '.join([_row_text(self.plan), *values, f'__verdict{i}'])})"
+        others = [f"__verdict{self.local[n]} = 1" for n in self._alone(i, FALSE) if self.local[n] != i]
+        alone = " AND ".join([f"__verdict{i} <> 1", *others])
+        for function in ("min", "max"):
+            yield f"{function}_by({example}, CASE WHEN {alone} THEN {_ROW} END)"
+
+    # the report
+
+    def filtered(self, counts: VerdictCounts) -> int:
+        """How many rows the query drops before the shuffle."""
+        kept = counts.number({len(self.local): TRUE}) if self.kept else counts.total
+        return counts.total - kept
+
+    def variables(self, counts: VerdictCounts, examples: Examples, funnel: Funnel) -> Iterator[VariableReport]:
+        """The report about each variable that has a condition."""
+        needed = mandatory_variables(self.plan.clause.pattern)
+        for label, name in enumerate(self.plan.task.program.labels):
+            mine = [(i, c) for i, c in enumerate(self.plan.conjuncts) if c.label == label]
+            if not mine:
+                continue
+            dependent = tuple(c.written for _, c in mine if c.text is None)
+            if dependent:
+                true, false, null = (funnel.tests[label, verdict] for verdict in (True, False, None))
+            else:
+                true, false, null = counts.all_of([self.local.index(i) for i, _ in mine])
+            yield VariableReport(
+                name=name,
+                is_needed=name in needed,
+                is_tested=bool(dependent),
+                true=true,
+                false=false,
+                null=null,
+                conjuncts=tuple(self._conjunct(i, c, counts, examples) for i, c in mine if c.text is not None),
+                dependent=dependent,
+            )
+
+    def _conjunct(self, i: int, conjunct: CountedConjunct, counts: VerdictCounts, examples: Examples) -> ConjunctReport:
+        true, false, null = (counts.number({self.local.index(i): verdict}) for verdict in (TRUE, FALSE, NULL))
+        return ConjunctReport(
+            written=conjunct.written,
+            true=true,
+            false=false,
+            null=null,
+            alone_false=counts.number(self._alone(i, FALSE)),
+            alone_null=counts.number(self._alone(i, NULL)),
+            examples=tuple((example[0], _with_values(conjunct, example)) for example in examples.get(i, ())),
+        )
+
+
+def _verdict(condition: Text) -> Text:
+    """The verdict of a condition as a TINYINT, see `pattern.why.verdicts`."""
+    return join("CAST(coalesce(CAST(CAST((", condition, f") AS BOOLEAN) AS INT), {NULL}) AS TINYINT)")
+
+
+def _keys(plan: MatchPlan) -> list[Text]:
+    """The expressions that name a row: the keys of PARTITION BY and ORDER BY."""
+    return [*plan.partition_by, *(text for text, _ in plan.order_by[: len(plan.clause.order_by)])]
+
+
+def _struct(keys: Sequence[Text]) -> Text:
+    fields = [join(f"'k{i}', (", key, ")") for i, key in enumerate(keys)]
+    return join("named_struct(", join(*fields, separator=", "), ")") if fields else join("TRUE")
+
+
+def _row_text(plan: MatchPlan) -> str:
+    """An expression over `_ROW`: a text that names a row by its keys."""
+    named = [
+        f"{string_literal(' '.join(str(key).split()) + ' = ')} || coalesce(CAST({_ROW}.k{i} AS STRING), 'NULL')"
+        for i, key in enumerate(_keys(plan))
+    ]
+    return f"concat_ws({', '.join([string_literal(', '), *named])})"
+
+
+def _with_values(conjunct: CountedConjunct, example: Row) -> str:
+    """The conjunct with the values that it compared on a row.
+
+    >>> operands = ("price", Text()), ("PREV(price)", Text())
+    >>> price = CountedConjunct(label=0, written="price < PREV(price)", operands=operands)
+    >>> _with_values(price, Row("ts = 3", "101.5", None, NULL))
+    'price < PREV(price) is NULL, where price is 101.5 and PREV(price) is NULL'
+    """
+    values = [
+        f"{written} is {'NULL' if value is None else value}"
+        for (written, _), value in zip(conjunct.operands, example[1:-1])
+    ]
+    where = f", where {' and '.join(values)}" if values else ""
+    return f"{conjunct.written} is {'NULL' if example[-1] == NULL else 'FALSE'}{where}"
