@@ -90,7 +90,7 @@ def _tally(
     orders_rows = planned.form is SHUFFLED and not plan.needs_window
     rows = queries.run(shuffled_query(plan, planned.prefix) if orders_rows else input_query(plan, planned.prefix))
     check_types(plan, rows.schema)
-    worker, steps = worker_plan(plan), _steps(plan)
+    worker, steps = worker_plan(plan), recorded_steps(plan)
     if orders_rows:
         worker = replace(worker, sort=sort_of(plan))
 
@@ -106,9 +106,12 @@ def _tally(
     return funnel, counts
 
 
-def _steps(plan: MatchPlan) -> Steps:
-    is_contiguous = not isinstance(plan.task, CepTask)
-    return steps_of(skeleton(plan.clause.pattern) if is_contiguous else plan.clause.pattern, is_contiguous)
+def recorded_steps(plan: MatchPlan) -> Steps:
+    """What the recorder calls the steps of a clause. A CepTask may have the tree of an equal pattern that was compiled
+    before, whose places are others."""
+    if isinstance(plan.task, CepTask):
+        return steps_of(plan.task.nfa.pattern, is_contiguous=False)
+    return steps_of(skeleton(plan.clause.pattern), is_contiguous=True)
 
 
 def _elements(plan: MatchPlan, funnel: Funnel) -> tuple[ElementReport, ...]:

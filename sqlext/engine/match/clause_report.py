@@ -140,7 +140,9 @@ class ClauseReport:
         return self.funnel.found
 
     def as_json(self) -> dict[str, Any]:
-        funnel: dict[str, Any] = {name: value for name, value in vars(self.funnel).items() if isinstance(value, int)}
+        funnel: dict[str, Any] = {
+            name: value for name, value in vars(self.funnel).items() if isinstance(value, (int, float))
+        }
         funnel |= {"skipped": self.funnel.skipped, "endings": dict(self.funnel.endings)}
         return {"kind": "MATCH_RECOGNIZE", **asdict(self), "funnel": funnel, "sentence": self.sentence}
 
@@ -196,7 +198,7 @@ class ClauseReport:
         if variable.null == variable.total:
             why = f"its condition is NULL on all {variable.total:,} rows: compare with IS NULL, or use coalesce"
         elif variable.null:
-            why = f"its condition is FALSE on {variable.false:,} rows and NULL on {variable.null:,}"
+            why = f"its condition is FALSE on {count(variable.false, 'row')} and NULL on {variable.null:,}"
         else:
             why = f"its condition is FALSE on all {variable.total:,} rows"
         worst = max(variable.conjuncts, key=lambda c: c.alone_false + c.alone_null, default=None)

@@ -76,7 +76,10 @@ def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, m
     task = plan.task
     began = time.perf_counter()
     starts = words.start_rows(task, rows) if isinstance(task, MatchTask) and words.applies(task) else None
-    funnel.found += starts.matches if starts else sum(map(_matches, strategy.match(task, rows)))
+    if starts is not None:
+        funnel.found += starts.matches
+    else:
+        funnel.found += sum(map(_matches, strategy.match(replace(task, strategy="auto"), rows)))
     funnel.match_s += time.perf_counter() - began
     left = max_steps - funnel.steps
     if left <= 0:

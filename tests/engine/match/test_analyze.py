@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import sqlext
+from sqlext.engine.match.analyze_match import recorded_steps
 from sqlext.engine.match.clause_report import ClauseReport, ElementReport, VariableReport
 from sqlext.errors import ParseError, UnsupportedError
+from sqlext.pattern.why.attempts import attempts
 from sqlext.pattern.why.funnel import Funnel
 from sqlext.rewriter.statements.analyze_statement import parse_analyze
+from tests.rewriter import lowered
 
 ROWS = """SELECT * FROM VALUES ('A', 1, 10.0), ('A', 2, 9.0), ('A', 3, 8.0), ('A', 4, 8.0), ('A', 5, 8.5),
           ('A', 6, NULL), ('B', 1, 5.0), ('B', 2, 4.0), ('B', 3, 6.0), ('B', 4, 7.0) AS t(sym, ts, price)"""
@@ -90,6 +94,15 @@ def test_options_that_do_not_exist(text):
     with pytest.raises(ParseError) as error:
         parse_analyze(f"EXPLAIN MATCH ANALYZE {text}")
     assert error.value.error_class == "SQLEXT_UNEXPECTED_WORD"
+
+
+def test_steps_have_their_element_though_an_equal_pattern_was_compiled_before():
+    for words in ("", "AFTER MATCH SKIP TO NEXT ROW "):
+        body = f"PARTITION BY p ORDER BY ts MEASURES v AS x {words}PATTERN (A -> B) DEFINE A AS d > 1, B AS d > 2"
+        plan, funnel = lowered.plan_of(body), Funnel()
+        rows = lowered.rows_of(plan, lowered.database([(0, 1, 1, 2.0, 0), (0, 2, 1, 3.0, 1)]))
+        attempts(plan.task, rows, partial(funnel.add, times=1, steps=recorded_steps(plan)))
+        assert funnel.matches == 1 and {element for element, _ in funnel.reached} == {0, 1}
 
 
 def report(*, rows=5, true=3, needed=True, reached=(2, 0), matches=0, **funnel) -> ClauseReport:
