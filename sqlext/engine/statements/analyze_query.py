@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
@@ -46,12 +47,14 @@ def analyze_query(call: SqlCall, statement: AnalyzeStatement) -> str:
 @dataclass(frozen=True, kw_only=True)
 class _Analysis:
     """A part of a query that is reported about: its first word, whether it is a stream, and what runs the report.
-    `title`: what such a part is called. `limit`: at most so many partitions are looked at, None for all."""
+    `title`: what such a part is called; `of`: the stored view that it is in, as its heading names it. `limit`: at most
+    so many partitions are looked at, None for all."""
 
     place: Place
     title: str
     is_streaming: bool
     run: Callable[[int | None], PartReport]
+    of: str = ""
 
 
 def _report(call: SqlCall, statement: AnalyzeStatement) -> str:
@@ -75,7 +78,7 @@ def _report(call: SqlCall, statement: AnalyzeStatement) -> str:
     began = time.monotonic()
     rows = _run(plan.execute())
     seconds = time.monotonic() - began
-    reports = [(analysis.title, analysis.run(statement.partitions)) for analysis in analyses]
+    reports = [_Report(analysis.title, analysis.of, analysis.run(statement.partitions)) for analysis in analyses]
     kinds = {analysis.title for analysis in analyses} | {"View"}
     others = [section.kind for section in plan.sections if section.kind not in kinds]
     return _as_json(reports, rows, seconds) if statement.is_json else _as_text(reports, rows, seconds, others)
@@ -93,7 +96,8 @@ def _analyses(plan: StatementPlan) -> Iterator[_Analysis]:
     own = []
     for relation in plan.relations.values():
         if isinstance(relation, ViewPlan):
-            yield from _analyses(relation.statement)
+            of = f" of view {relation.view.name}"
+            yield from (replace(analysis, of=analysis.of or of) for analysis in _analyses(relation.statement))
         elif isinstance(relation, PhysicalPlan):
             own.append(_of_clause(relation, plan.queries))
         elif isinstance(relation, PlannedEmit):
@@ -137,14 +141,24 @@ def _run(frame: DataFrame) -> int:
     return int(observed.get["rows"])
 
 
-def _as_json(reports: Sequence[tuple[str, PartReport]], rows: int, seconds: float) -> str:
-    parts = [report.as_json() for _, report in reports]
+class _Report(NamedTuple):
+    """The report about a part; `title` and `of` as in `_Analysis`."""
+
+    title: str
+    of: str
+    part: PartReport
+
+
+def _as_json(reports: Sequence[_Report], rows: int, seconds: float) -> str:
+    parts = [report.part.as_json() for report in reports]
     return json.dumps({"rows": rows, "seconds": round(seconds, 3), "clauses": parts}, indent=2)
 
 
-def _as_text(reports: Sequence[tuple[str, PartReport]], rows: int, seconds: float, others: list[str]) -> str:
-    parts = [f"== {title} {i}, line {report.line} ==\n{report.text()}" for i, (title, report) in enumerate(reports, 1)]
-    is_lost = not rows and all(report.results for _, report in reports)
+def _as_text(reports: Sequence[_Report], rows: int, seconds: float, others: list[str]) -> str:
+    parts = [
+        f"== {title} {i}, line {part.line}{of} ==\n{part.text()}" for i, (title, of, part) in enumerate(reports, 1)
+    ]
+    is_lost = not rows and all(report.part.results for report in reports)
     lost = (
         ": each part above has results, so the query around them (WHERE, HAVING, a join) keeps none" if is_lost else ""
     )

@@ -45,6 +45,8 @@ def test_clauses_of_stored_views_are_explained(spark):
         text = sqlext.why(f"WITH o AS ({TICKS}) SELECT * FROM why_view, ({counted})", "ts = 3", spark=spark)
         assert "Clause in line 3 of view why_view\nRow 3 of 4" in text
         assert "EMIT in line 3\nRow" in text
+        counted = sqlext.explain("SELECT * FROM why_view", spark=spark, analyze=True)
+        assert counted.startswith("== Clause 1, line 3 of view why_view ==")
     finally:
         spark.sql("DROP VIEW why_view")
 
