@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import reduce
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, Union
 
 import numpy as np
@@ -102,6 +103,18 @@ class Path(NamedTuple):
         """The rows with one of `labels` (None: any), in order."""
         taken = self.taken or range(self.start, self.start + len(self.labels))
         return [row for row, label in zip(taken, self.labels) if labels is None or label in labels]
+
+    def row_at(self, labels: tuple[int, ...] | None, offset: int, *, from_first: bool) -> int | None:
+        """The row that is `offset` rows after the first one with one of `labels` (None: any), or before the last one;
+        None if there is no such row."""
+        n = len(self.labels)
+        places = iter(range(n) if from_first else range(n - 1, -1, -1))
+        if labels is not None:
+            places = (j for j in places if self.labels[j] in labels)
+        at = next(islice(places, offset, None), None)
+        if at is None:
+            return None
+        return self.taken[at] if self.taken else self.start + at
 
     def label_at(self, row: int) -> int | None:
         """The label of a row, or None if the path does not map it."""
@@ -231,10 +244,9 @@ def satisfier(task: MatchTask, rows: Rows, seen: tuple[int, int] | None = None) 
 def _navigate(navigation: Navigation, missing: Value | None, path: Path) -> Value | None:
     if navigation.argument == MATCH_NUMBER:
         return path.number
-    mapped = path.mapped(navigation.labels)
-    if navigation.offset >= len(mapped):
+    base = path.row_at(navigation.labels, navigation.offset, from_first=navigation.from_first)
+    if base is None:
         return missing
-    base = mapped[navigation.offset] if navigation.from_first else mapped[-1 - navigation.offset]
     row = base + navigation.step
     if not path.partition[0] <= row < path.partition[1]:
         return missing
