@@ -37,7 +37,7 @@ demo: $(STAMP) check-java  ## show a guided tour on sample data
 	$(BIN)/sqlext demo
 
 test: lint check-java $(DBT_STAMP) $(AXE)/installed  ## run the linters, then all tests in two processes, each with a Spark session of its own
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-fast: $(STAMP) check-java  ## run the statement data files and one stream on Spark, in three minutes
 	$(BIN)/pytest $(FAST)

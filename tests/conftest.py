@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
 
 import hypothesis
 import pyspark
@@ -45,7 +46,14 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.slow)
     later = set(postponed(items))
     config.hook.pytest_deselected(items=list(later))
-    items[:] = [item for item in items if item not in later]
+    items[:] = _longest_files_first([item for item in items if item not in later])
+
+
+def _longest_files_first(items):
+    """The files with slow tests, then those with many tests: a long file at the end would occupy one process alone."""
+    counts = Counter(item.path for item in items)
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    return sorted(items, key=lambda item: (item.path not in slow, -counts[item.path]))
 
 
 def pytest_collection():

@@ -33,7 +33,7 @@ def tiny(spark):
     spark.catalog.dropTempView("tiny")
 
 
-@pytest.mark.random(every=3)
+@pytest.mark.random(every=5)
 @pytest.mark.parametrize("workload", TRIED, ids=lambda workload: workload.name)
 def test_every_way_to_run_a_workload_gives_the_same_totals(spark, tiny, workload):
     rows = workload.tiny_rows

@@ -47,7 +47,7 @@ def check(cases, found) -> None:
     assert not wrong, wrong[0]
 
 
-@pytest.mark.random(every=2)
+@pytest.mark.random(every=4)
 @pytest.mark.parametrize("cases", groups(GOOD))
 def test_the_clause_gives_trinos_answers(spark, cases):
     check(cases, answers(spark, [spark_text(c) for c in cases]))
@@ -67,7 +67,7 @@ def test_the_portable_table_function_gives_trinos_answers(spark, cases):
     check(cases, answers(spark, [sqlext.compile(spark_text(c), spark=spark) for c in cases]))
 
 
-@pytest.mark.random(every=3)
+@pytest.mark.random(every=5)
 @pytest.mark.parametrize("cases", groups(CASES))
 def test_every_strategy_gives_the_same_result(spark, cases):
     for case in cases:

@@ -45,7 +45,7 @@ def wrong_cases(spark, cases) -> list[tuple]:
     return [(c["number"], c["sql"], r, e) for c, r, e in zip(cases, results, expected) if r != e]
 
 
-@pytest.mark.random(every=2)
+@pytest.mark.random(every=4)
 @pytest.mark.parametrize("at", range(0, len(GOOD), AT_ONCE))
 def test_the_clause_gives_trinos_answers(spark, at):
     wrong = wrong_cases(spark, GOOD[at : at + AT_ONCE])

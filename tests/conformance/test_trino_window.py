@@ -29,7 +29,7 @@ GOOD = [c for c in CASES if c["error"] is None]
 BAD = [c for c in CASES if c["error"] is not None]
 
 
-@pytest.mark.random(every=2)
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("cases", groups(GOOD))
 def test_windows_give_trinos_answers(spark, cases):
     check(cases, answers(spark, [c["sql"] for c in cases]))

@@ -60,7 +60,7 @@ def test_queries_give_their_rows(session, way, group):
     check(session, way, group)
 
 
-@pytest.mark.random(every=3)
+@pytest.mark.random(every=5)
 @pytest.mark.parametrize(("way", "group"), list(groups(*(way for way in WAYS if way != "arrow"))))
 def test_queries_give_their_rows_in_other_ways(session, way, group):
     check(session, way, group)
@@ -69,7 +69,7 @@ def test_queries_give_their_rows_in_other_ways(session, way, group):
 ORDERED = [param for param in groups("arrow") if not param.id.startswith(tuple(ONE_WAY))]
 
 
-@pytest.mark.random(every=6)
+@pytest.mark.random(every=10)
 @pytest.mark.parametrize(("way", "group"), ORDERED)
 @pytest.mark.parametrize("order", ["spark", "worker"])
 def test_it_does_not_matter_who_orders_the_rows(session, order, way, group):
