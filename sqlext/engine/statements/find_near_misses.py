@@ -15,8 +15,6 @@ from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS
 from sqlext.engine.why.explain_rows import partitions_why
 from sqlext.engine.why.near_misses import NearMiss, near_misses
 from sqlext.pattern.why.row_search import Budget
-from sqlext.rewriter.statements import parameters
-from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
@@ -37,8 +35,6 @@ def find_near_misses(
     """The near misses in the partitions whose keys, as `key_json` writes them, are `wanted`. `keys`: the names of the
     keys; `columns`: columns of the input. Raises the SqlExtError that planning the statement raises.
     """
-    statement = parse_statement(call.text)
-    edits = parameters.bind(call.text, call.args, statement.pattern_bodies)
     plan = plan_statement(call)
     physical = max(
         (relation for relation in plan.relations.values() if isinstance(relation, PhysicalPlan)),
@@ -50,7 +46,7 @@ def find_near_misses(
     found, time_zone = {}, call.spark.conf.get("spark.sql.session.timeZone") or "UTC"
     budget = Budget(MAX_ALL_STEPS, MAX_STEPS)
     for why in partitions_why(
-        physical, call, plan.queries, str(condition), parameters=edits, budget=budget, extra=extra
+        physical, call, plan.queries, str(condition), parameters=plan.parameters, budget=budget, extra=extra
     ):
         read = {str(text): why.partition.columns[str(text)].take(pa.array(why.order)) for text in extra}
         values = {name: _as_pandas(read[quoted(name)], time_zone) for name in columns}

@@ -63,7 +63,7 @@ class StatementPlan:
 
     `relations`: the clauses and the stored views, by the names that replace them in `source`, each after the relations
     that it reads; `joins`: the joins on time, innermost first; `sections`: the sections of EXPLAIN MATCH, inner parts
-    first; `needs_workers`: our code runs in workers.
+    first; `needs_workers`: our code runs in workers; `parameters`: the edits that bind the parameters of its text.
     """
 
     call: SqlCall
@@ -71,6 +71,7 @@ class StatementPlan:
     joins: tuple[JoinSides, ...]
     sections: tuple[Section, ...]
     needs_workers: bool
+    parameters: tuple[Edit, ...]
     source: Source
     queries: Queries
     warnings: tuple[str, ...]
@@ -274,7 +275,8 @@ def _plan(
     if words := stream_words(statement.tree):
         check_stream_grammar(call.spark, words.place)
     queries = Queries(call.sql, call.frames, call.text)
-    source = Source(call.text, parameters.bind(call.text, call.args, statement.pattern_bodies))
+    bound = parameters.bind(call.text, call.args, statement.pattern_bodies)
+    source = Source(call.text, bound)
     relations: dict[str, PlannedRelation] = {}
     sections: list[Section] = []
     for mention in views.mentioned(call.spark, call.sql, call.text, call.views):
@@ -315,6 +317,7 @@ def _plan(
         joins=tuple(planning.joins),
         sections=tuple(sections),
         needs_workers=needs_workers or any(relation.needs_workers for relation in relations.values()),
+        parameters=bound,
         source=source,
         queries=queries,
         warnings=tuple(_warnings(statement, relations)),

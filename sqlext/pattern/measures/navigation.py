@@ -14,6 +14,7 @@ places that they return into rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -285,8 +286,10 @@ def aggregate(
     argument, start = _argument(aggregate, values, spans)
     is_member = _membership(aggregate.labels, spans, out, start, argument.valid)
     if spans.tails is not None:
-        result = _aggregate_with_tails(aggregate, argument.values, spans, out, start, is_member, is_ansi)
-        return result or _aggregate_unshared(aggregate, values, spans, out, is_ansi)
+        members = _Members(argument.values, start, is_member, not is_ansi)
+        return _aggregate_with_tails(aggregate, members, spans, out) or _aggregate_unshared(
+            aggregate, values, spans, out, is_ansi
+        )
     if aggregate.is_distinct and len(argument.values):
         bits, is_float = argument.values.view(np.uint64), argument.values.dtype == np.float64
         kernels.keep_first_occurrences(is_member, out.match, start, spans.offset, bits, is_float)
@@ -301,16 +304,18 @@ def aggregate(
     return _sums(views, argument.values, spans, is_ansi)
 
 
-def _aggregate_with_tails(
-    aggregate: Aggregate,
-    values: np.ndarray,
-    spans: Spans,
-    out: OutputRows,
-    start: np.ndarray,
-    is_member: np.ndarray,
-    is_ansi: bool,
-) -> Values | None:
+class _Members(NamedTuple):
+    """What is aggregated: `values` by row or by mapped row, where those of each match start, and which labels count."""
+
+    values: np.ndarray
+    start: np.ndarray
+    is_member: np.ndarray
+    wraps: bool  # sums beyond int64
+
+
+def _aggregate_with_tails(aggregate: Aggregate, members: _Members, spans: Spans, out: OutputRows) -> Values | None:
     """The aggregate of matches with tails, or None where every row of every match must be read."""
+    values, start, is_member, wraps = members
     if aggregate.function in ("min", "max"):
         return Values(*tails.extremes(spans, out.match, start, is_member, values, aggregate.function == "max"))
     if aggregate.is_distinct:
@@ -320,7 +325,7 @@ def _aggregate_with_tails(
         return Values(count, out.match >= 0)
     total, magnitude = tails.whole_sums(spans, out.match, start, is_member, values)
     if aggregate.function == "sum" and values.dtype == np.int64:
-        return Values(total, count > 0) if magnitude < _SAFE_IN_INT64 or not is_ansi else None
+        return Values(total, count > 0) if magnitude < _SAFE_IN_INT64 or wraps else None
     if magnitude > _WHOLE_IN_FLOAT64:
         total = tails.float_sums(spans, out.match, start, is_member, values)
     return Values(total / np.maximum(count, 1) if aggregate.function == "avg" else total.astype(np.float64), count > 0)
