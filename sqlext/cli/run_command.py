@@ -32,7 +32,6 @@ from sqlext.sessions import results
 from sqlext.sessions.explain import compile, explain
 from sqlext.sessions.failures import reason
 from sqlext.sessions.session import session
-from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.progress import kept_state, whole
 from sqlext.spark.quiet_probes import quiet_probes
 
@@ -40,7 +39,7 @@ _PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # shows Spark's bar on std
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
 
 # Set by Ctrl-C. An error that comes after it is no failure of a statement: the JVM, which receives the signal too, has
-# closed the connection during a request, and Py4J or PySpark reports that.
+# closed the connection during a request, and Py4J, PySpark or what uses them reports that in one way or another.
 _interrupted = threading.Event()
 
 
@@ -53,8 +52,8 @@ def run_command(options: argparse.Namespace) -> int:
         # exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (KeyboardInterrupt, Py4JError) as error:
-        if isinstance(error, Py4JError) and not _interrupted.is_set():
+    except (KeyboardInterrupt, Exception) as error:
+        if isinstance(error, Exception) and not _interrupted.is_set():
             raise
         _stop()
         return INTERRUPTED

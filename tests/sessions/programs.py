@@ -18,7 +18,7 @@ def run_program(source: str, folder: Path, **environment: str) -> subprocess.Com
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=1200,  # a busy machine is no failure
     )
 
 

@@ -111,7 +111,9 @@ def test_no_java_or_an_old_one_is_an_error_that_helps(tmp_path, version, message
 
 
 CONNECT = """
+    import os
     import warnings
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
     import sqlext
     from sqlext.catalog import streams, views
@@ -119,8 +121,11 @@ CONNECT = """
     from sqlext.sessions.hook import unhooked
     from sqlext.sessions.start import delta_package
     import pyspark
+    delta = delta_package(pyspark.__version__)
+    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).set("spark.jars.packages", delta))
+    os.environ["SPARK_TESTING"] = "1"  # of PySpark alone, as Java runs: it takes a free port, no longer 15002
     spark = SparkSession.builder.remote("local[2]").config(map={
-        "spark.jars.packages": delta_package(pyspark.__version__),
+        "spark.jars.packages": delta,
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.warehouse.dir": "here",
@@ -212,8 +217,11 @@ def test_importing_sqlext_and_commands_without_spark_load_nothing_heavy(tmp_path
     assert printed(LIGHT, tmp_path) == ["[]", "0 0", "[]"]
 
 
+EVENT_LOG = "spark.eventLog.enabled true\nspark.eventLog.compress false\nspark.eventLog.dir file://{folder}\n"
+
 INTERRUPTED = """
     import os, signal, subprocess, sys, time
+    from pathlib import Path
     query = "SELECT count(*) FROM range(100000000000) a JOIN range(10) b ON hash(a.id) % 7 = b.id"
     started = "SELECT 1 AS started"
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background of a shell ignores it
@@ -221,7 +229,10 @@ INTERRUPTED = """
     command += ["-e", f"{started};\\n{query}"]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     print(run.stdout.readline().strip(), run.stdout.readline().strip())
-    time.sleep(3)
+    def runs(log):  # a job has started after the plan of the query was written
+        return "SparkListenerJobStart" in log.read_text().partition("100000000000")[2]
+    while not any(map(runs, Path("events").rglob("events_*"))):
+        time.sleep(0.1)
     os.killpg(run.pid, signal.SIGINT)
     _, err = run.communicate(timeout=60)
     print(run.returncode, repr(err))
@@ -231,4 +242,7 @@ INTERRUPTED = """
 
 
 def test_an_interrupt_ends_the_query_and_spark(tmp_path):
-    assert printed(INTERRUPTED, tmp_path) == ["started 1", "130 ''", "[]"]
+    """It comes when Spark has written to its log that the query runs."""
+    (tmp_path / "events").mkdir()
+    (tmp_path / "spark-defaults.conf").write_text(EVENT_LOG.format(folder=tmp_path / "events"))
+    assert printed(INTERRUPTED, tmp_path, SPARK_CONF_DIR=str(tmp_path)) == ["started 1", "130 ''", "[]"]
