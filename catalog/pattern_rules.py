@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
+from sqlext.catalog.conflicts import ATTEMPTS, is_conflict
 from sqlext.catalog.views import is_known, string_literal
 from sqlext.catalog.warehouse import is_without_delta, remove_unfinished, table_folder
 from sqlext.errors import BindError, DataError
@@ -34,9 +35,7 @@ _COLUMNS = (
 _LOG_COLUMNS = "name STRING, version BIGINT, taken_up TIMESTAMP, stream STRING"
 _ERROR_COLUMNS = "name STRING, version BIGINT, error_class STRING, message STRING, time TIMESTAMP"
 _TIMES = frozenset({"effective_from", "time", "taken_up"})
-_ATTEMPTS = 100  # each failed attempt means that another writer has succeeded
 _LAST_VERSION = 2**63 - 1
-_CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "ALREADY_EXISTS")
 _FOLDER_WITHOUT_TABLE = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
 _SECONDS_TO_CREATE = 5  # how long another session may take to create a table
 
@@ -137,7 +136,7 @@ def create_table(spark: Any, sql: Sql, table: RulesTable) -> RulesTable:
     except Exception as error:
         if is_without_delta(error, ""):
             raise  # the session reports it for all that is kept in Delta tables
-        if not _is_conflict(error):
+        if not is_conflict(error):
             reason = str(error).strip().split("\n")[0].rpartition("] ")[2].partition(" SQLSTATE")[0]
             raise BindError("RULES_TABLE", f"{'.'.join(table.name)} cannot be created: {reason}") from None
     create_errors(spark, sql, table.name)
@@ -192,7 +191,7 @@ def change(
     reads the last row of a number, and streams the first one.
     """
     later = ">=" if is_new else ">"
-    for _ in range(_ATTEMPTS):
+    for _ in range(ATTEMPTS):
         rows = [row for row in versions(sql, table, rule) if row.version is not None]
         wanted = next_version(rows)
         if wanted is None:
@@ -271,7 +270,7 @@ def _append(spark: Any, sql: Sql, table: Parts, columns: str, entries: Sequence[
     )
     source = f"SELECT inline(array({', '.join(f'named_struct({row})' for row in rows)}))"
     condition = " AND ".join(f"old.{column} <=> new.{column}" for column in key)
-    for _ in range(_ATTEMPTS):
+    for _ in range(ATTEMPTS):
         if _merge(sql, table, names, source, condition) is not None:
             return
     raise DataError("RULE_CONFLICT", f"other sessions kept writing into {'.'.join(table)}", hint="try again.")
@@ -383,17 +382,9 @@ def _merge(sql: Sql, table: Parts, columns: Iterable[str], source: str, conditio
         with _writer(table), quiet_probes():
             return int(sql(statement).collect()[0]["num_inserted_rows"])
     except Exception as error:
-        if not _is_conflict(error):
+        if not is_conflict(error):
             raise _unreadable(table, error) from error
         return None
-
-
-def _is_conflict(error: Exception) -> bool:
-    """True if another session has written at the same time.
-
-    Delta's conflicts reach Python as errors without a class.
-    """
-    return any(word in str(error)[:2000] for word in _CONFLICTS)
 
 
 def _value(column: str, value: Any) -> str:

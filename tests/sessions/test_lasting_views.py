@@ -89,9 +89,21 @@ def test_a_view_keeps_its_columns_when_its_table_changes(sql):
 
 
 def test_views_of_earlier_versions_are_read_and_replaced(spark, sql):
-    sql(f"CREATE VIEW v AS SELECT * FROM kept {CLAUSE}")
     own = unhooked(spark)
-    own("CREATE OR REPLACE TABLE sqlext_views AS SELECT * EXCEPT (query_columns) FROM sqlext_views")
+    own("DROP TABLE IF EXISTS sqlext_views")
+    own("CREATE TABLE sqlext_views (name STRING, text STRING, columns ARRAY<STRING>, comment STRING, "
+        "schema ARRAY<STRING>, created_at TIMESTAMP, created_by STRING) USING delta")  # fmt: skip
+    for name in ("v", "gone", "old"):
+        schema = "array('spark_catalog', 'default')"
+        text = f"SELECT * FROM kept {CLAUSE}".replace("'", "''")
+        own(f"INSERT INTO sqlext_views SELECT '{name}', '{text}', array(), NULL, {schema}, now(), '0.1.0'")
     assert sql("TABLE v").collect() == [(1, 10, "a")]
+    sql("DROP VIEW gone")
     sql(f"CREATE OR REPLACE VIEW v AS SELECT i FROM kept {CLAUSE}")
-    assert own("SELECT query_columns LIKE '%\"i\"%' FROM sqlext_views").collect() == [(True,)]
+    sql("ALTER VIEW old RENAME TO new")
+    names = {row.viewName for row in sql("SHOW VIEWS").collect()}
+    assert names & {"v", "gone", "old", "new"} == {"v", "new"}
+    assert sql("TABLE new").collect() == [(1, 10, "a")]
+    assert sql("TABLE v").collect() == [(1,)]
+    for name in ("v", "new"):
+        sql(f"DROP VIEW {name}")

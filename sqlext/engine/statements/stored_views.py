@@ -155,7 +155,7 @@ def _rename(call: SqlCall, about: ViewStatement, view: View) -> None:
         message = f"there is already a table or view {'.'.join(new)}"
         raise BindError("VIEW_ALREADY_EXISTS", message, place=place)
     cached_views.uncache(call.spark, old)
-    views.rename(call.spark, call.sql, old, new)
+    views.rename(call.spark, call.sql, view, old, new)
 
 
 _COMMANDS: dict[str, Callable[[SqlCall, ViewStatement, View], None]] = {
