@@ -19,6 +19,7 @@ from pyspark.util import is_remote_only
 from sqlext.catalog import warehouse
 from sqlext.errors import SetupError
 from sqlext.sessions.hook import unhooked
+from sqlext.sessions.known_jars import known_jars, remember_jars
 from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.kind import is_connect
 from sqlext.spark.quiet_probes import kept_stderr, quiet_probes
@@ -28,6 +29,7 @@ from sqlext.spark.worker_python import use_this_python
 
 _DELTA_VERSION = "4.4.0"  # 4.4.1 is on PyPI, but its jar was not on Maven Central
 _SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # the versions of Spark for which it has a jar; 4.3 had none on 2026-11-24
+_DELTA_JAR = "delta-spark"  # in the name of its jar
 _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
 WITHOUT_DELTA = {
@@ -131,17 +133,37 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str], ours: di
     use_this_python(master or "")
     settings = {"spark.master": master or "", "spark.app.name": app_name, **ours, **user_conf}
     settings = _settings_of_master(settings["spark.master"]) | settings
-    settings["spark.jars.packages"] = (
-        _packages(user_conf) if ours is WITH_DELTA else user_conf.get("spark.jars.packages", "")
-    )
+    packages = _packages(user_conf) if ours is WITH_DELTA else user_conf.get("spark.jars.packages", "")
+    is_only_delta = bool(packages) and ours is WITH_DELTA and not _names_jars(user_conf)
+    jars = known_jars(packages) if is_only_delta else ""
+    if jars:
+        # the module `delta` is in one of the jars
+        modules = ",".join(jar for jar in jars.split(",") if _DELTA_JAR in jar)
+        settings |= {"spark.jars": jars, "spark.submit.pyFiles": modules}
+    else:
+        settings["spark.jars.packages"] = packages
     try:
         with kept_stderr() as log, _jars_for_spark_submit(settings):
             spark = SparkSession.builder.config(map={k: v for k, v in settings.items() if v}).getOrCreate()
+            if is_only_delta and not jars:
+                remember_jars(packages, str(spark.conf.get("spark.jars", "")))
             if not settings["spark.master"]:
                 _set_for_master(spark)
             return spark
     except (PySparkException, Py4JError) as error:
-        raise diagnose(log(), error, settings["spark.jars.packages"]) from None
+        raise diagnose(log(), error, packages) from None
+
+
+def _names_jars(user_conf: dict[str, str]) -> bool:
+    """True if the user may add jars to Delta's, or if the JVM runs already."""
+    home = os.environ.get("SPARK_HOME") or pyspark.__path__[0]
+    defaults = Path(os.environ.get("SPARK_CONF_DIR") or Path(home, "conf"), "spark-defaults.conf")
+    in_settings = any(key.startswith("spark.jars") for key in user_conf)
+    return in_settings or _ARGUMENTS in os.environ or defaults.exists() or not _starts_jvm()
+
+
+def _starts_jvm() -> bool:
+    return _SUBMITTED not in os.environ and pyspark.SparkContext._gateway is None
 
 
 @contextmanager
@@ -151,8 +173,7 @@ def _jars_for_spark_submit(settings: dict[str, str]) -> Iterator[None]:
     As a setting of the session, `spark.jars` would replace the list to which spark-submit adds the jars of
     `spark.jars.packages`, and the executors would lack Delta.
     """
-    starts_jvm = _SUBMITTED not in os.environ and pyspark.SparkContext._gateway is None
-    if not (starts_jvm and settings["spark.jars.packages"] and settings.get("spark.jars")):
+    if not (_starts_jvm() and settings.get("spark.jars.packages") and settings.get("spark.jars")):
         yield
         return
     before = os.environ.get(_ARGUMENTS)
@@ -196,8 +217,8 @@ def _packages(user_conf: dict[str, str]) -> str:
     list."""
     packages = user_conf.get("spark.jars.packages")
     spark_home = Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0])
-    has_delta = any((spark_home / "jars").glob("*delta-spark*.jar"))
-    brings_delta = packages == "" or has_delta or "delta-spark" in f"{packages},{user_conf.get('spark.jars', '')}"
+    has_delta = any((spark_home / "jars").glob(f"*{_DELTA_JAR}*.jar"))
+    brings_delta = packages == "" or has_delta or _DELTA_JAR in f"{packages},{user_conf.get('spark.jars', '')}"
     return packages or "" if brings_delta else ",".join(filter(None, [delta_package(pyspark.__version__), packages]))
 
 
