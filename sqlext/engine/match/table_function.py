@@ -292,7 +292,7 @@ def _match_rows(rows: list[Any], analysis: MatchAnalysis) -> Iterator[tuple[Any,
         yield from zip(*(columns[i] for i in analysis.order))
 
 
-def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: MatchOperatorPlan) -> pa.Table:
+def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: MatchOperatorPlan) -> dict[str, pa.Array]:
     """The partition as the worker reads it: operands and arguments of aggregates by value, other columns by row
     number."""
 
@@ -314,7 +314,7 @@ def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: MatchOperatorPlan) ->
     for i, name in enumerate(plan.masks):
         group = bits[i * MASK_BITS : (i + 1) * MASK_BITS]
         columns[name] = pa.array(sum(b.astype(np.int64) << k for k, b in enumerate(group)))
-    return pa.table(columns)
+    return columns
 
 
 def _originals(values: list[Any], rows: list[Any], i: int | None) -> list[Any]:

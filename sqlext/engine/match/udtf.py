@@ -65,9 +65,9 @@ def _matcher(plan: MatchOperatorPlan) -> type:
         def terminate(self) -> Iterator[pa.Table]:
             yield from self.results(self.buffer.rest())
 
-        def results(self, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-            for table in tables:
-                for batch in self.module.match_partitions(table, plan):
+        def results(self, parts: Iterator[dict[str, pa.Array]]) -> Iterator[pa.Table]:
+            for columns in parts:
+                for batch in self.module.match_partitions(columns, plan):
                     yield pa.Table.from_batches([batch])
 
     return Match

@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.operators.asof.plan import NEAREST, OF_RIGHT, SIDE, TIME, PairsPlan
-from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk, taken, to_values
+from sqlext.operators.rows.arrow import as_arrow, as_numpy, taken, to_values
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.grouped_order import grouped_order
+from sqlext.operators.rows.held_rows import joined_columns
 from sqlext.operators.rows.long_columns import byte_ranges, narrowed, row_bytes
 from sqlext.operators.rows.row_order import ranked
 from sqlext.operators.rows.spilled_rows import rows_in_memory
@@ -31,19 +32,13 @@ def pair_batches(batches: Iterator[pa.RecordBatch], plan: PairsPlan) -> Iterator
 
     Raises DataError (WORKER_MEMORY) for rows of one key that do not fit in memory.
     """
-    limits = plan.limits
-    sizes = limits.held_bytes, limits.bytes, limits.free_bytes
     with memory_errors(_IN_SPARK):
-        for rows in rows_in_memory(batches, plan.keys, *sizes):
-            if rows:
-                table = pa.Table.from_batches(rows)
-                rows.clear()
-                yield from _paired(table, plan)
+        for rows in rows_in_memory(batches, plan.keys, plan.limits):
+            yield from _paired(rows, plan)
 
 
-def _paired(table: pa.Table, plan: PairsPlan) -> Iterator[pa.RecordBatch]:
-    columns = {name: one_chunk(table.column(name)) for name in table.column_names}
-    del table
+def _paired(batches: list[pa.RecordBatch], plan: PairsPlan) -> Iterator[pa.RecordBatch]:
+    columns = joined_columns(batches)
     partner = partners(columns, plan)
     left = np.flatnonzero(partner > _NO_LEFT_ROW if plan.is_left else partner > _NONE)
     right = partner[left]
@@ -67,7 +62,7 @@ def partners(columns: Mapping[str, pa.Array], plan: PairsPlan) -> np.ndarray:
     time = ranked(columns[TIME], SortKey(TIME))
     sort = [SortKey(TIME), SortKey(SIDE), *map(SortKey, plan.ties)]
     order, bounds = grouped_order({**columns, TIME: as_arrow(time)}, plan.keys, sort)
-    order = np.arange(len(side)) if order is None else order.astype(np.int64)
+    order = np.arange(len(side), dtype=np.int32 if len(side) < 2**31 else np.int64) if order is None else order
     time.flags.writeable = False  # like Arrow's arrays: kernels are compiled, and loaded, for each type of array
 
     def compared(operator: str) -> np.ndarray:
@@ -95,7 +90,7 @@ def _nearer(after: np.ndarray, before: np.ndarray, time: np.ndarray) -> np.ndarr
 def _carry(order, bounds, time, side, is_backward, takes_equal, is_once, partner):
     """Write the partner of each left row: the nearest right row before it, or after it if not `is_backward`.
 
-    `order: int64[n]`: the rows by key, time, and right rows first; `bounds: int64[p + 1]`: the keys in it; `partner:
+    `order: int[n]`: the rows by key, time, and right rows first; `bounds: int64[p + 1]`: the keys in it; `partner:
     int64[n]` is −1 for left rows. With `is_once`, only the first left row of each key and time gets a partner.
     """
     for p in range(len(bounds) - 1):

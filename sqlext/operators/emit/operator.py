@@ -10,8 +10,15 @@ import pyarrow as pa
 
 from sqlext.operators.emit.panes import pane_schema
 from sqlext.operators.emit.plan import EmitOperatorPlan
+from sqlext.operators.rows.limits import Limits
+from sqlext.operators.rows.worker_memory import memory_errors
 from sqlext.operators.stateful.operator import KEYS, ROWS, Clock, State, Step, TimesBy, first_state
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
+
+_LIMITS = Limits()
+FEWER_ROWS = (
+    "GROUP BY further columns, read fewer columns, or give workers more memory (spark.executor.memoryOverhead)."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +50,20 @@ class EmitOperator:
         return advance(state, arrived[ROWS], clock.watermark, self.windows, clock.now)
 
 
-def fire_batch(batches: Iterator[pa.RecordBatch], windows: EmitOperatorPlan) -> Iterator[pa.RecordBatch]:
-    """All firings over the rows of whole keys, in any order: one step, whose watermark is past all rows."""
-    tables = [pa.Table.from_batches([batch]) for batch in batches]
-    if not tables:
-        return
+def fire_batch(
+    batches: Iterator[pa.RecordBatch], windows: EmitOperatorPlan, limits: Limits = _LIMITS
+) -> Iterator[pa.RecordBatch]:
+    """All firings over the rows of whole keys, in any order: one step, whose watermark is past all rows.
+
+    Raises DataError (WORKER_MEMORY) for rows of one key that do not fit in memory.
+    """
+    from sqlext.operators.rows.spilled_rows import rows_in_memory  # loads what the driver does not need
+
     operator = EmitOperator(windows=windows)
-    rows = pa.concat_tables(tables).cast(windows.schema)
-    step = operator.advance(first_state(operator.tables, BEGINNING), {ROWS: rows}, Clock(NEVER, BEGINNING))
-    for _, firings in step.results:
-        yield firings
+    with memory_errors(FEWER_ROWS):
+        for rows in rows_in_memory(batches, windows.keys, limits):
+            table = pa.Table.from_batches(rows).cast(windows.schema)
+            rows.clear()
+            step = operator.advance(first_state(operator.tables, BEGINNING), {ROWS: table}, Clock(NEVER, BEGINNING))
+            for _, firings in step.results:
+                yield firings

@@ -15,12 +15,15 @@ import pyarrow as pa
 
 from sqlext.operators.emit.assigned import Assigned, StepRows, assigned, step_rows
 from sqlext.operators.emit.firing_points import Points
-from sqlext.operators.emit.operator import EmitOperator
+from sqlext.operators.emit.operator import FEWER_ROWS, EmitOperator
 from sqlext.operators.emit.panes import stored_panes
 from sqlext.operators.emit.parts import EARLY, ON_TIME
 from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.operators.emit.seen_rows import PaneRows, delta_values, pane_rows, seen
 from sqlext.operators.emit.step import StepTimes, points_and_panes
+from sqlext.operators.rows.limits import Limits
+from sqlext.operators.rows.spilled_rows import rows_in_memory
+from sqlext.operators.rows.worker_memory import memory_errors
 from sqlext.operators.stateful.arrivals import arrivals
 from sqlext.operators.stateful.operator import first_state
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
@@ -159,8 +162,8 @@ def trace(table: pa.Table, plan: EmitOperatorPlan) -> Trace:
 
 
 def count_batch(batches: Iterator[pa.RecordBatch], plan: EmitOperatorPlan) -> Iterator[pa.RecordBatch]:
-    """The counts of `Trace.counts` over the rows of whole keys, as JSON in one row."""
-    tables = [pa.Table.from_batches([batch]) for batch in batches]
-    if tables:
-        counts = trace(pa.concat_tables(tables).cast(plan.schema), plan).counts()
-        yield pa.RecordBatch.from_pydict({"counts": [json.dumps(counts)]})
+    """The counts of `Trace.counts` over the rows of whole keys, as JSON in a row for each part of them."""
+    with memory_errors(FEWER_ROWS):
+        for rows in rows_in_memory(batches, plan.keys, Limits()):
+            counts = trace(pa.Table.from_batches(rows).cast(plan.schema), plan).counts()
+            yield pa.RecordBatch.from_pydict({"counts": [json.dumps(counts)]})

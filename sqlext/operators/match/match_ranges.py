@@ -22,8 +22,10 @@ from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.match.read_rows import columns_of, read_rows
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, stream_of
 from sqlext.operators.rows.columns import PARTITION_START
+from sqlext.operators.rows.held_rows import HeldRows
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.long_columns import cut_batch
+from sqlext.operators.rows.worker_memory import check_memory, memory_errors
 from sqlext.pattern.batch import parts
 from sqlext.pattern.batch.cuts import find_cuts
 from sqlext.pattern.conditions.condition_reads import rows_ahead, rows_back
@@ -48,7 +50,7 @@ def match_range(
 ) -> Iterator[pa.RecordBatch]:
     """The parcels of a range, whose rows come in sorted batches; `range_number`: how many ranges precede it.
 
-    Raises DataError for errors that can only be found in the rows.
+    Raises DataError for errors that can only be found in the rows, and for rows that do not fit in memory.
     """
     for number, (kind, around, rows) in enumerate(_parcels(batches, plan)):
         task = range_number + 1 if kind == RESULT else 0  # one task receives all leftovers
@@ -58,9 +60,10 @@ def match_range(
 
 def _parcels(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[Parcel]:
     pieces = Pieces(plan)
-    for batch in with_partition_starts(batches, plan.partition_by):
-        yield from pieces.push(batch)
-    yield from pieces.rest()
+    with memory_errors():
+        for batch in with_partition_starts(batches, plan.partition_by):
+            yield from pieces.push(batch)
+        yield from pieces.rest()
 
 
 def _binary(value: pa.Buffer) -> pa.Array:
@@ -79,12 +82,16 @@ class Pieces:
         self.pending: list[pa.Table] = []
         self.rows = self.bytes = 0
         self.wanted = plan.limits
+        self.checked = plan.limits.held_bytes
         self.is_cut = False  # row `before` of the pending rows follows a cut; otherwise they begin the range
 
     def push(self, batch: pa.RecordBatch) -> Iterator[Parcel]:
         if batch.num_rows:
             self.pending.append(pa.Table.from_batches([batch]))
             self.rows, self.bytes = self.rows + batch.num_rows, self.bytes + batch.nbytes
+        if self.bytes > self.checked:
+            check_memory(self.bytes, self.plan.limits.free_bytes)
+            self.checked = self.bytes + self.plan.limits.held_bytes
         if self.rows >= self.wanted.rows or self.bytes >= self.wanted.bytes:
             yield from self._match()
 
@@ -158,19 +165,21 @@ def match_seams(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> I
     """The result rows in the parcels, and the result rows of the seams that the leftovers form; parcels come in order
     of ranges.
 
-    Raises DataError for errors that can only be found in the rows.
+    Raises DataError for errors that can only be found in the rows, and for rows that do not fit in memory.
     """
-    seam, begin = [], 0
-    for kind, around, rows in _unpacked(batches):
-        if kind == RESULT:
-            yield from rows
-            continue
-        begin = around if kind == FIRST else begin
-        seam += rows
-        if kind == LAST:
-            yield from _match_seam(seam, begin, around, plan)
-            seam, begin = [], 0
-    yield from _match_seam(seam, begin, 0, plan)
+    seam, begin = HeldRows(plan.limits), 0
+    with memory_errors():
+        for kind, around, rows in _unpacked(batches):
+            if kind == RESULT:
+                yield from rows
+                continue
+            begin = around if kind == FIRST else begin
+            for batch in rows:
+                seam.add(batch)
+            if kind == LAST:
+                yield from _match_seam(seam.take(), begin, around, plan)
+                begin = 0
+        yield from _match_seam(seam.take(), begin, 0, plan)
 
 
 def _unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, list[pa.RecordBatch]]]:
@@ -184,8 +193,7 @@ def _match_seam(
     seam: list[pa.RecordBatch], begin: int, around: int, plan: MatchOperatorPlan
 ) -> Iterator[pa.RecordBatch]:
     """The result rows of a seam, whose first `begin` rows and last `around` rows are only read as neighbours."""
-    batches = [batch for batch in seam if batch.num_rows]
-    if batches:
-        table = pa.Table.from_batches(list(with_partition_starts(iter(batches), plan.partition_by)))
+    if seam:
+        table = pa.Table.from_batches(list(with_partition_starts(iter(seam), plan.partition_by)))
         columns, rows = _read(table, plan)
         yield from _matches(columns, rows, begin, table.num_rows - around, plan)

@@ -14,14 +14,15 @@ import pyarrow as pa
 
 from sqlext.operators.match.output import result_batches
 from sqlext.operators.match.plan import MatchOperatorPlan
-from sqlext.operators.match.read_rows import columns_of, read_rows, rows_needed, time_columns
+from sqlext.operators.match.read_rows import read_rows, rows_needed, time_columns
 from sqlext.operators.match.window_output import window_batches
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, differs, taken
 from sqlext.operators.rows.columns import PARTITION_START, SORT_ONLY
 from sqlext.operators.rows.grouped_order import grouped_order
+from sqlext.operators.rows.held_rows import HeldRows, joined_columns, release_unused
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.spilled_rows import rows_in_memory
-from sqlext.operators.rows.worker_memory import check_memory, memory_errors
+from sqlext.operators.rows.worker_memory import memory_errors
 from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.stream.rowtime import Times, batch_times
 from sqlext.pattern.task.task import Rows
@@ -33,49 +34,45 @@ def match_batches(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) ->
     Raises DataError for errors that can only be found in the rows, and for a partition that does not fit in memory.
     """
     with memory_errors():
-        for table in partitions(batches, plan):
-            yield from match_partitions(table, plan)
+        for columns in partitions(batches, plan):
+            yield from match_partitions(columns, plan)
 
 
-def partitions(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.Table]:
-    """Tables of whole partitions, in order, from rows that come sorted or, if the plan has a `sort`, in any order."""
+def partitions(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[dict[str, pa.Array]]:
+    """The columns of whole partitions, in order, from rows that come sorted or, if the plan has a `sort`, in any
+    order."""
     if plan.sort:
         return ordered_partitions(batches, plan)
     return whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits)
 
 
-def ordered_partitions(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.Table]:
-    """Tables as of `whole_partitions`, from rows in any order. They have the columns that matchers read."""
-    limits = plan.limits
-    sizes = limits.held_bytes, limits.bytes, limits.free_bytes
-    for rows in rows_in_memory(batches, plan.partition_by, *sizes):
-        if rows:
-            yield from _ordered(rows, plan)
+def ordered_partitions(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[dict[str, pa.Array]]:
+    """Columns as of `whole_partitions`, from rows in any order: those that matchers read."""
+    for rows in rows_in_memory(batches, plan.partition_by, plan.limits):
+        yield from _ordered(rows, plan)
 
 
-def _ordered(batches: list[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.Table]:
+def _ordered(batches: list[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[dict[str, pa.Array]]:
     """The rows of `batches`, which is emptied so that its memory is free as soon as possible."""
-    table = pa.Table.from_batches(batches)
-    batches.clear()
-    most = max(1, min(plan.limits.rows, plan.limits.bytes * table.num_rows // max(1, table.nbytes)))
-    decisive = {*plan.partition_by, *(key.column for key in plan.sort)}
-    order, bounds = grouped_order(columns_of(table.select(sorted(decisive))), plan.partition_by, plan.sort)
-    names = [name for name in table.column_names if not name.startswith(SORT_ONLY)]
-    table = table.select(names)
-    columns = {} if order is None else columns_of(table)
-    if order is not None:
-        del table
+    n, size = sum(batch.num_rows for batch in batches), sum(batch.nbytes for batch in batches)
+    most = max(1, min(plan.limits.rows, plan.limits.bytes * n // max(1, size)))
+    columns = joined_columns(batches)
+    order, bounds = grouped_order(columns, plan.partition_by, plan.sort)
+    columns = {name: column for name, column in columns.items() if not name.startswith(SORT_ONLY)}
     first, last = 0, len(bounds) - 1
     while first < last:
         stop = max(first + 1, int(np.searchsorted(bounds, bounds[first] + most, "right")) - 1)
         lo, hi = int(bounds[first]), int(bounds[stop])
         starts = np.zeros(hi - lo, np.bool_)
         starts[bounds[first:stop] - lo] = True
-        if order is None:
-            piece = table.slice(lo, hi - lo).columns
-        else:  # the last piece may be one long partition, so each column is freed as soon as it is taken
-            piece = [taken(columns[n] if stop < last else columns.pop(n), order[lo:hi]) for n in names]
-        yield pa.Table.from_arrays([*piece, as_arrow(starts)], names=[*names, PARTITION_START])
+        part = {}
+        for name in list(columns):
+            column = columns[name]
+            part[name] = column.slice(lo, hi - lo) if order is None else taken(column, order[lo:hi])
+            if stop == last:  # this may be one long partition, so a column is freed before the next one is taken
+                del columns[name], column
+                release_unused()
+        yield {**part, PARTITION_START: as_arrow(starts)}
         first = stop
 
 
@@ -97,8 +94,8 @@ def with_partition_starts(batches: Iterator[pa.RecordBatch], keys: tuple[str, ..
         yield batch.append_column(PARTITION_START, as_arrow(starts))
 
 
-def whole_partitions(batches: Iterator[pa.RecordBatch], limits: Limits) -> Iterator[pa.Table]:
-    """Tables of whole partitions, each with about as many rows or bytes as `limits` allows, or of one longer
+def whole_partitions(batches: Iterator[pa.RecordBatch], limits: Limits) -> Iterator[dict[str, pa.Array]]:
+    """The columns of whole partitions, about as many rows or bytes at once as `limits` allows, or one longer
     partition."""
     buffer = PartitionBuffer(limits)
     for batch in batches:
@@ -107,39 +104,26 @@ def whole_partitions(batches: Iterator[pa.RecordBatch], limits: Limits) -> Itera
 
 
 class PartitionBuffer:
-    """Collects sorted batches, and returns whole partitions as soon as they have about as many rows or bytes as
-    `limits` allows."""
+    """Collects sorted batches, and returns the columns of whole partitions as soon as they have about as many rows or
+    bytes as `limits` allows."""
 
     def __init__(self, limits: Limits):
-        self.limits = limits
-        self.pending: list[pa.RecordBatch] = []
-        self.rows = self.bytes = 0
-        self.checked = limits.bytes  # the bytes from which on it is checked whether a partition fits
+        self.limits, self.held = limits, HeldRows(limits)
 
-    def push(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
-        rows, size = self.rows + batch.num_rows, self.bytes + batch.nbytes
+    def push(self, batch: pa.RecordBatch) -> Iterator[dict[str, pa.Array]]:
+        rows, size = self.held.rows + batch.num_rows, self.held.bytes + batch.nbytes
         is_full = rows >= self.limits.rows or size >= self.limits.bytes
         cut = _last_start(batch) if is_full else -1
         if cut >= 0:
-            self._add(batch.slice(0, cut))
+            self.held.add(batch.slice(0, cut))
             yield from self.rest()
             batch = batch.slice(cut)
-        self._add(batch)
-        if self.bytes > self.checked:
-            check_memory(self.bytes, self.limits.free_bytes)  # matching copies the columns that it reads
-            self.checked = self.bytes + self.limits.bytes
+        self.held.add(batch)
 
-    def rest(self) -> Iterator[pa.Table]:
-        """The collected rows, which end with a partition, as one table; no table if there are no rows."""
-        if self.rows:
-            pending, self.pending, self.rows, self.bytes = self.pending, [], 0, 0
-            self.checked = self.limits.bytes
-            yield pa.Table.from_batches(pending)
-
-    def _add(self, batch: pa.RecordBatch) -> None:
-        if batch.num_rows:
-            self.pending.append(batch)
-            self.rows, self.bytes = self.rows + batch.num_rows, self.bytes + batch.nbytes
+    def rest(self) -> Iterator[dict[str, pa.Array]]:
+        """The columns of the collected rows, which end with a partition; nothing if there are no rows."""
+        if self.held.rows:
+            yield joined_columns(self.held.take())
 
 
 def _last_start(batch: pa.RecordBatch) -> int:
@@ -148,9 +132,8 @@ def _last_start(batch: pa.RecordBatch) -> int:
     return int(starts[-1]) if len(starts) else -1
 
 
-def match_partitions(table: pa.Table, plan: MatchOperatorPlan) -> Iterator[pa.RecordBatch]:
+def match_partitions(columns: dict[str, pa.Array], plan: MatchOperatorPlan) -> Iterator[pa.RecordBatch]:
     """The result rows of whole partitions."""
-    columns = columns_of(table)
     rows = read_rows(columns, plan)
     if plan.task.output.is_window:
         yield from window_batches(columns, rows, match(plan.task, rows), plan)

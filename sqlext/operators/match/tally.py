@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sqlext.operators.match.match_rows import partitions
 from sqlext.operators.match.plan import MatchOperatorPlan
-from sqlext.operators.match.read_rows import columns_of, read_rows
+from sqlext.operators.match.read_rows import read_rows
 from sqlext.operators.rows.arrow import as_numpy
 from sqlext.pattern import strategy
 from sqlext.pattern.batch.recorder import Attempt
@@ -45,8 +45,7 @@ def tally(
     `counted`: the conditions whose verdicts are counted, None if Spark counts them.
     """
     funnel, counts = Funnel(), VerdictCounts()
-    for table in partitions(_timed(batches, funnel), plan):
-        columns = columns_of(table)
+    for columns in partitions(_timed(batches, funnel), plan):
         began = time.perf_counter()
         rows = read_rows(columns, plan)
         funnel.match_s += time.perf_counter() - began

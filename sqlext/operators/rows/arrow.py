@@ -14,7 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlext.expressions.time_texts import write_date, write_timestamp
-from sqlext.operators.rows.long_columns import MOST_BYTES, concatenated, has_offsets, row_bytes, wide_type, with_offsets
+from sqlext.operators.rows.long_columns import (
+    MOST_BYTES,
+    concatenated,
+    has_offsets,
+    total_bytes,
+    wide_type,
+    with_offsets,
+)
 from sqlext.pattern.task.task import Values
 
 _NUMBERS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
@@ -190,7 +197,7 @@ def shown_value(scalar: pa.Scalar) -> Any:
 
 def taken(column: pa.Array, rows: np.ndarray) -> pa.Array:
     """`column[rows]`, NULL where the row is -1; with 64-bit offsets if 32-bit offsets cannot count the bytes."""
-    if has_offsets(column.type) and row_bytes(column, rows).sum() > MOST_BYTES:
+    if has_offsets(column.type) and total_bytes(column, rows) > MOST_BYTES:
         column = with_offsets(column, wide_type(column.type))
     return column.take(as_arrow(rows, rows >= 0))
 

@@ -38,12 +38,14 @@ def grouped_order(
     codes, count = _key_codes(columns, keys, len(times))
     sizes = np.bincount(codes, minlength=count)
     ends = np.cumsum(sizes)
-    bounds = np.append(0, ends[sizes > 0])
+    bounds, places = np.append(0, ends[sizes > 0]), ends - sizes
+    del sizes, ends
     if _are_ordered(codes, times, len(sort) > 1):
         return None, bounds
     order = np.empty(len(times), np.int32 if len(times) < 2**31 else np.int64)
     ordered_times = np.empty_like(times)
-    _scatter(codes, times, ends - sizes, order, ordered_times)
+    _scatter(codes, times, places, order, ordered_times)
+    del codes, times, places
     found = _compared(bounds, ordered_times)
     if found & _DESCENDING:
         _sort_each(bounds, ordered_times, order)
@@ -53,26 +55,28 @@ def grouped_order(
 
 
 def _key_codes(columns: Mapping[str, pa.Array], keys: Sequence[str], n: int) -> tuple[np.ndarray, int]:
-    """`int64[n]` and a number above all of them: smaller for keys that come first, equal for equal keys.
+    """`int32[n]`, or `int64[n]` for very many rows, and a number above all of them: smaller for keys that come first,
+    equal for equal keys.
 
     The keys have types with plain equality (`spark_types.has_plain_equality`).
     """
-    codes, count = np.zeros(n, np.int64), 1
+    codes, count = np.zeros(n, np.int32 if n < 2**30 else np.int64), 1
     for key in keys:
         own, n_own = _dense(ranked(columns[key], SortKey(key)))
-        codes, count = (own, n_own) if count == 1 else _dense(codes * n_own + own)
+        codes, count = (own, n_own) if count == 1 else _dense(codes.astype(np.int64) * n_own + own)
     return codes, count
 
 
 def _dense(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """The values as integers from 0 in the same order, and a number above all of them that is at most twice their
-    number."""
+    """The values as integers from 0 in the same order, of the type of `_key_codes`, and a number above all of them
+    that is at most twice their number."""
+    kind = np.int32 if len(values) < 2**30 else np.int64
     least, most = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     if most - least < 2 * len(values):
-        return values - least, most - least + 1
+        return (values - least).astype(kind), most - least + 1
     encoded = as_arrow(values).dictionary_encode()
     distinct = as_numpy(encoded.dictionary)
-    rank = np.empty(len(distinct), np.int64)
+    rank = np.empty(len(distinct), kind)
     rank[np.argsort(distinct)] = np.arange(len(distinct))
     return rank[as_numpy(encoded.indices)], len(distinct)
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from sqlext.errors import DataError
 
 MOST_BYTES = (1 << 31) - 1  # the most bytes that 32-bit offsets can count
+_ROWS = 1 << 16
 
 
 def concatenated(columns: Sequence[pa.Array], most_bytes: int = MOST_BYTES) -> pa.Array:
@@ -147,6 +148,15 @@ def row_bytes(column: pa.Array, rows: np.ndarray) -> np.ndarray:
     [3, 0, 1]
     """
     return bytes_of(column, np.maximum(rows, 0), rows + 1)
+
+
+def total_bytes(column: pa.Array, rows: np.ndarray) -> int:
+    """The sum of `row_bytes`, computed for some rows at a time, as all of them may be many.
+
+    >>> total_bytes(pa.array(["a", "bcd"]), np.array([1, -1, 0]))
+    4
+    """
+    return sum(int(row_bytes(column, rows[lo : lo + _ROWS]).sum()) for lo in range(0, len(rows), _ROWS))
 
 
 def byte_ranges(sizes: np.ndarray, most_rows: int, most_bytes: int) -> Iterator[tuple[int, int]]:

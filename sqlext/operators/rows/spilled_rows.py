@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from sqlext.operators.rows.arrow import are_valid, as_numpy, one_chunk, taken, to_values
+from sqlext.operators.rows.arrow import are_valid, as_numpy, taken, to_values
+from sqlext.operators.rows.held_rows import HeldRows, joined_columns
+from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.long_columns import cut_batch
-from sqlext.operators.rows.worker_memory import check_memory
 
 FILES = 64
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: Knuth's multiplicative hash
@@ -23,47 +24,34 @@ _MANY_DIGITS = 18  # a decimal of more digits may not fit in 64 bits
 
 
 def rows_in_memory(
-    batches: Iterator[pa.RecordBatch],
-    keys: Sequence[str],
-    most_bytes: int,
-    most_written: int,
-    free_bytes: int | None = None,
+    batches: Iterator[pa.RecordBatch], keys: Sequence[str], limits: Limits
 ) -> Iterator[list[pa.RecordBatch]]:
-    """The batches in lists that contain all rows of their keys, in the order in which they came.
+    """The batches in lists that contain all rows of their keys, in the order in which they came; no list is empty.
 
-    If there are more than about `most_bytes` bytes, rows are written to FILES files in batches of at most
-    `most_written` bytes. Without keys all rows are one partition, which is matched in memory anyway. The caller may
-    empty the lists. `free_bytes`: as in `check_memory`.
+    If there are more than about `limits.held_bytes` bytes, rows are written to FILES files in batches as small as
+    `limits` says. Without keys all rows are one partition, which is held in memory anyway. The caller may empty
+    the lists.
 
     Raises DataError (WORKER_MEMORY) before rows are read that do not fit: to order them takes their bytes once more.
     """
-    pending: list[pa.RecordBatch] = []
-    size, checked, spilled = 0, most_bytes, None
+    held, spilled = HeldRows(limits), None
     for batch in batches:
-        if not batch.num_rows:
-            continue
-        pending.append(batch)
-        size += batch.nbytes
-        if size > most_bytes and keys:
-            spilled = spilled or _SpilledRows(batch.schema, keys, most_written, most_bytes)
-            spilled.add(pending)
-            pending, size = [], 0
-        elif size > checked:
-            check_memory(size, free_bytes)
-            checked = size + most_bytes
-    if spilled is None:
-        yield pending
-        return
-    spilled.add(pending)
-    del pending
-    yield from spilled.parts(free_bytes)
+        if keys and held.rows and held.bytes + batch.nbytes > limits.held_bytes:
+            spilled = spilled or _SpilledRows(batch.schema, keys, limits)
+            spilled.add(held.take())
+        held.add(batch)
+    if spilled is not None:
+        spilled.add(held.take())
+        yield from spilled.parts()
+    elif held.rows:
+        yield held.take()
 
 
 class _SpilledRows:
     """Temporary files that the system removes when they are closed, even if the worker is killed."""
 
-    def __init__(self, schema: pa.Schema, keys: Sequence[str], most_written: int, most_bytes: int):
-        self.keys, self.most_written, self.checked_bytes = keys, most_written, most_bytes
+    def __init__(self, schema: pa.Schema, keys: Sequence[str], limits: Limits):
+        self.keys, self.limits = keys, limits
         folder = next((f for f in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if os.path.isdir(f)), None)
         self.files = [tempfile.TemporaryFile(dir=folder) for _ in range(FILES)]  # noqa: SIM115  (open until they are read)
         self.writers = [pa.ipc.new_stream(file, schema) for file in self.files]
@@ -71,26 +59,27 @@ class _SpilledRows:
     def add(self, batches: list[pa.RecordBatch]) -> None:
         if not batches:
             return
-        table = pa.Table.from_batches(batches)
-        columns = [one_chunk(column) for column in table.columns]
-        file_of = file_numbers([columns[table.schema.get_field_index(key)] for key in self.keys])
+        columns = joined_columns(batches)
+        file_of = file_numbers([columns[key] for key in self.keys])
         order = np.argsort(file_of, kind="stable")
-        ends = np.cumsum(np.bincount(file_of, minlength=FILES))
-        for writer, lo, hi in zip(self.writers, [0, *ends[:-1].tolist()], ends.tolist()):
-            if lo < hi:
-                part = [taken(column, order[lo:hi]) for column in columns]
-                rows = pa.RecordBatch.from_arrays(part, names=table.column_names)
-                for batch in cut_batch(rows, self.most_written):
+        ends = np.cumsum(np.bincount(file_of, minlength=FILES)).tolist()
+        for writer, lo, hi in zip(self.writers, [0, *ends[:-1]], ends):
+            for first in range(lo, hi, self.limits.rows):
+                rows = order[first : min(first + self.limits.rows, hi)]
+                part = [taken(column, rows) for column in columns.values()]
+                for batch in cut_batch(pa.RecordBatch.from_arrays(part, names=list(columns)), self.limits.bytes):
                     writer.write_batch(batch)
 
-    def parts(self, free_bytes: int | None) -> Iterator[list[pa.RecordBatch]]:
+    def parts(self) -> Iterator[list[pa.RecordBatch]]:
         for file, writer in zip(self.files, self.writers):
             writer.close()
-            if file.tell() > self.checked_bytes:
-                check_memory(2 * file.tell(), free_bytes)  # the rows, and the rows in order
             file.seek(0)
-            yield list(pa.ipc.open_stream(file))
+            held = HeldRows(self.limits)
+            for batch in pa.ipc.open_stream(file):
+                held.add(batch)
             file.close()
+            if held.rows:
+                yield held.take()
 
 
 def file_numbers(keys: Sequence[pa.Array]) -> np.ndarray:

@@ -13,6 +13,9 @@ from sqlext.operators.match.output import MatchBlock, block_batches
 from sqlext.operators.match.read_rows import columns_of, read_rows
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.operators.rows.columns import PARTITION_START
+from sqlext.operators.rows.limits import Limits
+from sqlext.operators.rows.spilled_rows import rows_in_memory
+from sqlext.operators.rows.worker_memory import memory_errors
 from sqlext.operators.rules.plan import CompiledRules, RulePlan, RulesPlan
 from sqlext.operators.rules.rule_run import Before, Compile, RuleRun, rule_of
 from sqlext.operators.rules.rule_versions import Acting, TakenVersion, acting
@@ -25,6 +28,7 @@ from sqlext.pattern.task.event_time import BEGINNING, NEVER
 from sqlext.pattern.task.task import Rows
 
 _NO_POSITIONS = np.zeros(0, np.int64)
+_LIMITS = Limits()
 
 
 def replay(
@@ -54,13 +58,18 @@ def replay(
 
 
 def replay_batches(
-    batches: Iterator[pa.RecordBatch], versions: Sequence[TakenVersion], plan: RulesPlan
+    batches: Iterator[pa.RecordBatch], versions: Sequence[TakenVersion], plan: RulesPlan, limits: Limits = _LIMITS
 ) -> Iterator[pa.RecordBatch]:
-    """The result of `replay` for the rows of whole keys, in any order."""
-    tables = [pa.Table.from_batches([batch]) for batch in batches if batch.num_rows]
-    if tables:
-        rows = pa.concat_tables(tables).select(plan.schema.names).cast(plan.schema)
-        yield from replay(rows, versions, plan, CompiledRules(plan))
+    """The result of `replay` for the rows of whole keys, in any order.
+
+    Raises DataError (WORKER_MEMORY) for rows of one key that do not fit in memory.
+    """
+    compiled = CompiledRules(plan)
+    with memory_errors():
+        for batch in rows_in_memory(batches, plan.keys, limits):
+            rows = pa.Table.from_batches(batch).select(plan.schema.names).cast(plan.schema)
+            batch.clear()
+            yield from replay(rows, versions, plan, compiled)
 
 
 def _to_the_end(version: Acting, shared: SharedRows, rule: RulePlan) -> Iterator[pa.RecordBatch]:

@@ -127,9 +127,9 @@ def test_an_empty_batch_has_the_columns_of_the_others():
 
 
 @pytest.mark.parametrize("limits", [Limits(rows=1), Limits(rows=7), Limits(), Limits(bytes=1), Limits(bytes=100)])
-def test_tables_hold_whole_partitions(limits):
+def test_columns_hold_whole_partitions(limits):
     whole = rows([3, 1, 40, 2, 2], seed=1)
-    tables = list(whole_partitions(iter(cut(whole, [2, 5, 30, 44])), limits))
+    tables = list(map(pa.table, whole_partitions(iter(cut(whole, [2, 5, 30, 44])), limits)))
     assert pa.concat_tables(tables).to_pylist() == whole.to_pylist()
     assert all(table.column(PARTITION_START)[0].as_py() for table in tables)
 

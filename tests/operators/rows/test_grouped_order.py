@@ -158,8 +158,8 @@ def test_shuffled_rows_give_the_rows_of_sorted_ones(limits, keys):
 @pytest.mark.parametrize("times", [[1, 2, 3], [3, 1, 2]])
 def test_a_clause_that_reads_nothing_still_has_its_rows(times):
     plan = replace(over_texts(Limits()), partition_by=(), sort=(SortKey("__sort0"),))
-    (table,) = ordered_partitions(iter([pa.record_batch([pa.array(times)], ["__sort0"])]), plan)
-    assert table.to_pydict() == {"__first": [True, False, False]}
+    (columns,) = ordered_partitions(iter([pa.record_batch([pa.array(times)], ["__sort0"])]), plan)
+    assert pa.table(columns).to_pydict() == {"__first": [True, False, False]}
 
 
 def test_no_rows_give_no_rows():
@@ -175,8 +175,8 @@ def test_all_rows_of_a_key_are_in_one_part_in_the_order_in_which_they_come(seed)
         [kind(chance, n) for kind in (strings, decimals, times)] + [pa.array(range(n))], ["s", "d", "t", "n"]
     )
     batches = cut(whole, [chance.randint(0, n) for _ in range(9)])
-    parts = list(rows_in_memory(iter(batches), ["s", "d", "t"][seed % 3 :], 1, 50))
-    tables = [pa.Table.from_batches(part) for part in parts if part]
+    parts = list(rows_in_memory(iter(batches), ["s", "d", "t"][seed % 3 :], Limits(held_bytes=1, bytes=50)))
+    tables = list(map(pa.Table.from_batches, parts))
     assert len(tables) > 1 and sorted(i for t in tables for i in t["n"].to_pylist()) == list(range(n))
     assert all(a < b for t in tables for a, b in pairwise(t["n"].to_pylist()))
     key = ["s", "d", "t"][seed % 3 :]

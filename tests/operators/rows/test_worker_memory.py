@@ -11,12 +11,18 @@ import pyarrow as pa
 import pytest
 
 from sqlext.errors import DataError
+from sqlext.operators.emit.operator import fire_batch
+from sqlext.operators.match.match_ranges import match_range, match_seams
 from sqlext.operators.match.match_rows import match_batches
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.rows.columns import PARTITION_START, SortKey
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.worker_memory import free_bytes
+from sqlext.operators.rules.replay import replay_batches
+from sqlext.operators.rules.rule_versions import TakenVersion
+from tests.operators.emit.test_step import plan_of, table
 from tests.operators.match.test_worker import cut, rows, v_shapes
+from tests.operators.rules.rule_histories import CLAUSES, PLAN, SECOND, events_table
 
 LIMITS = Limits(rows=100, bytes=1000, held_bytes=1000)
 KIB = 1024
@@ -49,6 +55,46 @@ def test_one_long_partition_is_an_error_and_fits_with_more_memory(by_worker, key
 def test_many_short_partitions_of_the_same_size_fit(by_worker):
     """Where Spark sorts they pass one after the other; otherwise the worker keeps them in files."""
     assert count(*task([10] * 100, by_worker=by_worker, free=8 * KIB))
+
+
+def emitted(batches: list[pa.RecordBatch], limits: Limits) -> list[dict]:
+    case = {"assigner": ("tumble", 100, 0), "triggers": [], "evict": None, "discarding": False, "lateness": 0}
+    return [
+        row for rows in fire_batch(iter(batches), plan_of(case, keeps_rows=False), limits) for row in rows.to_pylist()
+    ]
+
+
+def ruled(batches: list[pa.RecordBatch], limits: Limits) -> list[dict]:
+    version = TakenVersion(name="r", version=1, clause=CLAUSES[0])
+    return [row for rows in replay_batches(iter(batches), [version], PLAN, limits) for row in rows.to_pylist()]
+
+
+def emit_rows(keys: np.ndarray) -> pa.Table:
+    return table([(f"k{k}", i, i % 7, i) for i, k in enumerate(keys.tolist())])
+
+
+def rule_rows(keys: np.ndarray) -> pa.Table:
+    return events_table([(f"k{k}", i * SECOND, i % 4, "xy"[i % 2]) for i, k in enumerate(keys.tolist())])
+
+
+@pytest.mark.parametrize(("run", "rows_of"), [(emitted, emit_rows), (ruled, rule_rows)])
+def test_firings_and_rules_hold_a_key_at_a_time_and_one_long_key_is_an_error(run, rows_of):
+    many = rows_of(np.arange(1000) % 100).to_batches(max_chunksize=50)
+    few = replace(LIMITS, rows=1000, free_bytes=16 * KIB)
+    assert sorted(map(str, run(many, few))) == sorted(map(str, run(many, Limits())))
+    one = rows_of(np.zeros(1000, int)).to_batches(max_chunksize=50)
+    with pytest.raises(DataError, match="SQLEXT_WORKER_MEMORY: rows held together need"):
+        run(one, few)
+
+
+def test_a_range_whose_rows_cannot_be_cut_is_an_error_and_fits_with_more_memory():
+    def parcels(free: int) -> list[pa.RecordBatch]:
+        batches, plan = task([1000], by_worker=False, free=free, keys=())
+        return list(match_range(iter(batches), plan, 0))
+
+    assert list(match_seams(iter(parcels(100 * KIB)), task([1], by_worker=False, free=None)[1]))
+    with pytest.raises(DataError, match="SQLEXT_WORKER_MEMORY: rows held together need"):
+        parcels(1)
 
 
 @pytest.mark.slow

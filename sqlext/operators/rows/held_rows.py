@@ -1,0 +1,69 @@
+"""Rows that a worker keeps until all of them have come, in little more memory than their Arrow size.
+
+A batch that Spark sends has one piece of memory for all of its columns. So that the memory of a column can be freed
+before that of the others, larger numbers of rows are copied, each column for itself.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from sqlext.operators.rows.arrow import one_chunk
+from sqlext.operators.rows.limits import Limits
+from sqlext.operators.rows.worker_memory import check_memory
+
+
+class HeldRows:
+    """Batches in the order in which they came; `bytes` is their Arrow size."""
+
+    def __init__(self, limits: Limits):
+        self.limits = limits
+        self.rows = self.bytes = 0
+        self._batches: list[pa.RecordBatch] = []
+        self._copied = self._copied_bytes = 0  # the batches, and their bytes, that have been copied
+        self._checked = limits.held_bytes
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Raises DataError (WORKER_MEMORY) if so many rows do not fit: to order or match them takes their bytes once
+        more."""
+        if not batch.num_rows:
+            return
+        self._batches.append(batch)
+        self.rows, self.bytes = self.rows + batch.num_rows, self.bytes + batch.nbytes
+        if self.bytes > self._checked:
+            check_memory(self.bytes, self.limits.free_bytes)
+            self._checked = self.bytes + self.limits.held_bytes
+        if self.bytes - self._copied_bytes > self.limits.held_bytes // 4:
+            recent = pa.Table.from_batches(self._batches[self._copied :])
+            self._batches[self._copied :] = recent.combine_chunks().to_batches()
+            self._copied, self._copied_bytes = len(self._batches), self.bytes
+
+    def take(self) -> list[pa.RecordBatch]:
+        """The batches, which are no longer held."""
+        batches, self._batches = self._batches, []
+        self.rows = self.bytes = self._copied = self._copied_bytes = 0
+        self._checked = self.limits.held_bytes
+        return batches
+
+
+def joined_columns(batches: list[pa.RecordBatch]) -> dict[str, pa.Array]:
+    """The columns of the batches, each as one array. `batches` is emptied: the memory of a column is freed as soon as
+    the column is joined.
+
+    >>> {name: column.to_pylist() for name, column in joined_columns([pa.record_batch([[1, 2]], ["x"])]).items()}
+    {'x': [1, 2]}
+    """
+    table = pa.Table.from_batches(batches)
+    batches.clear()
+    pieces = dict(zip(table.column_names, table.columns))
+    del table
+    columns = {}
+    for name in list(pieces):
+        columns[name] = one_chunk(pieces.pop(name))
+        release_unused()
+    return columns
+
+
+def release_unused() -> None:
+    """Return to the system what Arrow has freed. It would keep that for later columns, while NumPy allocates more."""
+    pa.default_memory_pool().release_unused()
