@@ -106,8 +106,8 @@ def _sort_each(bounds: np.ndarray, values: np.ndarray, rows: np.ndarray) -> None
     >>> values.tolist(), rows.tolist()
     ([1, 2, 3, 0], [11, 12, 10, 13])
     """
-    longest = int(np.diff(bounds).max()) if len(bounds) > 1 else 0
-    _merge_sort(bounds, values, rows, np.empty(longest, values.dtype), np.empty(longest, rows.dtype))
+    half = int(np.diff(bounds).max()) // 2 if len(bounds) > 1 else 0  # the most rows of the shorter of two runs
+    _merge_sort(bounds, values, rows, np.empty(half, values.dtype), np.empty(half, rows.dtype))
 
 
 @compiled
@@ -169,21 +169,43 @@ def _merge_sort(bounds, values, rows, spare_values, spare_rows):
                 stop = middle
                 while stop < first + n and (stop == middle or values[stop] >= values[stop - 1]):
                     stop += 1
-                if middle < stop:  # merge the left run, which is copied, and the right run
-                    for i in range(middle - left):
-                        spare_values[i], spare_rows[i] = values[left + i], rows[left + i]
-                    i, j, at = 0, middle, left
-                    while i < middle - left and j < stop:
-                        if values[j] < spare_values[i]:
-                            values[at], rows[at] = values[j], rows[j]
-                            j += 1
-                        else:
-                            values[at], rows[at] = spare_values[i], spare_rows[i]
-                            i += 1
-                        at += 1
-                    while i < middle - left:
-                        values[at], rows[at] = spare_values[i], spare_rows[i]
-                        i += 1
-                        at += 1
+                if middle - left <= stop - middle:
+                    _merge(values, rows, spare_values, spare_rows, left, middle, stop)
+                elif middle < stop:
+                    _merge_from_the_end(values, rows, spare_values, spare_rows, left, middle, stop)
                 runs += 1
                 left = stop
+
+
+@compiled
+def _merge(values, rows, spare_values, spare_rows, left, middle, stop):
+    """Merge the ordered ranges from `left` to `middle` and from there to `stop`, of which the first one is copied."""
+    for i in range(middle - left):
+        spare_values[i], spare_rows[i] = values[left + i], rows[left + i]
+    i, j = 0, middle
+    for at in range(left, stop):
+        if i == middle - left:
+            return
+        if j < stop and values[j] < spare_values[i]:
+            values[at], rows[at] = values[j], rows[j]
+            j += 1
+        else:
+            values[at], rows[at] = spare_values[i], spare_rows[i]
+            i += 1
+
+
+@compiled
+def _merge_from_the_end(values, rows, spare_values, spare_rows, left, middle, stop):
+    """The same, but the second range is copied."""
+    for j in range(stop - middle):
+        spare_values[j], spare_rows[j] = values[middle + j], rows[middle + j]
+    i, j = middle - 1, stop - middle - 1
+    for at in range(stop - 1, left - 1, -1):
+        if j < 0:
+            return
+        if i >= left and values[i] > spare_values[j]:
+            values[at], rows[at] = values[i], rows[i]
+            i -= 1
+        else:
+            values[at], rows[at] = spare_values[j], spare_rows[j]
+            j -= 1
