@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _AXE = Path(__file__).parents[1] / ".venv/axe/node_modules/axe-core/axe.min.js"
 COLOURS = ("color-contrast", "link-in-text-block")  # the rules of axe-core that depend on colours
+_FINISH = "for (const running of document.getAnimations()) if (running instanceof CSSTransition) running.finish()"
 _SERIOUS = """async (rules) => (await axe.run(rules ? { runOnly: rules } : {})).violations
     .filter(found => ["serious", "critical"].includes(found.impact))
     .flatMap(found => found.nodes.map(node => `${found.id}: ${found.help}: ${node.target.join(" ")}`))"""
@@ -83,9 +84,11 @@ def axe(page: Page, rules: Sequence[str] | None = None) -> list[str]:
     """The serious and critical accessibility problems that axe-core finds in the page as it is now, by all its rules or
     by these.
 
-    It skips the test where axe-core is missing. It works under any Content-Security-Policy.
+    It skips the test where axe-core is missing. It works under any Content-Security-Policy. Colours that are changing
+    are what they change to.
     """
     page.evaluate(_axe_source())
+    page.evaluate(_FINISH)
     return page.evaluate(_SERIOUS, rules)
 
 

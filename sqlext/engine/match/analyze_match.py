@@ -107,11 +107,9 @@ def _tally(
 
 
 def recorded_steps(plan: MatchPlan) -> Steps:
-    """What the recorder calls the steps of a clause. A CepTask may have the tree of an equal pattern that was compiled
-    before, whose places are others."""
-    if isinstance(plan.task, CepTask):
-        return steps_of(plan.task.nfa.pattern, is_contiguous=False)
-    return steps_of(skeleton(plan.clause.pattern), is_contiguous=True)
+    """What the recorder calls the steps of a clause."""
+    is_contiguous = not isinstance(plan.task, CepTask)
+    return steps_of(skeleton(plan.clause.pattern) if is_contiguous else plan.clause.pattern, is_contiguous)
 
 
 def _elements(plan: MatchPlan, funnel: Funnel) -> tuple[ElementReport, ...]:

@@ -65,7 +65,7 @@ def compile_nfa(pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
 
     Raises UnsupportedError: PATTERN_TOO_DEEP, PATTERN_TOO_LARGE, TOO_MANY_GUARDS.
     """
-    return _nfa(pattern, labels)
+    return replace(_nfa(pattern, labels), pattern=pattern)  # an equal pattern that was compiled before has other places
 
 
 @lru_cache(maxsize=64)

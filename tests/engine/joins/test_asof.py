@@ -93,6 +93,7 @@ def test_the_last_time_without_a_zone_is_joined_in_each_time_zone(spark, tmp_pat
     for zone in ("America/New_York", "Pacific/Kiritimati"):
         with settings(spark, {"spark.sql.session.timeZone": zone}):
             assert [row[0] for row in spark.sql(join).collect()] == [True, True]
+    spark.catalog.dropTempView("times")
 
 
 def test_views_and_a_table_are_made_of_it(given):
