@@ -43,7 +43,7 @@ test-fast: $(STAMP) check-java  ## run the statement data files and one stream o
 	$(BIN)/pytest $(FAST)
 
 check: lint  ## run the linters and the fast tests without Java, Spark and a browser, in 45 seconds on two cores
-	SQLEXT_RANDOM=few $(BIN)/pytest -n 2 -m "not spark and not slow"
+	SQLEXT_RANDOM=few $(BIN)/pytest -n 2 --dist worksteal -m "not spark and not slow"
 
 t: $(STAMP)  ## run one file or folder, T=tests/…, without the linters; after a failure only what failed
 	$(BIN)/pytest --last-failed $(T)

@@ -59,50 +59,6 @@ def all_imports() -> list[Import]:
     return [entry for module in MODULES.values() for entry in imports(module)]
 
 
-def strongly_connected(edges: dict[str, set[str]]) -> list[list[str]]:
-    """The cycles of a graph: its strongly connected components of more than one node (Tarjan, SIAM J. Comput. 1972).
-
-    >>> strongly_connected({"a": {"b"}, "b": {"a", "c"}, "c": set()})
-    [['a', 'b']]
-    """
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    cycles: list[list[str]] = []
-
-    def visit(node: str) -> None:
-        index[node] = low[node] = len(index)
-        stack.append(node)
-        for other in edges[node]:
-            if other not in index:
-                visit(other)
-            if other in stack:
-                low[node] = min(low[node], low[other])
-        if low[node] == index[node]:
-            component = stack[stack.index(node) :]
-            del stack[stack.index(node) :]
-            if len(component) > 1:
-                cycles.append(sorted(component))
-
-    for node in edges:
-        if node not in index:
-            visit(node)
-    return cycles
-
-
-def test_the_search_for_cycles_finds_those_through_several_modules():
-    edges = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
-    assert sorted(strongly_connected(edges)) == [["a", "b", "c"], ["d", "e"]]
-
-
-def test_no_modules_import_each_other_not_even_inside_functions_or_for_types():
-    edges: dict[str, set[str]] = {name: set() for name in MODULES}
-    for entry in all_imports():
-        if entry.imported in MODULES:
-            edges[entry.importer].add(entry.imported)
-    assert strongly_connected(edges) == []
-
-
 def libraries_of(name: str) -> set[str]:
     """The distributions that a module may import at its top."""
     return next(names for package, names in LIBRARIES.items() if f"{name}.".startswith(f"{package}."))

@@ -49,6 +49,7 @@ def test_parts_of_a_text_have_the_values_of_the_whole(monkeypatch):
 DEEP = "[" * 1001 + "]" * 1001
 
 
+@pytest.mark.random
 @pytest.mark.parametrize(
     ("text", "path", "expected"),
     [

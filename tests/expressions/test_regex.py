@@ -37,9 +37,11 @@ def _called(name: str, text: str, pattern: str, *others):
     return bind(name, types, "void", SETTINGS)(text, pattern, *others)
 
 
-def test_all_engines_find_the_same_matches():
-    rng, engines = random.Random(SEED), Counter()
-    for _ in range(3_000):
+@pytest.mark.random
+@pytest.mark.parametrize("part", range(5))
+def test_all_engines_find_the_same_matches(part):
+    rng, engines = random.Random(SEED + part), Counter()
+    for _ in range(600):
         pattern, text = rng.choice(["", "", "", "(?i)"]) + random_pattern(rng), random_text(rng)
         usual, without_re, machine = (Regex(pattern, read_java_regex(pattern)) for _ in range(3))
         without_re._python = machine._python = machine.__dict__["_re2"] = None
@@ -47,7 +49,7 @@ def test_all_engines_find_the_same_matches():
         for engine in (usual, without_re):
             engines[type(engine._engine(text)[0])] += 1
             assert _matches(engine, text) == expected, (pattern, text)
-    assert engines[bytes] > 1_000  # by RE2
+    assert engines[bytes] > 200  # by RE2
 
 
 def _matches(expression: Regex, text: str):
@@ -84,6 +86,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.random
 @pytest.mark.parametrize(("name", "text", "pattern", "expected"), HOSTILE)
 def test_a_hostile_pattern_ends(name, text, pattern, expected):
     others = ("x",) if name == "regexp_replace" else ()

@@ -82,6 +82,7 @@ def test_b8_rows_out_of_the_bound_are_forgotten():
     assert steps.buffer.row[: steps.buffer.size].max() == 4999
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("bound", ["within", "between"])
 @pytest.mark.parametrize("pattern", ["A -> B", "A -> A -> B"])
 def test_b8_the_buffer_stays_small_by_itself(pattern, bound):

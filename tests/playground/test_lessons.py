@@ -20,6 +20,7 @@ def test_a_lesson_is_passed_by_its_solution_and_not_by_its_first_statement(lesso
     assert solved["matches"]
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.title)
 def test_each_row_of_a_lesson_has_a_reason_and_the_search_has_steps(lesson):
     asked = {"table": str(lesson.number), "text": lesson.solution}

@@ -99,6 +99,7 @@ def test_number_of_variables(variables: int, is_refused: bool) -> None:
         check(parse(body))
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("brackets", ["(…)", "{- … -}", "(A|B …)", "PERMUTE(…)"])
 @pytest.mark.parametrize(("depth", "is_refused"), [(60, False), (1000, True), (20_000, True)])
 def test_nesting_ends_in_an_error_not_in_a_recursion(brackets: str, depth: int, is_refused: bool) -> None:

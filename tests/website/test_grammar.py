@@ -105,6 +105,7 @@ def wrong(statement):
     return [str(error) for error in errors if error.error_class.removeprefix("SQLEXT_") not in BEYOND]
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("rule", STATEMENTS)
 def test_every_sentence_of_the_grammar_is_parsed(rule):
     generator = Generator(SAMPLES, seeded(0))

@@ -79,6 +79,7 @@ def paired(rows: list[Row], plan: PairsPlan) -> list[tuple]:
     return sorted(results, key=str)
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("operator", COMPARED)
 @pytest.mark.parametrize("is_left", [True, False], ids=["left", "inner"])
 def test_workers_pair_what_a_search_through_all_pairs_pairs(operator, is_left):
@@ -88,6 +89,7 @@ def test_workers_pair_what_a_search_through_all_pairs_pairs(operator, is_left):
         assert paired(rows, plan_of(operator, is_left=is_left)) == expected, (seed, rows)
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 def test_rows_that_do_not_fit_are_paired_in_parts(limits):
     rows = [row for seed in range(20) for row in rows_of(seed, range(12))]

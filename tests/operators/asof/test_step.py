@@ -127,6 +127,7 @@ def hostile_history(rng: random.Random) -> list[Row]:
     return list(dict.fromkeys(rows))
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_hostile_rows_in_any_order_join_as_those_in_time_do_in_batch(form):
     """Rows without a time are late, as are those at or before the watermark; they join nothing."""

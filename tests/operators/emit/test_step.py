@@ -229,6 +229,7 @@ def test_the_operator_is_the_model_on_random_scripts(case):
     check(case)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(cases(), durations, st.sampled_from([3, 9, 20]))
 def test_the_operator_is_the_model_on_sessions_with_late_rows(case, gap, lateness):

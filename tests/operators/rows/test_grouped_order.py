@@ -133,6 +133,7 @@ def shuffled(whole: pa.RecordBatch, seed: int) -> pa.RecordBatch:
     return whole.take(pa.array(np.random.default_rng(seed).permutation(whole.num_rows)))
 
 
+@pytest.mark.random
 @pytest.mark.parametrize(
     "limits", [Limits(), Limits(rows=7), Limits(bytes=1), Limits(held_bytes=1), Limits(held_bytes=3000, bytes=100)]
 )
@@ -168,6 +169,7 @@ def test_no_rows_give_no_rows():
     assert list(match_batches(iter([]), plan)) == list(match_batches(iter([empty]), plan)) == []
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(4))
 def test_all_rows_of_a_key_are_in_one_part_in_the_order_in_which_they_come(seed):
     chance, n = random.Random(seed), 500

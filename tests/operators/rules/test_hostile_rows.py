@@ -67,6 +67,7 @@ def test_hostile_rows_of_one_key_change_nothing_for_the_others(seed):
     assert unforeseen == []
 
 
+@pytest.mark.slow
 def test_each_clause_that_hostile_rows_try_finds_something_in_usual_rows():
     clauses = {f"r{i}": clause for i, clause in enumerate(HOSTILE)}
     rules = [(name, 1, clause, True, None) for name, clause in clauses.items()]

@@ -105,6 +105,7 @@ def test_rules_with_and_without_tests_in_their_conditions_agree(part):
     assert failures
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(4))
 def test_candidates_include_all_rows_on_which_a_condition_is_true(seed):
     chance = seeded(1000 * FIRST + seed)

@@ -121,6 +121,7 @@ def test_no_row_of_the_table_ends_the_stream_or_changes_another_rule(part):
     assert total
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_a_text_that_is_no_rule_is_reported_once_and_runs_nothing(number, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
