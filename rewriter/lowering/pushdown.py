@@ -24,7 +24,7 @@ from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import Token, Tokens, words_of
-from sqlext.rewriter.tree.statement_tree import Result, Tree
+from sqlext.rewriter.tree.statement_tree import MatchResult, Tree
 
 _AFTER_RELATION = frozenset({"WHERE", "JOIN", "INNER", "CROSS", "LEFT", ","})
 # With these words in the FROM clause, rows of the result may be missing from the join, padded, or changed.
@@ -146,7 +146,7 @@ def filters(clause: MatchClause, tree: Tree, source: Source, names: Sequence[str
 # the WHERE after a clause
 
 
-def _where(tokens: Tokens, result: Result) -> tuple[int, int] | None:
+def _where(tokens: Tokens, result: MatchResult) -> tuple[int, int] | None:
     """The tokens of the WHERE whose conditions may be applied before the joins; None if there is no such WHERE."""
     if result.query.where is None or tokens[result.after].word not in _AFTER_RELATION:
         return None
@@ -156,7 +156,7 @@ def _where(tokens: Tokens, result: Result) -> tuple[int, int] | None:
     return result.query.where
 
 
-def _words_of_from(tokens: Tokens, result: Result) -> Iterator[str]:
+def _words_of_from(tokens: Tokens, result: MatchResult) -> Iterator[str]:
     """The words of FROM outside of the clause, without words inside parentheses."""
     for lo, hi in ((result.query.from_ + 1, result.start), (result.after, result.query.from_stop)):
         yield from words_of(_at(tokens, lo, hi))

@@ -12,7 +12,13 @@ from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import lasting_task
 from sqlext.pattern.conditions.condition_reads import reads_ahead, reads_number, rows_back
-from sqlext.pattern.program.automaton import DONE, automaton, has_more_targets, targets_after, targets_from
+from sqlext.pattern.program.position_automaton import (
+    DONE,
+    has_more_targets,
+    position_automaton,
+    targets_after,
+    targets_from,
+)
 from sqlext.pattern.program.program import MatchEnd
 from sqlext.pattern.strategy import stream_refusal
 from sqlext.pattern.task.task import NO_SKIP, Condition, Task
@@ -45,7 +51,7 @@ def check_plan(plan: MatchPlan) -> None:
 
 def _too_many_ways(plan: MatchPlan) -> Iterator[SqlExtError]:
     """The error for a pattern so large that the other rules, and each task of a stream, would take too long."""
-    tables = automaton(plan.task.program, plan.task.bits)
+    tables = position_automaton(plan.task.program, plan.task.bits)
     if has_more_targets(tables.graph, MAX_WAYS):
         yield UnsupportedError(
             "PATTERN_TOO_LARGE",
@@ -120,7 +126,7 @@ def can_be_decided(task: Task) -> bool:
     >>> can_be_decided(task), can_be_decided(MatchTask(program=loop, bits=(None,), conditions=(None,)))
     (True, False)
     """
-    tables = automaton(task.program, task.bits)
+    tables = position_automaton(task.program, task.bits)
     targets = targets_after(tables.graph)
     takes_all = [task.bits[label] is None and task.conditions[label] is None for label in tables.label.tolist()]
     endless = _endless(targets, takes_all)
@@ -235,7 +241,7 @@ def _awaited(task: Task) -> str:
     if not isinstance(task, CepTask) or task.is_within or task.skip.mode == NO_SKIP:
         return ""
     lasting = lasting_task(task)
-    tables = automaton(lasting.program, lasting.bits)
+    tables = position_automaton(lasting.program, lasting.bits)
     targets = targets_after(tables.graph)
     labels = tables.label.tolist()
     endless = _endless(targets, [lasting.bits[label] is None for label in labels])
@@ -248,7 +254,7 @@ def _awaited(task: Task) -> str:
 
 def _repeated(plan: MatchPlan) -> str:
     """The variables in loops without an upper bound."""
-    tables = automaton(plan.task.program, plan.task.bits)
+    tables = position_automaton(plan.task.program, plan.task.bits)
     targets = targets_after(tables.graph)
     loops = [p for p in range(tables.size) if p in _reachable(targets, targets[p])]
     return ", ".join(dict.fromkeys(plan.task.program.labels[tables.label[p]] for p in loops))

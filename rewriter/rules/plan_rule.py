@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlext.expressions.scalar_tree import Scalar
 from sqlext.operators.match.plan import MASK_BITS, Slot, mask_names
 from sqlext.operators.rules.plan import CODE, FIRST_TIME, LAST_TIME, MATCH_NUMBER, RulePlan, RulesPlan
-from sqlext.pattern.program.automaton import DONE, automaton, targets_from
+from sqlext.pattern.program.position_automaton import DONE, position_automaton, targets_from
 from sqlext.pattern.strategy import choose_on_stream
 from sqlext.pattern.task.task import Navigation
 from sqlext.rewriter.lowering.operator_plan import stream_plan
@@ -70,7 +70,7 @@ def _opening(rule: CompiledRule) -> tuple[Scalar, ...] | None:
     None if one of these variables has no condition, or if a match may be empty.
     """
     task = rule.plan.task
-    tables = automaton(task.program, task.bits)
+    tables = position_automaton(task.program, task.bits)
     begins = targets_from(tables.graph, 0, at_start=True)
     if DONE in begins:
         return None

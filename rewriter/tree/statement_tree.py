@@ -114,7 +114,7 @@ class Site:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class MatchResult:
     """The result of a MATCH_RECOGNIZE as a relation of its SELECT: tokens `start` to `after`, alias included.
 
     `alias` is "" if there is none. `columns` are the names of columns in the alias. Both are in lower case.
@@ -200,7 +200,7 @@ class Tree:
         around = (r for r in self.relations if r.query == query and r.start < start < r.stop)
         return sorted((r for r in around if self.tokens[r.start].text == "("), key=lambda r: -r.start)
 
-    def result(self, keyword: Fragment) -> Result | None:
+    def result(self, keyword: Fragment) -> MatchResult | None:
         """The result of a MATCH_RECOGNIZE as a relation of the SELECT around it.
 
         None unless the clause is in the FROM of a SELECT, outside of parentheses.
@@ -226,7 +226,7 @@ class Tree:
         alias, after = relation.aliases[number], [*relation.clauses, relation.stop][number]
         if alias is None or alias.name - close > 1 + (self.tokens[close + 1].word == "AS"):  # a TABLESAMPLE before it
             alias, after = None, close + 1
-        return Result(
+        return MatchResult(
             query=query,
             select=query.select,
             start=relation.start,

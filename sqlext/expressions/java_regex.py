@@ -14,14 +14,14 @@ from sqlext.errors import UnsupportedError
 from sqlext.expressions.faults import invalid_pattern
 from sqlext.expressions.regex_tree import (
     LAST,
+    Anchor,
+    BackReference,
     Chars,
     Choice,
     Group,
     Look,
     Node,
-    Place,
     Ranges,
-    Reference,
     Repeat,
     Sequence,
     complement,
@@ -142,7 +142,7 @@ class _PatternReader:
             self.i -= 1  # Java repeats an empty text
             return [_NOTHING]
         if letter in ".^$":
-            return [self.dot if letter == "." else Place("begin" if letter == "^" else "last line")]
+            return [self.dot if letter == "." else Anchor("begin" if letter == "^" else "last line")]
         if letter == "(":
             return [self._group()]
         if letter == "[":
@@ -224,13 +224,13 @@ class _PatternReader:
     def _escape(self) -> Node:
         letter = self._escaped_letter()
         if letter in _PLACES:
-            return Place(_PLACES[letter])
+            return Anchor(_PLACES[letter])
         if letter in "123456789":
             return self._reference(int(letter))
         if letter == "k" and (match := self._match(_NAME)):
             if match[1] not in self.names:
                 raise invalid_pattern(f"{self.pattern!r} has no group {match[1]} before its reference")
-            return Reference(self.names[match[1]], self.folds)
+            return BackReference(self.names[match[1]], self.folds)
         ranges = self._set(letter)
         return Chars(ranges) if ranges is not None else self._literal(self._code(letter))
 
@@ -245,7 +245,7 @@ class _PatternReader:
             if number * 10 + int(digit) > self.groups:
                 break
             number = number * 10 + int(self._take())
-        return Reference(number, self.folds)
+        return BackReference(number, self.folds)
 
     def _set(self, letter: str) -> Ranges | None:
         if letter.lower() in _SETS:

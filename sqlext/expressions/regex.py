@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Union
 from sqlext.expressions.effort import spend
 from sqlext.expressions.faults import too_many_steps
 from sqlext.expressions.java_regex import JavaPattern, read_java_regex
-from sqlext.expressions.regex_machine import Program, Search, Spans, Steps
+from sqlext.expressions.regex_machine import RegexProgram, RegexSearch, Spans, Steps
 from sqlext.expressions.regex_tree import (
     backtracking_cost,
     has_place,
@@ -109,11 +109,11 @@ class Regex:
         if encoded is not None:
             spend(len(encoded) * (1 + self._re2.programsize // _INSTRUCTIONS_OF_A_UNIT))
             return encoded, _re2_find(self._re2, encoded)
-        return text, Search(self._program, text, Steps("a regular expression")).find
+        return text, RegexSearch(self._program, text, Steps("a regular expression")).find
 
     @cached_property
-    def _program(self) -> Program:
-        return Program(self._tree, self.groups)
+    def _program(self) -> RegexProgram:
+        return RegexProgram(self._tree, self.groups)
 
     @cached_property
     def _scans_ahead(self) -> bool:

@@ -13,12 +13,12 @@ from typing import Any
 from sqlext.expressions.effort import spend
 from sqlext.expressions.faults import too_many_steps
 from sqlext.expressions.regex_tree import (
+    Anchor,
     Chars,
     Choice,
     Group,
     Look,
     Node,
-    Place,
     Ranges,
     Repeat,
     Sequence,
@@ -63,7 +63,7 @@ class Steps:
             raise too_many_steps(self.what, MOST_STEPS)
 
 
-class Program:
+class RegexProgram:
     """The instructions of a tree: `(operation, x, y)`.
 
     Slots 2g and 2g + 1 of a search have the bounds of group g. The slots from `marks` on have the places where an open
@@ -101,7 +101,7 @@ class Program:
             self._add(CLOSE, 2 * node.number, 2 * (self.groups + 1) + node.number)
         elif isinstance(node, Look):
             self._emit_look(node)
-        elif isinstance(node, Place):
+        elif isinstance(node, Anchor):
             self._add(PLACE, node.kind)
         else:
             self._add(REFERENCE, node.number, node.folds)
@@ -156,10 +156,10 @@ class Program:
         self.code[look] = (LOOK, look + 1, len(self.code), widths, node.is_ahead, node.is_negated)
 
 
-class Search:
+class RegexSearch:
     """The matches of a program in one text."""
 
-    def __init__(self, program: Program, text: str, steps: Steps):
+    def __init__(self, program: RegexProgram, text: str, steps: Steps):
         self.program, self.text, self.steps = program, text, steps
         self.failed: set[Any] = set()  # states from which there is no match
 
@@ -282,7 +282,7 @@ _LOWER = {code: code + 32 for code in range(65, 91)}
 
 
 def is_at(kind: str, text: str, i: int) -> bool:
-    """Whether a place of the text is of a kind; `Place` lists the kinds.
+    """Whether a place of the text is of a kind; `Anchor` lists the kinds.
 
     >>> is_at("last line", "a\\r\\n", 1), is_at("last line", "a\\r\\n", 2)
     (True, False)

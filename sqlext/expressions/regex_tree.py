@@ -56,21 +56,21 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Place:
+class Anchor:
     """`kind`: "begin", "end", "last line" (the end, or before the last end of a line), "word" (`\\b`) or "no word"."""
 
     kind: str
 
 
 @dataclass(frozen=True)
-class Reference:
+class BackReference:
     """The text of a group; `folds`: the case of the letters from A to Z is ignored."""
 
     number: int
     folds: bool
 
 
-Node = Union[Chars, Sequence, Choice, Repeat, Group, Look, Place, Reference]
+Node = Union[Chars, Sequence, Choice, Repeat, Group, Look, Anchor, BackReference]
 
 
 def union(ranges: list[tuple[int, int]]) -> Ranges:
@@ -117,9 +117,9 @@ def width(node: Node) -> tuple[int, int | None]:
     if isinstance(node, Repeat):
         least, most = width(node.body)
         return least * node.least, 0 if most == 0 else _product(most, node.most)
-    if isinstance(node, Reference):
+    if isinstance(node, BackReference):
         return 0, None
-    if isinstance(node, (Look, Place)):
+    if isinstance(node, (Look, Anchor)):
         return 0, 0
     widths = [width(part) for part in parts_of(node)]
     limits = [most for _, most in widths if most is not None]
@@ -159,7 +159,7 @@ def is_anchored(node: Node) -> bool:
         return bool(node.parts) and is_anchored(node.parts[0])
     if isinstance(node, Choice):
         return all(map(is_anchored, node.options))
-    return is_anchored(node.body) if isinstance(node, Group) else node == Place("begin")
+    return is_anchored(node.body) if isinstance(node, Group) else node == Anchor("begin")
 
 
 def _ways(node: Node, length: int) -> tuple[float, float]:
@@ -179,7 +179,7 @@ def _ways(node: Node, length: int) -> tuple[float, float]:
         return _ways(node.body, length)
     if isinstance(node, Repeat):
         return _ways_of_repeat(node, length)
-    return 1.0, float(length) if isinstance(node, Reference) else 1.0
+    return 1.0, float(length) if isinstance(node, BackReference) else 1.0
 
 
 def _ways_of_repeat(node: Repeat, length: int) -> tuple[float, float]:
@@ -213,7 +213,7 @@ _PLACES = {"begin": "\\A", "end": "\\Z", "last line": _LAST_LINE, "word": "\\b",
 
 def python_text(node: Node) -> str | None:
     """The pattern for Python's `re`, with the flag ASCII; None if it has none."""
-    if any(isinstance(part, Reference) and part.folds for part in _all_parts(node)):
+    if any(isinstance(part, BackReference) and part.folds for part in _all_parts(node)):
         return None
     return _text(node, _PLACES)
 
@@ -222,7 +222,7 @@ def re2_text(node: Node) -> str | None:
     """The pattern for RE2, for texts that do not end in an end of a line; None if it would find other matches, or none.
 
     >>> any_number = Repeat(body=Chars(((97, 97),)), least=0, most=None, is_greedy=False)
-    >>> re2_text(Sequence((any_number, Place("last line"))))
+    >>> re2_text(Sequence((any_number, Anchor("last line"))))
     'a*?\\\\z'
     """
     if repeats_nothing(node) or any(_is_beyond_re2(part) for part in _all_parts(node)):
@@ -231,15 +231,15 @@ def re2_text(node: Node) -> str | None:
 
 
 def _is_beyond_re2(node: Node) -> bool:
-    return isinstance(node, (Look, Reference))
+    return isinstance(node, (Look, BackReference))
 
 
 def has_place(node: Node, kind: str) -> bool:
-    return any(part == Place(kind) for part in _all_parts(node))
+    return any(part == Anchor(kind) for part in _all_parts(node))
 
 
 def has_reference(node: Node) -> bool:
-    return any(isinstance(part, Reference) for part in _all_parts(node))
+    return any(isinstance(part, BackReference) for part in _all_parts(node))
 
 
 def _all_parts(node: Node) -> list[Node]:
@@ -257,9 +257,9 @@ def _text(node: Node, places: dict[str, str]) -> str:
         return f"({_text(node.body, places)})"
     if isinstance(node, Look):
         return f"(?{'' if node.is_ahead else '<'}{'!' if node.is_negated else '='}{_text(node.body, places)})"
-    if isinstance(node, Reference):
+    if isinstance(node, BackReference):
         return f"(?:\\{node.number})"
-    if isinstance(node, Place):
+    if isinstance(node, Anchor):
         return places[node.kind]
     body = _text(node.body, places)
     times = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((node.least, node.most))

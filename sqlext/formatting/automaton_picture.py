@@ -1,7 +1,8 @@
 """Pictures of an automaton: SVG in the colours of the page around it, and Mermaid. Pure: text out, all values escaped.
 
->>> from sqlext.pattern.why.automaton import Automaton, Edge, Node
->>> two = Automaton((Node("start"), Node("A<B", "A<B", 3), Node("match", None, 0)), (Edge(0, 1), Edge(1, 2, "", 0)))
+>>> from sqlext.pattern.why.automaton import Automaton, AutomatonNode, Edge
+>>> nodes = (AutomatonNode("start"), AutomatonNode("A<B", "A<B", 3), AutomatonNode("match", None, 0))
+>>> two = Automaton(nodes, (Edge(0, 1), Edge(1, 2, "", 0)))
 >>> print(mermaid(two))
 flowchart LR
   n0(["start"])
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
 
-from sqlext.pattern.why.automaton import Automaton, Edge, Node
+from sqlext.pattern.why.automaton import Automaton, AutomatonNode, Edge
 
 HEIGHT, _LETTER, _ARC = 40, 7.3, 17  # in pixels; _LETTER is the width of one at 12 pixels
 # Colours that have contrast on white and on black; all others are those of the text around the picture.
@@ -60,7 +61,7 @@ class PatternPicture:
 class Box:
     """A node: its upper left corner, its width and the radius of its corners, in pixels; all are HEIGHT high."""
 
-    node: Node
+    node: AutomatonNode
     left: float
     top: float
     width: float
@@ -104,7 +105,7 @@ def layout(automaton: Automaton) -> Layout:
     """The nodes in a row, in the order of the pattern; edges that leave out nodes are arcs above them, edges back are
     arcs below.
 
-    >>> placed = layout(Automaton((Node("start"), Node("A", "A")), (Edge(0, 1),)))
+    >>> placed = layout(Automaton((AutomatonNode("start"), AutomatonNode("A", "A")), (Edge(0, 1),)))
     >>> placed.lines[0].path, [box.left for box in placed.boxes]
     ('M60.5 63H103.1', [8.0, 103.1])
     """
@@ -131,7 +132,7 @@ def svg(automaton: Automaton, *, is_file: bool = False) -> str:
 
     `is_file`: the picture has no page around it, and is light or dark as the system is.
 
-    >>> picture = svg(Automaton((Node("start"), Node("A<B", "A<B")), (Edge(0, 1),)))
+    >>> picture = svg(Automaton((AutomatonNode("start"), AutomatonNode("A<B", "A<B")), (Edge(0, 1),)))
     >>> "A&lt;B" in picture, "A<B" in picture
     (True, False)
     """
@@ -180,7 +181,7 @@ def _is_last(automaton: Automaton, i: int) -> bool:
     return i == len(automaton.nodes) - 1
 
 
-def _count(node: Node, *, is_last: bool = False) -> str:
+def _count(node: AutomatonNode, *, is_last: bool = False) -> str:
     if node.count is None:
         return ""
     one, several = ("match", "matches") if is_last else ("start row", "start rows")
@@ -191,7 +192,7 @@ def _label(edge: Edge) -> str:
     return " ".join(filter(None, [edge.label, "" if edge.count is None else f"{edge.count:,}"]))
 
 
-def _width(node: Node) -> float:
+def _width(node: AutomatonNode) -> float:
     return max(44.0, 16 + _LETTER * max(len(node.written), len(_count(node))))
 
 

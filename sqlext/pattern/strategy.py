@@ -29,7 +29,7 @@ from sqlext.pattern.batch import reference
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import inner_facts, inner_task, undecidable
 from sqlext.pattern.conditions.condition_reads import is_interpreted, reads_number
-from sqlext.pattern.program.automaton import count_positions, listed_targets
+from sqlext.pattern.program.position_automaton import count_positions, listed_targets
 from sqlext.pattern.program.program import MatchEnd, MatchStart
 from sqlext.pattern.task.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
 from sqlext.pattern.task.task import NO_SKIP, MatchTask, Rows, Spans, Task

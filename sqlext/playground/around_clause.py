@@ -20,7 +20,7 @@ from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.tokens import WORD
 from sqlext.rewriter.tree.keywords import begins_join
 from sqlext.rewriter.tree.read_windows import split_at_commas
-from sqlext.rewriter.tree.statement_tree import Result, Tree
+from sqlext.rewriter.tree.statement_tree import MatchResult, Tree
 
 _VALUES = frozenset({"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURRENT_USER", "LOCALTIMESTAMP", "USER"})
 
@@ -62,7 +62,7 @@ class _Around:
     """The query that reads a result with these columns. Ranges are those of tokens."""
 
     tree: Tree
-    result: Result
+    result: MatchResult
     columns: Sequence[str]
 
     def errors(self) -> Iterator[SqlExtError]:

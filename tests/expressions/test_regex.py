@@ -15,7 +15,7 @@ from sqlext.expressions.function_table import bind
 from sqlext.expressions.java_regex import read_java_regex
 from sqlext.expressions.like import like_pattern
 from sqlext.expressions.regex import Regex, java_regex
-from sqlext.expressions.regex_machine import Search, Steps
+from sqlext.expressions.regex_machine import RegexSearch, Steps
 
 from ..sampling import SAMPLE
 from .random_regexes import random_pattern, random_text
@@ -104,7 +104,7 @@ def test_the_machine_of_steps_alone_ends_too():
     for pattern in {pattern for name, _, pattern, _ in HOSTILE if name.startswith("R")}:
         expression = java_regex(pattern)
         with pytest.raises(DataError):
-            Search(expression._program, "a" * 1_000_000, Steps("it")).find(0)
+            RegexSearch(expression._program, "a" * 1_000_000, Steps("it")).find(0)
 
 
 def test_like_is_the_regular_expression_of_its_pattern():

@@ -11,7 +11,7 @@ import numpy as np
 
 from sqlext.pattern.batch import bounded, lazy_dfa, reference, two_pass
 from sqlext.pattern.measures.tails import unshared
-from sqlext.pattern.program.automaton import count_positions
+from sqlext.pattern.program.position_automaton import count_positions
 from sqlext.pattern.task.task import MatchTask, Output, Rows, Skip, Spans
 from tests.task_harness import contiguous_task, tree_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from sqlext.errors import UnsupportedError
 from sqlext.formatting.automaton_picture import mermaid, svg
-from sqlext.pattern.why.automaton import Automaton, Node, automaton
+from sqlext.pattern.why.automaton import Automaton, AutomatonNode, automaton
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import parse_statement
 
@@ -64,7 +64,7 @@ def test_a_pattern_of_too_many_edges_is_refused():
 
 def test_a_picture_escapes_all_it_shows():
     hostile = "</text><script>alert(1)</script>\"'&"
-    found = Automaton((Node("start"), Node(hostile, "A", 0), Node("match")), (), (hostile,))
+    found = Automaton((AutomatonNode("start"), AutomatonNode(hostile, "A", 0), AutomatonNode("match")), (), (hostile,))
     texts = [element.text for element in ElementTree.fromstring(svg(found)).iter() if element.tag.endswith("text")]
     assert texts == ["start", hostile, "0 start rows", "match", hostile]
     assert not set("<>'&").intersection(mermaid(found).replace("<br>", ""))

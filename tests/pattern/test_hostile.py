@@ -9,7 +9,7 @@ import pytest
 
 from sqlext.errors import UnsupportedError
 from sqlext.pattern.batch import bounded
-from sqlext.pattern.program.automaton import count_positions
+from sqlext.pattern.program.position_automaton import count_positions
 from sqlext.pattern.task.task import Rows, Skip
 
 from .pattern_harness import fast_ways, joined, matches, packed, rows_of, task_of

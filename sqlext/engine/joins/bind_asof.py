@@ -63,10 +63,10 @@ def bind_asof(sides: JoinSides) -> BoundAsof:
 
     Raises the BindError that a plain JOIN would raise, BindError for types that do not fit, and UnsupportedError.
     """
-    return _Binder(sides).bind()
+    return _AsofBinder(sides).bind()
 
 
-class _Binder:
+class _AsofBinder:
     def __init__(self, sides: JoinSides):
         self.clause, self.tree, self.sides = sides.clause, sides.tree, sides
         self.left, self.right = sides.relations[LEFT], sides.relations[RIGHT]

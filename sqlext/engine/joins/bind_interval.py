@@ -31,10 +31,10 @@ def bind_interval(sides: JoinSides, time_zone: str) -> RewrittenJoin:
     May run a small job over both relations, if the width of the ranges varies by row. Raises the BindError that a plain
     JOIN would raise, BindError for types that do not fit, and UnsupportedError.
     """
-    return _Binder(sides, time_zone).bind()
+    return _IntervalBinder(sides, time_zone).bind()
 
 
-class _Binder:
+class _IntervalBinder:
     def __init__(self, sides: JoinSides, time_zone: str):
         self.clause, self.sides, self.time_zone = sides.clause, sides, time_zone
 

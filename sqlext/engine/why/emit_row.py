@@ -14,7 +14,7 @@ MAX_WINDOWS, MAX_FIRINGS = 10, 10  # of a row; of a window, that may see the row
 
 
 @dataclass(frozen=True)
-class Result:
+class FiringResult:
     """The result row of a firing, as JSON, and whether HAVING holds on it; True without a HAVING."""
 
     row: str
@@ -32,7 +32,7 @@ class EmitWords:
     having: str
     show: Callable[[int], str]
     time_of: Callable[[int], int | None]
-    result: Callable[[int], Result]
+    result: Callable[[int], FiringResult]
 
 
 def row_lines(trace: Trace, row: int, words: EmitWords) -> Iterator[str]:

@@ -17,7 +17,7 @@ from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.emit.run_emit import firing_schema, result_query, rows_query, window_plan
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams.kept_clause import NUMBER, as_json, coming_rows
-from sqlext.engine.why.emit_row import EmitWords, Result, row_lines, shown_points
+from sqlext.engine.why.emit_row import EmitWords, FiringResult, row_lines, shown_points
 from sqlext.engine.why.shown_values import shown
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.emit.operator import EmitOperator
@@ -165,7 +165,7 @@ class _About:
             time_of=lambda row: self.times[row],
             result=lambda point: self.results[point],
         )
-        self.results: dict[int, Result] = {}
+        self.results: dict[int, FiringResult] = {}
 
     def lines(self, row: int) -> list[str]:
         return list(row_lines(self.trace, row, self.words))
@@ -183,7 +183,7 @@ class _About:
         for point, text in zip(points, as_json(self.queries, shown_rows, len(points))):
             values = json.loads(str(text))
             holds = values.pop(_HOLDS, None)
-            self.results[point] = Result(json.dumps(values, ensure_ascii=False, separators=(",", ":")), holds)
+            self.results[point] = FiringResult(json.dumps(values, ensure_ascii=False, separators=(",", ":")), holds)
 
 
 def _timed(table: pa.Table, windows: EmitOperatorPlan) -> pa.Table:

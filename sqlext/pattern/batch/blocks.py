@@ -29,8 +29,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.program.automaton import Automaton
 from sqlext.pattern.program.jit import compiled, inlined
+from sqlext.pattern.program.position_automaton import PositionAutomaton
 from sqlext.pattern.task.skip_kernels import MODES, REASONS, TO_LAST, resume_row, target_step
 from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, MatchTask, SkipFailure, Spans, Tails
 
@@ -89,7 +89,7 @@ class Shared(NamedTuple):
 def all_blocks(
     fill: Callable[[np.ndarray, Block, Shared | None], None],
     task: MatchTask,
-    tables: Automaton,
+    tables: PositionAutomaton,
     n: int,
     block_rows: int,
     overlap: int | None = None,
@@ -155,7 +155,7 @@ def _first_state(task: MatchTask) -> np.ndarray:
     return state
 
 
-def _spans(state: np.ndarray, block: Block, shared: Shared | None, tables: Automaton, seeks: bool) -> Spans:
+def _spans(state: np.ndarray, block: Block, shared: Shared | None, tables: PositionAutomaton, seeks: bool) -> Spans:
     match, position = block.match[:, : state[MATCHES]], block.position[: state[MAPPED]]
     failed = int(state[FAILURE])
     return Spans(

@@ -44,9 +44,9 @@ from sqlext.pattern.batch.blocks import (
     has_room,
     next_partition,
 )
-from sqlext.pattern.program.automaton import DEAD, DONE, ENDS, STARTS, Automaton, automaton
 from sqlext.pattern.program.closure import begin, new_search, next_target, pull_back
 from sqlext.pattern.program.jit import compiled, inlined
+from sqlext.pattern.program.position_automaton import DEAD, DONE, ENDS, STARTS, PositionAutomaton, position_automaton
 from sqlext.pattern.task.skip_kernels import is_skip_target
 from sqlext.pattern.task.task import MatchTask, Rows, Spans
 
@@ -79,7 +79,7 @@ def find(
 
     Raises UnsupportedError: PATTERN_TOO_LARGE.
     """
-    tables = automaton(task.program, task.bits)
+    tables = position_automaton(task.program, task.bits)
     if tables.size > MAX_POSITIONS:
         raise UnsupportedError(
             "PATTERN_TOO_LARGE",
@@ -103,7 +103,7 @@ def _shift(m: int) -> int:
     return max(8, (max(m, 1) - 1).bit_length() - 2)
 
 
-def _new_ends(tables: Automaton, n: int, shift: int) -> Ends:
+def _new_ends(tables: PositionAutomaton, n: int, shift: int) -> Ends:
     kind = np.int32 if n < np.iinfo(np.int32).max else np.int64
     value = np.zeros(len(tables.graph.kind), kind)
     value[np.isin(tables.graph.kind, (STARTS, ENDS))] = np.iinfo(kind).max

@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlext.pattern.batch import two_pass
-from sqlext.pattern.program.automaton import DEAD, DONE, automaton, targets_after, targets_from
 from sqlext.pattern.program.jit import compiled
+from sqlext.pattern.program.position_automaton import DEAD, DONE, position_automaton, targets_after, targets_from
 from sqlext.pattern.program.program import Program
 from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, Rows, Task
 
@@ -84,7 +84,7 @@ def _allows_walked_cuts(task: Task) -> bool:
 
 @lru_cache(maxsize=16)
 def _tables(program: Program, bits: tuple[int | None, ...]) -> Tables:
-    tables, packed = automaton(program, bits), two_pass.packed_tables(program, bits)
+    tables, packed = position_automaton(program, bits), two_pass.packed_tables(program, bits)
     kind = packed.at_end.dtype
     starts = targets_from(tables.graph, 0, at_start=False)
     return Tables(

@@ -31,9 +31,9 @@ from sqlext.pattern.batch.blocks import (
     meets,
     next_partition,
 )
-from sqlext.pattern.program.automaton import DEAD, DONE, ENDS, STARTS, Automaton, automaton
 from sqlext.pattern.program.closure import begin, new_search, next_target, pull_back
 from sqlext.pattern.program.jit import compiled, inlined
+from sqlext.pattern.program.position_automaton import DEAD, DONE, ENDS, STARTS, PositionAutomaton, position_automaton
 from sqlext.pattern.task.skip_kernels import is_skip_target
 from sqlext.pattern.task.task import MatchTask, Rows, Spans
 
@@ -88,7 +88,7 @@ def find(
     Equal to `reference.find`. Memory: the block, the tables (at most 30 MB) and at most 6 bytes a row. `overlap`: see
     `all_blocks`.
     """
-    tables = automaton(task.program, task.bits)
+    tables = position_automaton(task.program, task.bits)
     n, is_target = len(rows.mask), is_skip_target(task, tables)
     states, search = _new_states(tables, n, shift, memo_bits), new_search(tables.graph)
     _find_borders(tables.graph, states, rows.bounds, rows.mask)
@@ -99,7 +99,7 @@ def find(
     return all_blocks(fill, task, tables, n, block_rows, overlap)
 
 
-def _new_states(tables: Automaton, n: int, shift: int, memo_bits: int) -> States:
+def _new_states(tables: PositionAutomaton, n: int, shift: int, memo_bits: int) -> States:
     words, memo, size = max(1, -(-tables.size // 64)), 1 << memo_bits, 4 << shift
     value = np.isin(tables.graph.kind, (STARTS, ENDS)).astype(np.uint8)
     states = States(

@@ -11,7 +11,7 @@ import numpy as np
 
 from sqlext.expressions.scalar_tree import Read, ScalarCall
 from sqlext.pattern.conditions.condition_reads import reads_number
-from sqlext.pattern.program.automaton import DONE, automaton, count_positions, targets_from
+from sqlext.pattern.program.position_automaton import DONE, count_positions, position_automaton, targets_from
 from sqlext.pattern.program.program import MatchEnd, MatchStart
 from sqlext.pattern.task.task import (
     SKIP_PAST_LAST_ROW,
@@ -71,7 +71,7 @@ def may_fail(task: Task) -> bool:
     """True if a match may have no row to which SKIP TO can go, or only its first row."""
     if task.skip.mode in (SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW) or task.skip.else_next_row:
         return False
-    tables = automaton(task.program, task.bits)
+    tables = position_automaton(task.program, task.bits)
     is_target = np.isin(tables.label, task.skip.labels)
     ways = (targets_from(tables.graph, 0, at_start) for at_start in (False, True))
     begins = [p for p in {p for targets in ways for p in targets} if p != DONE]

@@ -29,8 +29,15 @@ from sqlext.pattern.batch.blocks import (
     meets,
     next_partition,
 )
-from sqlext.pattern.program.automaton import DEAD, DONE, Automaton, automaton, targets_after, targets_from
 from sqlext.pattern.program.jit import compiled
+from sqlext.pattern.program.position_automaton import (
+    DEAD,
+    DONE,
+    PositionAutomaton,
+    position_automaton,
+    targets_after,
+    targets_from,
+)
 from sqlext.pattern.program.program import Program
 from sqlext.pattern.task.skip_kernels import is_skip_target
 from sqlext.pattern.task.task import MatchTask, Rows, Spans, Task
@@ -64,7 +71,7 @@ def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, overlap: 
 
     Equal to `reference.find`. Memory: 1, 2, 4 or 8 bytes a row, and the block. `overlap`: see `all_blocks`.
     """
-    tables = automaton(task.program, task.bits)
+    tables = position_automaton(task.program, task.bits)
     packed, is_target = packed_tables(task.program, task.bits), is_skip_target(task, tables)
     live = live_positions(task, rows)
 
@@ -85,7 +92,7 @@ def live_positions(task: Task, rows: Rows) -> np.ndarray:
 @lru_cache(maxsize=16)
 def packed_tables(program: Program, bits: tuple[int | None, ...]) -> Tables:
     """The tables of a program whose label l needs mask bit `bits[l]` (None: none)."""
-    tables = automaton(program, bits)
+    tables = position_automaton(program, bits)
     graph, m = tables.graph, tables.size
     targets = targets_after(graph)
     targets += [targets_from(graph, 0, at_start=False), targets_from(graph, 0, at_start=True)]
@@ -120,7 +127,7 @@ def unions(images: list[int], kind: np.dtype, always: int = 0) -> np.ndarray:
     return table
 
 
-def _allowed(tables: Automaton, kind: np.dtype) -> dict[str, np.ndarray]:
+def _allowed(tables: PositionAutomaton, kind: np.dtype) -> dict[str, np.ndarray]:
     bits = tables.graph.bit.tolist()
     columns = sorted({bit // 8 for bit in bits if bit >= 0})
     allowed = [

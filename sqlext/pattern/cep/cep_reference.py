@@ -51,7 +51,7 @@ class Possessive:
 
 
 @dataclass(frozen=True, kw_only=True)
-class State:
+class SearchState:
     """The state of a search: the `path` so far, the `operator` before the next row, and the absences and loops that
     are `pending` since the last row. `scopes`: (label, rows taken before it) for each enclosing UNTIL."""
 
@@ -87,12 +87,12 @@ class Search:
 
     def paths(self, pattern: ast.Pattern) -> Iterator[tuple[Path, int]]:
         """Yield (path, what decides it) in order of preference; a path may come twice."""
-        for state in self.walk(pattern, State()):
+        for state in self.walk(pattern, SearchState()):
             decided = self.decided(state)
             if decided is not None:
                 yield state.path, decided
 
-    def walk(self, node: ast.Pattern, state: State) -> Iterator[State]:
+    def walk(self, node: ast.Pattern, state: SearchState) -> Iterator[SearchState]:
         if isinstance(node, ast.Variable):
             yield from self.take(self.label_of[node.name], state, node.place)
         elif isinstance(node, ast.Empty):
@@ -131,18 +131,18 @@ class Search:
             for after in self.walk(node.item, replace(state, operator=state.operator or node.operator)):
                 yield after if len(after.path) > len(state.path) else replace(after, operator=state.operator)
 
-    def after(self, state: State) -> int:
+    def after(self, state: SearchState) -> int:
         """The row after the last one of the path."""
         return state.path[-1][0] + 1 if state.path else self.start
 
-    def sequence(self, items: tuple[ast.Pattern, ...], state: State) -> Iterator[State]:
+    def sequence(self, items: tuple[ast.Pattern, ...], state: SearchState) -> Iterator[SearchState]:
         if not items:
             yield state
             return
         for after in self.walk(items[0], state):
             yield from self.sequence(items[1:], after)
 
-    def repeat(self, node: ast.Quantified, count: int, state: State) -> Iterator[State]:
+    def repeat(self, node: ast.Quantified, count: int, state: SearchState) -> Iterator[SearchState]:
         """Yield the states after the rounds from number `count` on; an empty round ends a loop without upper bound."""
         if node.mode == ast.RELUCTANT and count >= node.at_least:
             yield state
@@ -153,7 +153,7 @@ class Search:
         if node.mode != ast.RELUCTANT and count >= node.at_least:
             yield self.left(node, count, state)
 
-    def left(self, node: ast.Quantified, count: int, state: State) -> State:
+    def left(self, node: ast.Quantified, count: int, state: SearchState) -> SearchState:
         """Return the state that follows a loop of `count` rounds."""
         if node.mode != ast.POSSESSIVE or count == node.at_most:
             return state
@@ -161,7 +161,7 @@ class Search:
         guard = Possessive(tuple(self.label_of[name] for name in first_variables(node.item)[0]), ends)
         return replace(state, pending=(*state.pending, guard))
 
-    def take(self, label: int, state: State, place: ast.Offsets) -> Iterator[State]:
+    def take(self, label: int, state: SearchState, place: ast.Offsets) -> Iterator[SearchState]:
         """Map the next row to the label of the variable at a place, or with an operator also a later row."""
         first, last = (state.path[0][0], state.path[-1][0]) if state.path else (self.start, self.start - 1)
         limit = min(self.bounds[1], self.limit(first, max(last, first)))
@@ -198,14 +198,14 @@ class Search:
         if state.path:
             self.run_out(label, state, max(last, first))
 
-    def run_out(self, label: int, state: State, last: int) -> None:
+    def run_out(self, label: int, state: SearchState, last: int) -> None:
         """Note that a path, which a row of `label` could continue, has seen all rows of its bound."""
         if self.is_open is not None and self.is_open(state.path[0][0], last):
             self.is_alive = True
         else:
             self.partial.setdefault(state.path)
 
-    def candidates(self, label: int, state: State, rows: range) -> Iterable[int]:
+    def candidates(self, label: int, state: SearchState, rows: range) -> Iterable[int]:
         """Return the rows that `take` has to try: all of them here, fewer in a subclass."""
         return rows
 
@@ -226,7 +226,7 @@ class Search:
         absent = next(p for p in pending if isinstance(p, Absent) and p.operator == "!" and holds(p.label))
         self.recorder.refuse(absent.place, absent.label, row, depth, ABSENCE)
 
-    def decided(self, state: State) -> int | None:
+    def decided(self, state: SearchState) -> int | None:
         """Return what decides a path at the end of the pattern, or None if it is not a match, or not yet."""
         if not state.path:
             return NOW

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sqlext.pattern.cep.cep_reference import NOW, Absent, Path, Possessive, Search, State
+from sqlext.pattern.cep.cep_reference import NOW, Absent, Path, Possessive, Search, SearchState
 from sqlext.pattern.program.ast import Pattern
 
 MAX_STEPS = 200_000  # steps for one start row
@@ -34,11 +34,11 @@ class OpenSearch(Search):
     waits: dict[Path, dict[str, None]] = field(default_factory=dict)
     complete: set[Path] = field(default_factory=set)
 
-    def run_out(self, label: int, state: State, last: int) -> None:
+    def run_out(self, label: int, state: SearchState, last: int) -> None:
         if self.is_open is None or self.is_open(state.path[0][0], last):
             self.waits.setdefault(state.path, {}).setdefault(self._wait(label, state))
 
-    def decided(self, state: State) -> int | None:
+    def decided(self, state: SearchState) -> int | None:
         when = super().decided(state)
         if state.path and when == NOW:
             self.complete.add(state.path)
@@ -51,7 +51,7 @@ class OpenSearch(Search):
             raise SearchGivenUp
         self.steps += 1
 
-    def _is_pending(self, state: State) -> bool:
+    def _is_pending(self, state: SearchState) -> bool:
         """Whether only rows that are still to come can forbid the end of the match here."""
         first, last = state.path[0][0], state.path[-1][0]
         limit = min(self.bounds[1], self.limit(first, last))
@@ -64,7 +64,7 @@ class OpenSearch(Search):
             for row in range(last + 1, limit if absent.operator == "!->" else min(last + 2, limit))
         )
 
-    def _wait(self, label: int, state: State) -> str:
+    def _wait(self, label: int, state: SearchState) -> str:
         first, last = state.path[0][0], state.path[-1][0]
         is_next = last + 1 >= min(self.bounds[1], self.limit(first, last))
         names = [f"{state.operator} {self._name(label)}".strip()]
@@ -78,7 +78,7 @@ class OpenSearch(Search):
         names += [f"no {self._name(label)} (UNTIL) up to it" for label, _ in state.scopes]
         return ", ".join(names)
 
-    def _absences(self, state: State) -> str:
+    def _absences(self, state: SearchState) -> str:
         absences = (p for p in state.pending if isinstance(p, Absent))
         return ", ".join(
             f"a next row that is not {self._name(p.label)}"

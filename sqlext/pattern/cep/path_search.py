@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sqlext.pattern.batch.recorder import Recorder
-from sqlext.pattern.cep.cep_reference import BOUND, NEXT_ROW, Path, Search, State
+from sqlext.pattern.cep.cep_reference import BOUND, NEXT_ROW, Path, Search, SearchState
 from sqlext.pattern.cep.cep_task import CepTask, bound_ends, may_begin
 from sqlext.pattern.cep.path_conditions import MappedPath, PathEvaluator
 from sqlext.pattern.task.skip import resume_row
@@ -155,7 +155,7 @@ class FastSearch(Search):
 
     satisfying: tuple[np.ndarray, ...] = ()
 
-    def candidates(self, label: int, state: State, rows: range) -> Iterable[int]:
+    def candidates(self, label: int, state: SearchState, rows: range) -> Iterable[int]:
         if not state.path or not state.operator or state.pending or state.scopes:
             return rows
         satisfying = self.satisfying[label]

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.program.automaton import BRANCHES, DEAD, DONE, IS_DONE, STARTS, TAKES_ROW, Graph
 from sqlext.pattern.program.jit import compiled, inlined
+from sqlext.pattern.program.position_automaton import BRANCHES, DEAD, DONE, IS_DONE, STARTS, TAKES_ROW, Graph
 
 
 class Search(NamedTuple):
@@ -69,7 +69,7 @@ def next_target(graph, search, at_start):
 
 @compiled
 def write_targets(graph, search, instruction, at_start, targets):
-    """Write the targets that `automaton.targets_from` returns, and return how many there are."""
+    """Write the targets that `position_automaton.targets_from` returns, and return how many there are."""
     begin(search, instruction)
     count = 0
     while True:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.program.automaton import DONE, Automaton, automaton, listed_targets
 from sqlext.pattern.program.jit import compiled
+from sqlext.pattern.program.position_automaton import DONE, PositionAutomaton, listed_targets, position_automaton
 from sqlext.pattern.task.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
 from sqlext.pattern.task.skip_kernels import MODES, REASONS, is_skip_target, resume_row, target_step
 from sqlext.pattern.task.task import MatchTask, Rows, SkipFailure, Spans
@@ -82,7 +82,7 @@ def decide(
 
     Equal to `stream_reference.decide`. Memory: eight bytes for each position and row of the longest partition.
     """
-    positions = automaton(task.program, task.bits)
+    positions = position_automaton(task.program, task.bits)
     tables, inputs = _tables(task, positions), _inputs(rows, event_times, begin)
     n, p, m = len(rows.mask), len(rows.bounds) - 1, max(positions.size, 1)
     longest = int(np.max(rows.bounds[1:] - begin.row, initial=0))
@@ -112,7 +112,7 @@ def decide(
     )
 
 
-def _tables(task: MatchTask, positions: Automaton) -> Tables:
+def _tables(task: MatchTask, positions: PositionAutomaton) -> Tables:
     targets = listed_targets(task.program, task.bits)
     assert targets is not None, "strategy refuses such a task"
     return Tables(
@@ -152,7 +152,7 @@ def _inputs(rows: Rows, event_times: EventTimes, begin: SearchPosition) -> Input
     )
 
 
-def _spans(positions: Automaton, state: np.ndarray, results: Results, failure: str | None) -> Spans:
+def _spans(positions: PositionAutomaton, state: np.ndarray, results: Results, failure: str | None) -> Spans:
     match, position = results.match[:, : state[MATCHES]], results.position[: state[MAPPED]]
     return Spans(
         start=match[0],

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sqlext.pattern.program.automaton import Automaton
 from sqlext.pattern.program.jit import compiled
+from sqlext.pattern.program.position_automaton import PositionAutomaton
 from sqlext.pattern.task import skip
 from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_LAST, SKIP_TO_NEXT_ROW, MatchTask
 
@@ -20,7 +20,7 @@ NO_TARGET, FIRST_ROW = 1, 2
 REASONS = {NO_TARGET: skip.NO_TARGET, FIRST_ROW: skip.FIRST_ROW}
 
 
-def is_skip_target(task: MatchTask, tables: Automaton) -> np.ndarray:
+def is_skip_target(task: MatchTask, tables: PositionAutomaton) -> np.ndarray:
     """`bool[m]`: whether AFTER MATCH SKIP looks for rows taken at this position."""
     return np.isin(tables.label, np.array(task.skip.labels, np.int16))
 

@@ -16,7 +16,7 @@ from sqlext.expressions.effort import of_one_row
 from sqlext.pattern.batch.reference import BLOCK_ROWS, Bounds, MappedRows, find_with
 from sqlext.pattern.batch.two_pass import live_positions
 from sqlext.pattern.conditions.conditions import evaluate
-from sqlext.pattern.program.automaton import DONE, Graph, automaton, targets_from
+from sqlext.pattern.program.position_automaton import DONE, Graph, position_automaton, targets_from
 from sqlext.pattern.task.task import Condition, MatchTask, Rows, Spans
 from sqlext.pattern.threads.path_keys import KEY_NEVER, KeyPart, key_parts, seen_after
 from sqlext.pattern.threads.walked_path import WalkedPath
@@ -53,7 +53,7 @@ class _Searcher:
 
     def __init__(self, task: MatchTask, rows: Rows, limits: SearchLimits):
         self.task, self.rows, self.limits = task, rows, limits
-        tables = automaton(task.program, task.bits)
+        tables = position_automaton(task.program, task.bits)
         self.graph, self.size = tables.graph, len(tables.graph.instruction)
         self.label, self.is_hidden = tables.label.tolist(), tables.is_hidden.tolist()
         self.is_final = tables.graph.accepts_at_end.tolist()

@@ -24,8 +24,8 @@ from sqlext.pattern.batch.blocks import (
     has_room,
     next_partition,
 )
-from sqlext.pattern.program.automaton import DONE
 from sqlext.pattern.program.jit import compiled, internal
+from sqlext.pattern.program.position_automaton import DONE
 from sqlext.pattern.task.task import CLASSIFIER
 from sqlext.pattern.threads import condition_code as op
 from sqlext.pattern.threads import path_keys as keys

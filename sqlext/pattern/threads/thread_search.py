@@ -22,8 +22,8 @@ from sqlext.pattern.batch.blocks import BLOCK_ROWS, MATCHED_END, NUMBER, ROW, al
 from sqlext.pattern.batch.two_pass import live_positions
 from sqlext.pattern.conditions.condition_reads import walk
 from sqlext.pattern.conditions.conditions import fault
-from sqlext.pattern.program.automaton import Automaton, Graph, automaton, targets_from
 from sqlext.pattern.program.closure import new_search, write_targets
+from sqlext.pattern.program.position_automaton import Graph, PositionAutomaton, position_automaton, targets_from
 from sqlext.pattern.task.skip_kernels import is_skip_target
 from sqlext.pattern.task.task import (
     CLASSIFIER,
@@ -163,13 +163,13 @@ def _has_decimals(condition: Condition | None) -> bool:
 
 
 @lru_cache(maxsize=64)
-def compile_task(task: MatchTask, is_limited: bool) -> tuple[Automaton, Code, Tables]:
+def compile_task(task: MatchTask, is_limited: bool) -> tuple[PositionAutomaton, Code, Tables]:
     """The tables that do not depend on the rows; `is_limited`: Rows.limit is set.
 
     Raises UnsupportedError: PATTERN_TOO_LARGE.
     """
     code = assemble(task.conditions)
-    positions = automaton(task.program, task.bits)
+    positions = position_automaton(task.program, task.bits)
     graph = positions.graph
     follow_start, follow = _follow(graph)
     seen = seen_after(task.program.instructions, code.seen)

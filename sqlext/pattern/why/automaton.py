@@ -27,7 +27,7 @@ MAX_EDGES = 400
 
 
 @dataclass(frozen=True)
-class Node:
+class AutomatonNode:
     """`written`: as in the pattern. `variable`: whose condition a row must satisfy, None for the start, the match and
     for what maps no row (`^`, `$`, absence). `count`: start rows from which the search reached it, None if unknown."""
 
@@ -52,7 +52,7 @@ class Edge:
 class Automaton:
     """The first node is the start, the last one the match. `notes`: sentences about what edges do not show."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[AutomatonNode, ...]
     edges: tuple[Edge, ...]
     notes: tuple[str, ...] = ()
 
@@ -86,7 +86,9 @@ def automaton(
     return Automaton(tuple(nodes), tuple(edges), tuple(dict.fromkeys(builder.notes)))
 
 
-def _counted(nodes: list[Node], reached: Sequence[int] | None, tried: int | None, matches: int | None) -> list[Node]:
+def _counted(
+    nodes: list[AutomatonNode], reached: Sequence[int] | None, tried: int | None, matches: int | None
+) -> list[AutomatonNode]:
     counts = iter(reached or ())
     inner = [replace(node, count=next(counts, None)) if node.variable is not None else node for node in nodes[1:-1]]
     return [replace(nodes[0], count=tried), *inner, replace(nodes[-1], count=matches)]
@@ -107,13 +109,13 @@ _NOTHING = _Part((), (), is_optional=True)
 class _Builder:
     def __init__(self, source: str):
         self.source = source
-        self.nodes = [Node("start")]
+        self.nodes = [AutomatonNode("start")]
         self.edges: dict[tuple[int, int], str] = {}
         self.notes: list[str] = []
         self.before: dict[int, str] = {}  # the label of the edges that lead to a node from the part before
 
     def add(self, written: str, variable: str | None = None) -> int:
-        self.nodes.append(Node(written, variable))
+        self.nodes.append(AutomatonNode(written, variable))
         return len(self.nodes) - 1
 
     def connect(self, last: Iterable[int], first: Iterable[int], label: str = "") -> None:

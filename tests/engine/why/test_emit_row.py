@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.engine.why.emit_row import EmitWords, Result, row_lines
+from sqlext.engine.why.emit_row import EmitWords, FiringResult, row_lines
 from sqlext.operators.emit.trace import SEES, trace
 from tests.operators.emit.test_step import plan_of, table
 
@@ -20,7 +20,7 @@ def lines(row: int, **parts) -> list[str]:
         having="n > 1",
         show=str,
         time_of=lambda i: ROWS[i][1],
-        result=lambda point: Result(f"result {point}", holds=point != 1),
+        result=lambda point: FiringResult(f"result {point}", holds=point != 1),
     )
     return list(row_lines(trace(table(ROWS), plan_of(case, keeps_rows=True)), row, words))
 

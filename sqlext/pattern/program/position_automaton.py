@@ -64,7 +64,7 @@ class Graph(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Automaton:
+class PositionAutomaton:
     """A program with its tables; `label: int16[m]` and `is_hidden: bool[m]` describe each position."""
 
     program: Program
@@ -84,16 +84,16 @@ def count_positions(program: Program) -> int:
 
 
 @lru_cache(maxsize=16)
-def automaton(program: Program, bits: tuple[int | None, ...]) -> Automaton:
+def position_automaton(program: Program, bits: tuple[int | None, ...]) -> PositionAutomaton:
     """The tables of a program whose label l needs mask bit `bits[l]` (None: none), in time linear in the program.
 
     >>> program = Program((Split(1, 3), MatchLabel(0), Split(1, 3), Done()), ("A",))
-    >>> automaton(program, (0,)).graph.instruction.tolist()
+    >>> position_automaton(program, (0,)).graph.instruction.tolist()
     [1]
     """
     taking = [(i, x) for i, x in enumerate(program.instructions) if isinstance(x, MatchLabel)]
     needed_bits = [bits[x.label] for _, x in taking]
-    return Automaton(
+    return PositionAutomaton(
         program=program,
         label=np.array([x.label for _, x in taking], np.int16),
         is_hidden=np.array([x.is_hidden for _, x in taking], np.bool_),
@@ -134,7 +134,7 @@ def targets_from(graph: Graph, instruction: int, at_start: bool) -> list[int]:
     after it is less preferred.
 
     >>> program = Program((Split(1, 3), MatchLabel(0), Split(1, 3), Done()), ("A",))
-    >>> targets_from(automaton(program, (0,)).graph, 0, at_start=True)
+    >>> targets_from(position_automaton(program, (0,)).graph, 0, at_start=True)
     [0, -1]
     """
     kinds, first, second, position = graph.kind.data, graph.first.data, graph.second.data, graph.position.data
@@ -177,7 +177,7 @@ def listed_targets(program: Program, bits: tuple[int | None, ...]) -> list[list[
     >>> listed_targets(Program((MatchLabel(0), Split(0, 2), Done()), ("A",)), (0,))
     [[0, -1], [0], [0]]
     """
-    tables = automaton(program, bits)
+    tables = position_automaton(program, bits)
     if tables.size > MAX_LISTED_POSITIONS:
         return None
     beginnings = [*((int(i) + 1, False) for i in tables.graph.instruction), (0, False), (0, True)]
