@@ -15,6 +15,7 @@ TIME_TYPES = ("date", "timestamp", "timestamp_ntz")
 MAX_DIGITS = 18  # decimals of more digits do not fit an int64
 _DAY_TIME = re.compile(r"interval (day|hour|minute|second)( to (hour|minute|second))?")
 _YEAR_MONTH = re.compile(r"interval (year|month)( to month)?")
+_NOT_SENT = re.compile(r"interval( (year|month)|\b(?! (day|hour|minute|second)))")
 
 
 def kind_of(spark_type: str) -> str | None:
@@ -103,6 +104,15 @@ def _split(text: str) -> list[str]:
 def is_day_time(spark_type: str) -> bool:
     """True for a type of intervals that are a number of microseconds."""
     return _DAY_TIME.fullmatch(spark_type) is not None
+
+
+def is_sent(spark_type: str) -> bool:
+    """Whether Spark sends values of a type to Python workers: not intervals of months, also within other types.
+
+    >>> is_sent("interval day to second"), is_sent("array<interval month>"), is_sent("interval")
+    (True, False, False)
+    """
+    return _NOT_SENT.search(spark_type) is None
 
 
 def is_year_month(spark_type: str) -> bool:

@@ -1,0 +1,45 @@
+"""The rows that `sqlext playground --table NAME` reads through Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.playground.questions import Playground
+from sqlext.playground.spark_table import read_table
+from sqlext.playground.table import MOST_ROWS
+
+
+def test_rows_of_a_table_are_matched(spark):
+    spark.sql(
+        "CREATE TEMPORARY VIEW r AS SELECT id % 2 AS `the key`, id AS v, timestamp_seconds(id) AS ts FROM range(6)"
+    )
+    table = read_table(spark, "r")
+    assert (table.name, table.note) == ("r", "")
+    assert table.types == {"the key": "bigint", "v": "bigint", "ts": "timestamp"}
+    asked = {
+        "table": "own",
+        "text": "SELECT * FROM r MATCH_RECOGNIZE (PARTITION BY `the key` ORDER BY ts "
+        "MEASURES A.v AS a, LAST(B.v) AS b PATTERN (A B+) DEFINE B AS B.v > PREV(B.v))",
+    }
+    found = Playground(own=table, first=0).ask("answer", asked)
+    cells = {column["name"]: column["cells"] for column in found["result"]["columns"]}
+    assert cells == {"the key": ["0", "1"], "a": ["0", "1"], "b": ["4", "5"]}
+    spark.catalog.dropTempView("r")
+
+
+def test_what_is_left_out_is_said(spark):
+    spark.range(MOST_ROWS + 1).selectExpr("id", "make_ym_interval(1) AS months").createOrReplaceTempView("r")
+    table = read_table(spark, "r")
+    assert list(table.types) == ["id"] and len(table.columns["id"]) == MOST_ROWS
+    assert table.note == (
+        "Only 10,000 rows of the table are here, as Spark returned them. Not here, because of their types: months."
+    )
+    with pytest.raises(UnsupportedError) as error:
+        spark.sql("SELECT make_ym_interval(1) AS months").createOrReplaceTempView("r")
+        read_table(spark, "r")
+    assert error.value.error_class == "SQLEXT_PLAYGROUND_TABLE"
+    spark.catalog.dropTempView("r")
+    with pytest.raises(BindError) as missing:
+        read_table(spark, "r")
+    assert missing.value.error_class == "SQLEXT_TABLE_OR_VIEW_NOT_FOUND"
