@@ -18,7 +18,7 @@ from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from sqlext.engine.match.run_batch import check_types, names_read, output_schema, result_query, unsorted_query
+from sqlext.engine.match.run_batch import check_types, names_read, output_schema, result, unsorted_query
 from sqlext.engine.queries.queries import Queries
 from sqlext.pattern.batch import parts
 from sqlext.rewriter.lowering.match_plan import MatchPlan
@@ -120,7 +120,7 @@ def run_ranges(plan: MatchPlan, queries: Queries, prefix: Text) -> DataFrame:
     parcels = map_in_arrow(ranges, within_ranges, PARCELS)
     gathered = parcels.repartition("task").sortWithinPartitions("range_number", "number")
     matches = map_in_arrow(gathered, across_ranges, output_schema(plan, ranges.schema))
-    return queries.run(result_query(plan, queries.name(matches), prefix))
+    return result(plan, matches, queries, prefix)
 
 
 def input_query(plan: MatchPlan, prefix: Text) -> Text:

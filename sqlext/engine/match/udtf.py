@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine.match.run_batch import check_types, input_columns, output_schema, result_query
+from sqlext.engine.match.run_batch import check_types, input_columns, output_schema, result
 from sqlext.engine.queries.queries import Queries
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.rows.columns import PARTITION_START
@@ -36,7 +36,7 @@ def run_udtf(plan: MatchPlan, queries: Queries, prefix: Text, spark: SparkSessio
     # becomes the active one.
     spark.createDataFrame([], rows.schema)
     matches = function(rows.asTable().partitionBy(BUCKET).orderBy(*keys))
-    return queries.run(result_query(plan, queries.name(matches), prefix))
+    return result(plan, matches, queries, prefix)
 
 
 def input_query(plan: MatchPlan, prefix: Text, spark: SparkSession) -> Text:
