@@ -62,5 +62,6 @@ def _own_table(options: argparse.Namespace) -> Any:
     if options.table is not None:
         from sqlext.playground.spark_table import spark_table  # starts Spark
 
+        print(f"Spark starts, and reads the rows of {options.table}.", file=sys.stderr, flush=True)
         return spark_table(options.table)
     return None
