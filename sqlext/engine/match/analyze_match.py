@@ -19,7 +19,7 @@ from sqlext.engine.match.count_conditions import ConditionCounting
 from sqlext.engine.match.forms import LEAD, SHUFFLED, PhysicalPlan
 from sqlext.engine.match.run_batch import check_types, input_query, shuffled_query
 from sqlext.engine.queries.queries import Queries
-from sqlext.operators.match.tally import MAX_STEPS, TALLY, Counted
+from sqlext.operators.match.tally import MAX_STEPS, TALLY
 from sqlext.pattern.batch.recorder import PARTITION_END
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa_compile import skeleton
@@ -62,12 +62,12 @@ def _report(planned: PhysicalPlan, counting: ConditionCounting, queries: Queries
         counts, (funnel, _) = counting.count(queries), _tally(usable, planned, queries)
         funnel = funnel.renamed(PARTITION_END, NO_USABLE_ROW)
     else:
-        funnel, counts = _tally(counting.worker_plan, planned, queries, counting.counted)
+        funnel, counts = _tally(counting.worker_plan, planned, queries, counting)
     examples = counting.examples(queries, counts)
     return ClauseReport(
         line=plan.clause.keyword.place.line,
         column=plan.clause.keyword.place.column,
-        rows=counts.total,
+        rows=counts.rows,
         filtered=counting.filtered(counts),
         filters=tuple(" ".join(str(f).split()) for f in planned.filters_of_engine),
         variables=tuple(counting.variables(counts, examples, funnel)),
@@ -84,20 +84,21 @@ def _report(planned: PhysicalPlan, counting: ConditionCounting, queries: Queries
 
 
 def _tally(
-    plan: MatchPlan, planned: PhysicalPlan, queries: Queries, counted: list[Counted] | None = None
+    plan: MatchPlan, planned: PhysicalPlan, queries: Queries, counting: ConditionCounting | None = None
 ) -> tuple[Funnel, VerdictCounts]:
     """What the search tries in the rows of a plan, and the verdicts of the conditions that workers count."""
     orders_rows = planned.form is SHUFFLED and not plan.needs_window
     rows = queries.run(shuffled_query(plan, planned.prefix) if orders_rows else input_query(plan, planned.prefix))
     check_types(plan, rows.schema)
     worker, steps = worker_plan(plan), recorded_steps(plan)
+    counted, labels = (None, ()) if counting is None else (counting.counted, counting.labels)
     if orders_rows:
         worker = replace(worker, sort=sort_of(plan))
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from sqlext.operators.match.tally import tally  # loads Numba, which the driver does not need
 
-        return tally(batches, worker, steps, counted)
+        return tally(batches, worker, steps, counted, labels)
 
     funnel, counts = Funnel(), VerdictCounts()
     for row in map_in_arrow(rows, count, TALLY).collect():

@@ -12,20 +12,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import pyarrow as pa
 from pyspark.sql import Row
 
 from sqlext.engine.match.clause_report import ConjunctReport, VariableReport
 from sqlext.engine.match.run_batch import input_query, unsorted_query
 from sqlext.engine.queries.queries import Queries
-from sqlext.operators.match.tally import GROUP, Counted
+from sqlext.operators.match.tally import FIRST, GROUP, LAST, NUMBER, VERDICTS, Counted
 from sqlext.pattern.program.mapped_variables import mandatory_variables
 from sqlext.pattern.why.funnel import Funnel
 from sqlext.pattern.why.verdicts import FALSE, NULL, TRUE, VerdictCounts
 from sqlext.rewriter.lowering.match_plan import WINDOW, CountedConjunct, InputColumn, MatchPlan
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join
+from sqlext.spark.worker_functions import map_in_arrow
 
 _ROW = "__row_key"  # the keys of a row, by which the first and the last one are chosen
+_FILTERS = -1  # in place of the label of a variable
 Examples = dict[int, list[Row]]  # by conjunct: (row, values of the operands …, truth)
 
 
@@ -47,6 +50,11 @@ class ConditionCounting:
     def local(self) -> list[int]:
         """The numbers of the conjuncts that are counted."""
         return [i for i, conjunct in enumerate(self.plan.conjuncts) if conjunct.text is not None]
+
+    @cached_property
+    def labels(self) -> list[int]:
+        """The label of each condition that is counted; the filters have one of their own."""
+        return [*(self.plan.conjuncts[i].label for i in self.local), *([_FILTERS] if self.kept else [])]
 
     # for workers
 
@@ -98,26 +106,31 @@ class ConditionCounting:
     # by Spark
 
     def count(self, queries: Queries) -> VerdictCounts:
-        """The counts of all rows, if no condition reads neighbours."""
+        """The counts of all rows, if no condition reads neighbours. Spark counts rows with the same verdicts, and
+        workers the verdicts of each condition: of many conditions nearly each row has other ones."""
         columns = [*self._verdict_columns(), InputColumn(GROUP, self._group)]
         rows = join("SELECT ", join(*(join(c.text, f" AS {c.name}") for c in columns), separator=", "))
         names = [column.name for column in columns[:-1]]
-        numbers = ["count(*)", f"min({GROUP})", f"max({GROUP})"]
-        by = f") GROUP BY {', '.join(names)}" if names else ")"
+        numbers = [f"count(*) AS {NUMBER}", f"min({GROUP}) AS {FIRST}", f"max({GROUP}) AS {LAST}"]
+        by = f") GROUP BY {', '.join(names)}" if names else f") HAVING {NUMBER} > 0"
         query = join(self.prefix, f"SELECT {', '.join([*names, *numbers])} FROM (", rows, " FROM ", self.plan.input, by)
+        labels = self.labels
+
+        def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from sqlext.operators.match.tally import tally_verdicts  # loads Numba, which the driver does not need
+
+            return tally_verdicts(batches, names, labels)
+
         counts = VerdictCounts()
-        for *verdict, number, first, last in queries.run(query).collect():
-            if number:
-                counts.count(tuple(verdict), number, first, last)
+        for (text,) in map_in_arrow(queries.run(query), count, VERDICTS).collect():
+            counts.merge(VerdictCounts.of_json(text))
         return counts
 
     def examples(self, queries: Queries, counts: VerdictCounts) -> Examples:
         """For each conjunct up to two rows on which it alone is not TRUE: the first and the last one, by their keys, of
         the first and the last groups that have such rows."""
-        groups: set[int] = set()
-        for i in self.local:
-            for verdict in (FALSE, NULL):
-                groups |= counts.groups_of(self._alone(i, verdict))
+        ends = (found for (condition, _), found in counts.groups.items() if condition < len(self.local))
+        groups = {group for found in ends for group in found}
         if not groups:
             return {}
         columns = [*self._verdict_columns(), InputColumn(_ROW, _struct(_keys(self.plan)))]
@@ -139,17 +152,12 @@ class ConditionCounting:
             for n, i in enumerate(self.local)
         }
 
-    def _alone(self, i: int, verdict: int) -> dict[int, int]:
-        """The verdicts of conditions where conjunct i alone has this one, and all others of its variable are TRUE."""
-        label = self.plan.conjuncts[i].label
-        mine = [n for n, k in enumerate(self.local) if self.plan.conjuncts[k].label == label]
-        return {n: verdict if self.local[n] == i else TRUE for n in mine}
-
     def _example_texts(self, i: int) -> Iterator[str]:
         """The first and the last row on which conjunct i alone is not TRUE."""
         values = [f"CAST(__operand{i}_{j} AS STRING)" for j, _ in enumerate(self.plan.conjuncts[i].operands)]
         example = f"struct({', '.join([_row_text(self.plan), *values, f'__verdict{i}'])})"
-        others = [f"__verdict{self.local[n]} = 1" for n in self._alone(i, FALSE) if self.local[n] != i]
+        label = self.plan.conjuncts[i].label
+        others = [f"__verdict{k} = 1" for k in self.local if k != i and self.plan.conjuncts[k].label == label]
         alone = " AND ".join([f"__verdict{i} <> 1", *others])
         for function in ("min", "max"):
             yield f"{function}_by({example}, CASE WHEN {alone} THEN {_ROW} END)"
@@ -158,8 +166,7 @@ class ConditionCounting:
 
     def filtered(self, counts: VerdictCounts) -> int:
         """How many rows the query drops before the shuffle."""
-        kept = counts.number({len(self.local): TRUE}) if self.kept else counts.total
-        return counts.total - kept
+        return counts.rows - counts.each[len(self.local), TRUE] if self.kept else 0
 
     def variables(self, counts: VerdictCounts, examples: Examples, funnel: Funnel) -> Iterator[VariableReport]:
         """The report about each variable that has a condition."""
@@ -172,7 +179,7 @@ class ConditionCounting:
             if dependent:
                 true, false, null = (funnel.tests[label, verdict] for verdict in (True, False, None))
             else:
-                true, false, null = counts.all_of([self.local.index(i) for i, _ in mine])
+                true, false, null = (counts.all_of[label, verdict] for verdict in (TRUE, FALSE, NULL))
             yield VariableReport(
                 name=name,
                 is_needed=name in needed,
@@ -185,14 +192,15 @@ class ConditionCounting:
             )
 
     def _conjunct(self, i: int, conjunct: CountedConjunct, counts: VerdictCounts, examples: Examples) -> ConjunctReport:
-        true, false, null = (counts.number({self.local.index(i): verdict}) for verdict in (TRUE, FALSE, NULL))
+        at = self.local.index(i)
+        true, false, null = (counts.each[at, verdict] for verdict in (TRUE, FALSE, NULL))
         return ConjunctReport(
             written=conjunct.written,
             true=true,
             false=false,
             null=null,
-            alone_false=counts.number(self._alone(i, FALSE)),
-            alone_null=counts.number(self._alone(i, NULL)),
+            alone_false=counts.alone[at, FALSE],
+            alone_null=counts.alone[at, NULL],
             examples=tuple((example[0], _with_values(conjunct, example)) for example in examples.get(i, ())),
         )
 

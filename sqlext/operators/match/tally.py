@@ -27,9 +27,10 @@ from sqlext.pattern.why.attempts import Enough, attempts
 from sqlext.pattern.why.funnel import Funnel, Steps
 from sqlext.pattern.why.verdicts import VerdictCounts
 
-TALLY = "funnel STRING, verdicts STRING"
+TALLY, VERDICTS = "funnel STRING, verdicts STRING", "verdicts STRING"
 MAX_STEPS = 12_000  # of one task: less than half a second where conditions depend on the match
 GROUP = "__group"  # the input column with the number of the group of a row, see `VerdictCounts`
+NUMBER, FIRST, LAST = "__number", "__first", "__last"  # how many rows, and the smallest and the largest of their groups
 Counted = Union[str, Condition]  # a column with the verdicts of a condition, or a condition on neighbouring rows
 
 
@@ -38,11 +39,12 @@ def tally(
     plan: MatchOperatorPlan,
     steps: Steps,
     counted: Sequence[Counted] | None = None,
+    labels: Sequence[int] = (),
     max_steps: int = MAX_STEPS,
 ) -> Iterator[pa.RecordBatch]:
     """The counts of all partitions of the rows, as JSON. After `max_steps` steps of the search, rows are only counted.
 
-    `counted`: the conditions whose verdicts are counted, None if Spark counts them.
+    `counted`: the conditions whose verdicts are counted, None if Spark counts them; `labels`: the label of each.
     """
     funnel, counts = Funnel(), VerdictCounts()
     for columns in partitions(_timed(batches, funnel), plan):
@@ -55,9 +57,21 @@ def tally(
         funnel.largest = max(funnel.largest, *lengths)
         if counted is not None:
             values = [as_numpy(columns[c]) if isinstance(c, str) else verdicts(c, rows) for c in counted]
-            counts.add(values, as_numpy(columns[GROUP]))
+            group = as_numpy(columns[GROUP])
+            counts.add(values, labels, np.ones(len(group), np.int64), group, group)
         _search(rows, plan, steps, funnel, max_steps)
     yield pa.RecordBatch.from_pydict({"funnel": [funnel.as_json()], "verdicts": [counts.as_json()]})
+
+
+def tally_verdicts(
+    batches: Iterator[pa.RecordBatch], names: Sequence[str], labels: Sequence[int]
+) -> Iterator[pa.RecordBatch]:
+    """The counts of rows, of which NUMBER have the same verdicts in the columns `names`, as JSON."""
+    counts = VerdictCounts()
+    for batch in batches:
+        values = [as_numpy(batch[name]) for name in names]
+        counts.add(values, labels, *(as_numpy(batch[name]) for name in (NUMBER, FIRST, LAST)))
+    yield pa.RecordBatch.from_pydict({"verdicts": [counts.as_json()]})
 
 
 def _timed(batches: Iterator[pa.RecordBatch], funnel: Funnel) -> Iterator[pa.RecordBatch]:

@@ -4,89 +4,90 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 TRUE, FALSE, NULL = 1, 0, -1
-Verdict = tuple[int, ...]  # of each condition, on one row
+_Key = tuple[int, int]  # (a condition or a label, a verdict)
 
 
 @dataclass
 class VerdictCounts:
-    """`rows[v]`: how many rows have these verdicts; `groups[v]`: the smallest and the largest number of the groups in
-    which such rows are, so that some of them are found again. Counts can be merged.
+    """Counts of rows, by condition and verdict; as many numbers as there are conditions, however many rows there are.
+    They can be merged.
 
-    >>> counts = VerdictCounts()
-    >>> counts.add([np.array([1, 0, 1]), np.array([1, 1, 1])], np.array([7, 8, 9]))
-    >>> dict(counts.rows), counts.groups
-    ({(0, 1): 1, (1, 1): 2}, {(0, 1): (8, 8), (1, 1): (7, 9)})
-    >>> counts.number({0: FALSE}), counts.number({0: TRUE, 1: TRUE}), counts.groups_of({1: TRUE})
-    (1, 2, {9, 7})
+    `each[c, v]`: the rows on which condition c has the verdict v; `all_of[l, v]`: on which the AND of all conditions of
+    label l has it; `alone[c, v]`: on which condition c has it, FALSE or NULL, and all others of its label are TRUE;
+    `groups[c, v]`: the smallest and the largest number of the groups in which the rows of `alone` are, so that some of
+    them are found again.
+
+    >>> counts, group = VerdictCounts(), np.array([7, 8, 9])
+    >>> counts.add([np.array([1, 0, 1]), np.array([1, 1, -1])], (5, 5), np.ones(3, np.int64), group, group)
+    >>> counts.rows, counts.each[1, TRUE], [counts.all_of[5, verdict] for verdict in (TRUE, FALSE, NULL)]
+    (3, 2, [1, 1, 1])
+    >>> counts.alone, counts.groups
+    (Counter({(0, 0): 1, (1, -1): 1}), {(0, 0): (8, 8), (1, -1): (9, 9)})
     """
 
-    rows: Counter[Verdict] = field(default_factory=Counter)
-    groups: dict[Verdict, tuple[int, int]] = field(default_factory=dict)
+    rows: int = 0
+    each: Counter[_Key] = field(default_factory=Counter)
+    all_of: Counter[_Key] = field(default_factory=Counter)
+    alone: Counter[_Key] = field(default_factory=Counter)
+    groups: dict[_Key, tuple[int, int]] = field(default_factory=dict)
 
-    def add(self, verdicts: Sequence[np.ndarray], group: np.ndarray) -> None:
-        """Count rows: `verdicts: int8[n]` of each condition, and the number of the group of each row, `int64[n]`."""
-        if not len(group):
-            return
-        code = np.zeros(len(group), np.int64)
-        for verdict in verdicts:  # codes are numbered anew, so that any number of conditions fits
-            code = np.unique(code * 3 + verdict + 1, return_inverse=True)[1].reshape(-1)
-        first = np.unique(code, return_index=True)[1]
-        for number, at in enumerate(first.tolist()):
-            mine = group[code == number]
-            key = tuple(int(verdict[at]) for verdict in verdicts)
-            self.count(key, len(mine), int(mine.min()), int(mine.max()))
-
-    def count(self, verdict: Verdict, rows: int, first: int, last: int) -> None:
-        """Count rows with the same verdicts; `first`, `last`: the smallest and the largest number of their groups."""
-        self.rows[verdict] += rows
-        low, high = self.groups.get(verdict, (first, last))
-        self.groups[verdict] = min(low, first), max(high, last)
+    def add(
+        self,
+        verdicts: Sequence[np.ndarray],
+        labels: Sequence[int],
+        number: np.ndarray,
+        first: np.ndarray,
+        last: np.ndarray,
+    ) -> None:
+        """Count rows: `verdicts: int8[n]` and the label of each condition; `number: int64[n]`: how many rows each entry
+        stands for; `first`, `last: int64[n]`: the smallest and the largest number of their groups."""
+        self.rows += int(number.sum())
+        for condition, verdict in enumerate(verdicts):
+            for value in (TRUE, FALSE, NULL):
+                self.each[condition, value] += int(number[verdict == value].sum())
+        for label in dict.fromkeys(labels):
+            own = [condition for condition, of in enumerate(labels) if of == label]
+            not_true = sum((verdicts[condition] != TRUE).astype(np.int32) for condition in own)
+            is_false = np.any([verdicts[condition] == FALSE for condition in own], axis=0)
+            self.all_of[label, TRUE] += int(number[not_true == 0].sum())
+            self.all_of[label, FALSE] += int(number[is_false].sum())
+            self.all_of[label, NULL] += int(number[(not_true > 0) & ~is_false].sum())
+            for condition in own:
+                for value in (FALSE, NULL):
+                    rows = np.flatnonzero((verdicts[condition] == value) & (not_true == 1))
+                    if len(rows):
+                        self.alone[condition, value] += int(number[rows].sum())
+                        self._widen((condition, value), int(first[rows].min()), int(last[rows].max()))
 
     def merge(self, other: VerdictCounts) -> None:
-        for verdict, rows in other.rows.items():
-            self.count(verdict, rows, *other.groups[verdict])
+        self.rows += other.rows
+        for mine, others in ((self.each, other.each), (self.all_of, other.all_of), (self.alone, other.alone)):
+            mine.update(others)
+        for key, (first, last) in other.groups.items():
+            self._widen(key, first, last)
 
-    @property
-    def total(self) -> int:
-        return sum(self.rows.values())
-
-    def number(self, wanted: dict[int, int]) -> int:
-        """On how many rows the conditions of these numbers have these verdicts."""
-        return sum(rows for verdict, rows in self.rows.items() if _has(verdict, wanted))
-
-    def all_of(self, conditions: Collection[int]) -> tuple[int, int, int]:
-        """On how many rows the AND of these conditions is TRUE, FALSE and NULL."""
-        true = self.number({i: TRUE for i in conditions})
-        false = sum(rows for v, rows in self.rows.items() if any(v[i] == FALSE for i in conditions))
-        return true, false, self.total - true - false
-
-    def groups_of(self, wanted: dict[int, int]) -> set[int]:
-        """The first and the last group with a row on which the conditions of these numbers have these verdicts."""
-        groups = [self.groups[verdict] for verdict, rows in self.rows.items() if rows and _has(verdict, wanted)]
-        return {min(low for low, _ in groups), max(high for _, high in groups)} if groups else set()
+    def _widen(self, key: _Key, first: int, last: int) -> None:
+        low, high = self.groups.get(key, (first, last))
+        self.groups[key] = min(low, first), max(high, last)
 
     def as_json(self) -> str:
         """
         >>> counts = VerdictCounts()
-        >>> counts.count((1, -1), 5, 3, 4)
+        >>> counts.add([np.array([-1])], [0], np.array([5]), np.array([3]), np.array([4]))
         >>> VerdictCounts.of_json(counts.as_json()) == counts
         True
         """
-        return json.dumps([[verdict, rows, *self.groups[verdict]] for verdict, rows in self.rows.items()])
+        tables = (self.each, self.all_of, self.alone, self.groups)
+        return json.dumps([self.rows, *(list(table.items()) for table in tables)])
 
     @staticmethod
     def of_json(text: str) -> VerdictCounts:
-        counts = VerdictCounts()
-        for verdict, rows, first, last in json.loads(text):
-            counts.count(tuple(verdict), rows, first, last)
-        return counts
-
-
-def _has(verdict: Verdict, wanted: dict[int, int]) -> bool:
-    return all(verdict[i] == value for i, value in wanted.items())
+        rows, *counters, groups = json.loads(text)
+        each, all_of, alone = (Counter({(i, v): number for (i, v), number in counter}) for counter in counters)
+        return VerdictCounts(rows, each, all_of, alone, {(i, v): (low, high) for (i, v), (low, high) in groups})
