@@ -18,7 +18,7 @@ from sqlext.pattern.why import words
 from sqlext.pattern.why.attempts import attempts
 from sqlext.pattern.why.funnel import Funnel, steps_of
 from tests.sampling import seeded
-from tests.task_harness import tree_of
+from tests.task_harness import cep_task_of, tree_of
 
 from .cep_harness import random_case as random_cep_case
 from .cep_harness import with_conditions
@@ -105,6 +105,80 @@ def test_the_funnel_is_what_brute_force_counts(part):
         blocks = list(strategy.match(task, rows))
         assert funnel.matches == sum(len(block.start) for block in blocks) == funnel.endings[MATCH]
         assert funnel.tried == len(word) == sum(funnel.endings.values())
+
+
+Place = tuple[int, str]  # the row that comes next, and the operator before it
+
+
+def skipping_ways(node: ast.Pattern, at: Place, rows: tuple[int, int, str], taken: set[tuple]) -> set[Place]:
+    """The places after all ways to match a node where rows may be skipped; `rows`: the start row, the bound and the
+    letter of each row; `taken` gets (place of the variable, row)."""
+    row, operator = at
+    start, stop, word = rows
+    if isinstance(node, ast.Variable):
+        later = [r for r in range(row, stop) if word[r] == node.name]
+        if not operator or row == start:
+            later = [r for r in later if r == row]
+        found = later[:1] if operator == "->" else later
+        taken.update((node.place, r) for r in found)
+        return {(r + 1, "") for r in found}
+    if isinstance(node, ast.Relaxed):
+        ends = skipping_ways(node.item, (row, operator or node.operator), rows, taken)
+        return {(after, operator if after == row else o) for after, o in ends}
+    if isinstance(node, ast.Alternation):
+        return set().union(*(skipping_ways(item, at, rows, taken) for item in node.items))
+    if isinstance(node, ast.Concatenation):
+        places = {at}
+        for item in node.items:
+            places = set().union(*(skipping_ways(item, place, rows, taken) for place in places))
+        return places
+    assert isinstance(node, ast.Quantified)
+    places, result, most = {at}, set(), 9 if node.at_most is None else node.at_most
+    for count in range(most + 1):
+        result |= places if count >= node.at_least else set()
+        if count < most:
+            places = set().union(*(skipping_ways(node.item, place, rows, taken) for place in places))
+    return result
+
+
+SKIPPING_PARTS = ["A", "B", "C", "A+", "B*", "C?", "(A|B)", "A{2,3}", "(A -> B)*", "(A ->> C)", "(B|-> C)", "B{0,2}"]
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.random
+def test_the_funnel_is_what_brute_force_counts_where_rows_are_skipped(part):
+    losses = 0
+    for seed in range(part * 100, part * 100 + 100):
+        chance = seeded(seed)
+        parts = [chance.choice(SKIPPING_PARTS) for _ in range(chance.randint(2, 3))]
+        text = parts[0] + "".join(f" {chance.choice(['->', '->>', ''])} {item}" for item in parts[1:])
+        tree, labels = tree_of(text)
+        word = "".join(chance.choice("ABCD") for _ in range(chance.randint(1, 8)))
+        task = cep_task_of(tree, labels, skip=Skip("TO NEXT ROW"), is_within=True)
+        limit = np.minimum(np.arange(len(word)) + chance.choice([2, 4, 9]), len(word))
+        truth = np.array([[letter == name for name in labels] for letter in word], bool)
+        key, end = np.arange(len(word)), limit
+        rows = Rows(bounds=np.array([0, len(word)]), mask=packed(truth), limit=limit, key=key, end=end)
+        steps, found = steps_of(tree, False), list[Attempt]()
+        places = {place: element for place, (element, _) in steps.items()}
+        attempts(task, rows, found.append)
+        funnel, reached = Funnel(), Counter()
+        for attempt in found:
+            funnel.add(attempt, 1, steps)
+            taken: set[tuple] = set()
+            ways = skipping_ways(tree, (attempt.start, ""), (attempt.start, int(limit[attempt.start]), word), taken)
+            assert bool(ways) == (attempt.ending == MATCH), (seed, text, word, attempt.start)
+            mine = {places[place] for place, _ in taken}
+            if ways:  # the search ends at the first match
+                assert {steps[step][0] for step in attempt.reached} <= mine, (seed, text, word)
+                mine = {steps[step][0] for step in attempt.reached}
+            reached.update(mine)
+            losses += not ways and bool(taken)
+        assert Counter({e: count for (e, k), count in funnel.reached.items() if k == 0}) == reached, (seed, text, word)
+        assert funnel.tried == len(word) == sum(funnel.endings.values())
+        blocks = [block for block in strategy.match(task, rows) if block.timed_out is None]
+        assert funnel.matches == sum(len(block.start) for block in blocks) == funnel.endings[MATCH]
+    assert losses > 50
 
 
 @pytest.mark.parametrize("part", range(4))
