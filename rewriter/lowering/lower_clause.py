@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError
 from sqlext.pattern.cep.cep_task import cep_task
@@ -76,9 +77,18 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
     if context.needs_cep:
         is_between = clause.within is not None and clause.within.between_rows
         task = cep_task(task, compile_nfa(clause.pattern, labels), is_between)
+    columns = shown(measures.of_matches(values) if task.output.shows_unmatched else values, groups)
+    plan = plan_of(context, conditions, measures, task, names)
+    return replace(plan, shown=columns, bounds=tuple(bounds), conjuncts=tuple(conditions.conjuncts))
+
+
+def plan_of(
+    context: Context, conditions: DefineLowering, measures: Measures, task: Task, names: tuple[str, ...]
+) -> MatchPlan:
+    """The plan with this task and these carried columns. It shows nothing yet, and nothing bounds its matches."""
     return MatchPlan(
-        clause=clause,
-        relation=context.slice(clause.relation),
+        clause=context.clause,
+        relation=context.slice(context.clause.relation),
         columns=tuple(context.columns),
         carried=names,
         masks=tuple(conditions.masks),
@@ -87,12 +97,11 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
         task=task,
         operands=tuple(conditions.operands),
         slots=tuple(measures.slots),
-        shown=shown(measures.of_matches(values) if task.output.shows_unmatched else values, groups),
-        bounds=tuple(bounds),
+        shown=(),
+        bounds=(),
         needs_window=conditions.needs_window,
-        input_types=relation.columns,
-        settings=relation.settings,
-        conjuncts=tuple(conditions.conjuncts),
+        input_types=context.relation.columns,
+        settings=context.relation.settings,
     )
 
 

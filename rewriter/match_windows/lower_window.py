@@ -7,7 +7,7 @@ match, and for each row of the input the result has a column for every call `…
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlext.errors import BindError, SqlExtError, raise_all
 from sqlext.expressions.spark_types import INTEGER_BITS
@@ -21,11 +21,9 @@ from sqlext.rewriter.lowering.input_query import (
     InputRelation,
     carried,
     keys_need_window,
-    order_by,
-    partition_by,
 )
 from sqlext.rewriter.lowering.lower_bounds import start_bounds
-from sqlext.rewriter.lowering.lower_clause import ask_ahead, label_sets_of, program_of, skip_of
+from sqlext.rewriter.lowering.lower_clause import ask_ahead, label_sets_of, plan_of, program_of, skip_of
 from sqlext.rewriter.lowering.lower_define import Defined, DefineLowering
 from sqlext.rewriter.lowering.lower_measures import Measures
 from sqlext.rewriter.lowering.match_plan import MatchPlan, ShownColumn
@@ -80,24 +78,9 @@ def lower_window(
         frame=TaskFrame(seeks=clause.frame.seeks, is_seen=is_seen),
         strategy=strategy,
     )
-    return MatchPlan(
-        clause=clause,
-        relation=context.slice(clause.relation),
-        columns=tuple(context.columns),
-        carried=names,
-        masks=tuple(conditions.masks),
-        partition_by=partition_by(context),
-        order_by=order_by(context),
-        task=task,
-        operands=tuple(conditions.operands),
-        slots=tuple(measures.slots),
-        shown=tuple(ShownColumn(f"{VALUE}{i}", text) for i, text in enumerate(values)),
-        bounds=tuple(bounds),
-        needs_window=conditions.needs_window,
-        input_types=relation.columns,
-        settings=relation.settings,
-        frame_end=frame_end,
-    )
+    shown = tuple(ShownColumn(f"{VALUE}{i}", text) for i, text in enumerate(values))
+    plan = plan_of(context, conditions, measures, task, names)
+    return replace(plan, shown=shown, bounds=tuple(bounds), frame_end=frame_end)
 
 
 @dataclass(frozen=True)

@@ -75,9 +75,8 @@ def expected_matches(task: MatchTask) -> tuple[np.ndarray, np.ndarray]:
     """`length: int64[words]` of the match at each word's first row (-1: none), `label: int16[words, 6]`."""
     length, label = np.full(len(WORDS), -1), np.full((len(WORDS), 6), -1)
     for k, word in enumerate(WORDS):
-        mapped = reference.search(
-            task.program, 0, (0, len(word)), len(word), lambda label, path, word=word: word[len(path)] == label
-        )
+        start = reference.Start(0, (0, len(word)), len(word))
+        mapped = reference.search(task.program, start, lambda label, path, word=word: word[len(path)] == label)
         if mapped is not None:
             length[k] = len(mapped)
             label[k, : len(mapped)] = [letter for letter, _ in mapped]

@@ -3,13 +3,13 @@
 The searches `reference` and `cep_reference` tell a Recorder of each step, if they are given one; otherwise they do not
 know of it. `pattern.why.attempts` runs them over rows.
 
->>> from sqlext.pattern.batch.reference import search
+>>> from sqlext.pattern.batch.reference import Start, search
 >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
 >>> program = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
 >>> attempts: list[Attempt] = []
 >>> recorder = Recorder(attempts.append)
 >>> with recorder.attempt(0, 1, (0, 3), 3):
-...     search(program, 0, (0, 3), 3, lambda label, path: "AAB"[len(path)] == "AB"[label], recorder=recorder)
+...     search(program, Start(0, (0, 3), 3), lambda label, path: "AAB"[len(path)] == "AB"[label], recorder=recorder)
 >>> attempts[0].furthest, attempts[0].stops, attempts[0].ending, attempts[0].steps
 (((0, 0),), [Stop(step=1, label=1, row=1, reason='FALSE')], 'CONDITION', 2)
 >>> attempts[0].reached, dict(recorder.tests)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Union
+from typing import NamedTuple, Union
 
 import numpy as np
 
@@ -30,20 +30,26 @@ Bounds = tuple[int, int]  # the first row, and the row after the last one
 Searcher = Callable[[int, int, Bounds, int, Bounds], Union[MappedRows, None]]
 
 
+class Start(NamedTuple):
+    """The first row of a match. The partition is rows `bounds[0]` to `bounds[1]` (exclusive); only rows below `limit`
+    are mapped."""
+
+    row: int
+    bounds: Bounds
+    limit: int
+
+
 def search(
     program: Program,
-    start: int,
-    bounds: tuple[int, int],
-    limit: int,
+    start: Start,
     satisfies: Callable[[int, list[int]], bool | None],
     max_steps: int = MAX_STEPS,
     recorder: Recorder | None = None,
 ) -> MappedRows | None:
-    """The mapped rows of the match that starts at row `start`, or None if there is no match.
+    """The mapped rows of the match that starts there, or None if there is no match.
 
-    The partition is rows `bounds[0]` to `bounds[1]` (exclusive); only rows below `limit` are mapped.
-    `satisfies(label, path)` returns whether row `start + len(path)` may be mapped to `label` after `path`, the labels
-    taken so far. `recorder` is told of each test.
+    `satisfies(label, path)` returns whether row `start.row + len(path)` may be mapped to `label` after `path`, the
+    labels taken so far. `recorder` is told of each test.
 
     Raises DataError: STEP_BUDGET.
 
@@ -51,9 +57,10 @@ def search(
 
     >>> from sqlext.pattern.program.program import Done, MatchLabel
     >>> program = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
-    >>> search(program, 0, (0, 2), 2, lambda label, path: "AB"[len(path)] == program.labels[label])
+    >>> search(program, Start(0, (0, 2), 2), lambda label, path: "AB"[len(path)] == program.labels[label])
     [(0, False), (1, False)]
     """
+    first, bounds, limit = start
     labels: list[int] = []
     hidden: list[bool] = []
     # Still to be tried, most preferred last: (instruction, rows taken, instructions visited since the last row)
@@ -65,7 +72,7 @@ def search(
         del labels[taken:], hidden[taken:]
         if i in visited:
             continue
-        row, instruction = start + taken, program.instructions[i]
+        row, instruction = first + taken, program.instructions[i]
         if isinstance(instruction, Done):
             return list(zip(labels, hidden))
         if isinstance(instruction, MatchLabel):
@@ -91,7 +98,7 @@ def search(
             recorder.refuse(i, None, row, taken, NOT_FIRST if isinstance(instruction, MatchStart) else NOT_LAST)
     raise DataError(
         "STEP_BUDGET",
-        f"the search for a match from row {start - bounds[0] + 1} of its partition took more than {max_steps:,} steps",
+        f"the search for a match from row {first - bounds[0] + 1} of its partition took more than {max_steps:,} steps",
         hint="the reference strategy backtracks: choose another one, or let the variables exclude each other.",
     )
 
@@ -123,7 +130,7 @@ def find(
         def is_satisfied(label: int, labels: list[int]) -> bool | None:
             return satisfies(start, number, labels, label)
 
-        return search(task.program, start, bounds, limit, is_satisfied, max_steps, recorder)
+        return search(task.program, Start(start, bounds, limit), is_satisfied, max_steps, recorder)
 
     def recorded(start: int, number: int, bounds: Bounds, limit: int, seen: Bounds) -> MappedRows | None:
         assert recorder is not None

@@ -160,7 +160,7 @@ def _try_all_ways(task: Task, rows: Rows, starts: Iterator[int], recorder: Recor
         is_satisfied = _from(start, satisfies)
         limit = bounds[1] if rows.limit is None else int(rows.limit[start])
         with recorder.attempt(start, 1, bounds, limit):
-            reference.search(program, start, bounds, limit, is_satisfied, recorder=recorder)
+            reference.search(program, reference.Start(start, bounds, limit), is_satisfied, recorder=recorder)
 
 
 def _from(start: int, satisfies: Satisfies) -> Callable[[int, list[int]], bool | None]:

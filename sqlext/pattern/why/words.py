@@ -211,9 +211,8 @@ class _Words:
 
         limit = int(self.limits[start])
         with suppress(DataError), search.attempt(start, number, bounds, limit):
-            mapped = reference.search(
-                self.task.program, start, bounds, limit, satisfies, self.max_steps, recorder=search
-            )
+            begin = reference.Start(start, bounds, limit)
+            mapped = reference.search(self.task.program, begin, satisfies, self.max_steps, recorder=search)
             if mapped is not None:
                 search.found(tuple(numbered(start, [label for label, _ in mapped])))
         self.counts.steps += search.result.steps
