@@ -38,6 +38,16 @@ from sqlext.spark.worker_functions import map_in_arrow
 
 
 @dataclass(frozen=True, kw_only=True)
+class JoinComputation:
+    """Who may pair the rows of a join. `order`: who orders rows, one of `ordering.MODES`; `is_portable`: the join is
+    printed as plain SQL; `why_windows`: why Spark's windows pair them unless `order` is another than AUTO, or ""."""
+
+    order: str
+    is_portable: bool
+    why_windows: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class PairedAsof:
     """An ASOF JOIN that workers compute. `prefix`: the WITH clause that its relations need."""
 
@@ -76,15 +86,14 @@ class PairedAsof:
 
 
 def plan_pairs(
-    bound: BoundAsof, sides: JoinSides, statement: ParsedStatement, mode: str, why_windows: str
+    bound: BoundAsof, sides: JoinSides, statement: ParsedStatement, computation: JoinComputation
 ) -> tuple[PairedAsof, DataFrame] | str:
     """The join by workers and the rows that they read or, as a clause of a sentence, the reason why Spark pairs the
-    rows.
-
-    `mode`: one of `ordering.MODES`; `why_windows`: such a reason that is known before, or "".
-    """
-    why = _refusal_by_text(bound, sides, statement, mode) or (why_windows if mode == AUTO else None)
-    if why:
+    rows."""
+    if computation.is_portable:
+        return "plain SQL has no workers"
+    why = _refusal_by_text(bound, sides, statement, computation.order)
+    if why := why or (computation.why_windows if computation.order == AUTO else None):
         return why
     of_side = {LEFT: join_conditions.LEFT, RIGHT: join_conditions.RIGHT}
     fields = {side: sides.whole(of).schema.fields for side, of in of_side.items()}

@@ -19,7 +19,7 @@ from sqlext.engine.joins.explain_joins import (
     explained_with_table,
 )
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.joins.pair_asof import PairedAsof, plan_pairs
+from sqlext.engine.joins.pair_asof import JoinComputation, PairedAsof, plan_pairs
 from sqlext.engine.joins.run_asof import StreamAsof, check_key_types, check_stream_and_table, check_streams
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams import side_tables
@@ -41,8 +41,7 @@ class JoinPlanner:
     """Plans the joins of one statement. Joins in the operands of another join are planned before it.
 
     `hidden_in_inputs`: receives the columns of joins in the input of a MATCH_RECOGNIZE that the clause must not see, by
-    the first character of its keyword; `sides`: receives the relations of each join, for EXPLAIN MATCH ANALYZE and WHY;
-    `order`: who orders rows, one of `ordering.MODES`; `why_windows`: why Spark computes them, or "".
+    the first character of its keyword; `sides`: receives the relations of each join, for EXPLAIN MATCH ANALYZE and WHY.
     """
 
     def __init__(
@@ -50,17 +49,13 @@ class JoinPlanner:
         spark: SparkSession,
         statement: ParsedStatement,
         queries: Queries,
+        computation: JoinComputation,
         hidden_in_inputs: dict[int, list[str]],
         sides: list[JoinSides],
-        *,
-        order: str,
-        is_portable: bool,
-        why_windows: str,
     ):
-        self.spark, self.statement, self.queries = spark, statement, queries
-        self.order, self.why_windows = order, why_windows
+        self.spark, self.statement, self.queries, self.computation = spark, statement, queries, computation
         self.time_zone = spark.conf.get("spark.sql.session.timeZone") or ""
-        self.hidden_in_inputs, self.sides, self.is_portable = hidden_in_inputs, sides, is_portable
+        self.hidden_in_inputs, self.sides = hidden_in_inputs, sides
         self.hidden: dict[Query, dict[str, list[str]]] = {}
 
     def plan(self, clause: JoinClause, source: Source, prefix: Text) -> Planned:
@@ -99,9 +94,7 @@ class JoinPlanner:
             self._hide(clause, hidden_columns_with_table(asof))
             section = explained_with_table(clause, asof, is_in_spark=has_asof_join(self.spark))
             return self._rewritten(clause, with_table(asof), section)
-        if self.is_portable:
-            return self._planned_window(clause, bound.asof, "plain SQL has no workers")
-        paired = plan_pairs(bound, sides, self.statement, self.order, self.why_windows)
+        paired = plan_pairs(bound, sides, self.statement, self.computation)
         if isinstance(paired, str):
             return self._planned_window(clause, bound.asof, paired)
         return self._planned_pairs(clause, *paired)
@@ -125,7 +118,7 @@ class JoinPlanner:
     def _planned_streams(self, clause: JoinClause, sides: JoinSides, bound: BoundAsof) -> Planned:
         check_streams(sides, bound.asof, bound.times)
         check_key_types(clause, bound.keys)
-        if self.is_portable:
+        if self.computation.is_portable:
             raise UnsupportedError(
                 "STREAM_JOIN",
                 "ASOF JOIN of streams cannot be written in plain SQL",

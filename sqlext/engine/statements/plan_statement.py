@@ -19,6 +19,7 @@ from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
 from sqlext.engine.emit.plan_emits import EmitPlanner, WindowTvfPlanner
 from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.joins.pair_asof import JoinComputation
 from sqlext.engine.joins.plan_joins import JoinPlanner
 from sqlext.engine.match.bind_clause import BoundClause, ClauseBinder
 from sqlext.engine.match.forms import PhysicalPlan, SessionSettings, choose
@@ -203,16 +204,8 @@ def _windows(p: Planning) -> MatchWindowPlanner:
 
 
 def _joins(p: Planning) -> JoinPlanner:
-    return JoinPlanner(
-        p.call.spark,
-        p.statement,
-        p.queries,
-        p.hidden_in_inputs,
-        p.joins,
-        order=p.settings.order,
-        is_portable=p.is_portable,
-        why_windows=p.why_windows,
-    )
+    computation = JoinComputation(order=p.settings.order, is_portable=p.is_portable, why_windows=p.why_windows)
+    return JoinPlanner(p.call.spark, p.statement, p.queries, computation, p.hidden_in_inputs, p.joins)
 
 
 def _emits(p: Planning) -> EmitPlanner:
