@@ -18,6 +18,11 @@ _DRIVER_ONLY = (
     "catalog",
     "cli",
     "demo_data",
+    "engine/emit",
+    "engine/joins",
+    "engine/rules",
+    "engine/statements",
+    "engine/why",
     "formatting",
     "notebooks",
     "playground",
@@ -56,7 +61,7 @@ def write_zip(target: Path, left_out: Collection[str] = ()) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for package, folder in (("sqlext", package_folder()), (_TOKENIZER, _folder_of(_TOKENIZER))):
             for name, path in files(folder, (_CODE, *_MACHINE_CODE)):
-                if package == "sqlext" and name.partition("/")[0] in left_out:
+                if package == "sqlext" and any(name.startswith(f"{left}/") for left in left_out):
                     continue
                 entry = zipfile.ZipInfo(f"{package}/{name}", _SOME_DAY)
                 entry.compress_type = zipfile.ZIP_DEFLATED

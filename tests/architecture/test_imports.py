@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from functools import cache
@@ -70,6 +71,27 @@ def test_a_package_imports_only_the_libraries_that_it_may_know():
     wrong = [
         str(e) for e in foreign if not e.in_function and not e.for_types and e.imported not in libraries_of(e.importer)
     ]
+    assert wrong == []
+
+
+def test_what_workers_run_is_in_operators_or_pickled_by_its_code():
+    """Workers may have only the folders that are sent to them, and most of `engine` is not."""
+    wrong = []
+    for name, module in MODULES.items():
+        if "map_in_arrow(" not in module.text:
+            continue
+        top = {node.name for node in module.tree.body if isinstance(node, ast.FunctionDef)}
+        top |= {
+            alias.asname or alias.name
+            for node in module.tree.body
+            if isinstance(node, ast.ImportFrom) and not (node.module or "").startswith("sqlext.operators")
+            for alias in node.names
+        } - {"partial"}
+        calls = [node for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
+        for call in calls:
+            if isinstance(call.func, ast.Name) and call.func.id == "map_in_arrow":
+                function = call.args[1].args[0] if isinstance(call.args[1], ast.Call) else call.args[1]
+                wrong += [f"{name}: {ast.unparse(function)}"] if ast.unparse(function) in top else []
     assert wrong == []
 
 

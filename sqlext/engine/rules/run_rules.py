@@ -21,18 +21,14 @@ from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprin
 from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns
 from sqlext.operators.rules.operator import RulesOperator
 from sqlext.operators.rules.plan import RulesPlan
+from sqlext.operators.rules.rule_parcels import pack_rules
 from sqlext.operators.rules.rule_versions import TakenVersion
-from sqlext.operators.rules.state import ARRIVING_VERSIONS, RULES, in_time
+from sqlext.operators.rules.state import ARRIVING_VERSIONS, in_time
 from sqlext.operators.stateful.bucket import REPORT, Bucket
 from sqlext.operators.stateful.parcels import (
     BUCKET,
-    PARCEL,
     PARCEL_DDL,
-    bucket_numbers,
-    mark,
     pack,
-    state_partitions,
-    stream_of,
 )
 from sqlext.pattern.task.event_time import BEGINNING
 from sqlext.rewriter.text.names import Parts, quote, quoted
@@ -101,18 +97,6 @@ class RulesRun:
         texts = F.collect_list(F.when(F.col("kind") == REPORT, F.col("rows").cast("string"))).alias("reports")
         decided = decided_rows(parcels, bucket, lambda rows: rows.observe(metric, texts))
         return result_columns(decided, [], spark_schema(plan.result_schema))
-
-
-def pack_rules(batches: Iterator[pa.RecordBatch], buckets: int | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows of the rules table, in one parcel for each bucket (see `parcels.pack`)."""
-    partitions = state_partitions()
-    numbers = pa.array(bucket_numbers(buckets or partitions, partitions))
-    for batch in batches:
-        if batch.num_rows:
-            rows = pa.table(batch.columns, names=batch.schema.names).cast(ARRIVING_VERSIONS)
-            whole = rows.replace_schema_metadata(mark(RULES)).combine_chunks().to_batches()[0]
-            parcel = stream_of(whole).to_pybytes()
-            yield pa.RecordBatch.from_arrays([numbers, pa.array([parcel] * len(numbers), pa.binary())], schema=PARCEL)
 
 
 def taken_versions(queries: Queries, spark: SparkSession, table: Parts) -> Sequence[TakenVersion]:

@@ -12,10 +12,8 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -24,6 +22,7 @@ from sqlext.engine.queries.queries import WATERMARK, Queries, SparkTypeResolver
 from sqlext.engine.queries.spark_errors import cast_hint
 from sqlext.engine.streams.planner import Planned, Section
 from sqlext.errors import BindError, UnsupportedError
+from sqlext.operators.stateful.beats import beat_unless_marked, mark_if_any
 from sqlext.rewriter.emit.durations import duration
 from sqlext.rewriter.statements.idle_sources import IdleSource
 from sqlext.rewriter.text.names import quoted, unquoted
@@ -32,7 +31,6 @@ from sqlext.rewriter.text.tokens import tokenize
 from sqlext.spark.worker_functions import map_in_arrow
 
 BEAT = "__beat"  # whether the row is a beat
-_TIME = pa.schema([("at", pa.timestamp("us", "UTC"))])
 _TIME_DDL = "at TIMESTAMP"
 
 
@@ -133,31 +131,3 @@ def with_beats(rows: DataFrame, time: str, idle: int, spark: SparkSession) -> Da
 def has_beats(text: Text) -> bool:
     """Return True if a planned statement itself reads an idle source."""
     return f"* EXCEPT ({BEAT})" in str(text)
-
-
-def mark_if_any(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """One row without a time if there are rows, otherwise none.
-
-    >>> [b.num_rows for b in mark_if_any(iter([pa.record_batch({"x": [1, 2]}), pa.record_batch({"x": [3]})]))]
-    [1]
-    """
-    count = sum(batch.num_rows for batch in batches)
-    if count:
-        yield pa.RecordBatch.from_arrays([pa.nulls(1, _TIME.field(0).type)], schema=_TIME)
-
-
-def beat_unless_marked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The last of the times; no row if one of them is NULL.
-
-    >>> def beats(*times):
-    ...     column = pa.array(times, pa.timestamp("us", "UTC"))
-    ...     rows = beat_unless_marked(iter([pa.record_batch([column], ["at"])]))
-    ...     return [t.value for batch in rows for t in batch.column(0)]
-    >>> beats(7, 9, 8), beats(7, None), beats()
-    ([9], [], [])
-    """
-    import pyarrow.compute as pc
-
-    times = pa.chunked_array([batch.column(0) for batch in batches], _TIME.field(0).type)
-    if len(times) and not times.null_count:
-        yield pa.RecordBatch.from_arrays([pa.array([pc.max(times)], _TIME.field(0).type)], schema=_TIME)
