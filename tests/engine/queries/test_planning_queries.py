@@ -13,9 +13,13 @@ V_SHAPE = """
       DEFINE down AS price < PREV(price), up AS price > PREV(price))"""
 
 
-def test_a_clause_is_planned_with_five_queries(spark, monkeypatch):
+def test_a_clause_is_planned_with_three_queries(spark, monkeypatch):
     texts = []
-    execute = Queries.execute
-    monkeypatch.setattr(Queries, "execute", lambda self, text: texts.append(str(text)) or execute(self, text))
+    begin = Queries.__init__
+
+    def begin_counting(self, sql, frames, user_text):
+        begin(self, lambda text, **named: texts.append(str(text)) or sql(text, **named), frames, user_text)
+
+    monkeypatch.setattr(Queries, "__init__", begin_counting)
     spark.sql(V_SHAPE)
-    assert len(texts) == 5, texts
+    assert len(texts) == 3, texts
