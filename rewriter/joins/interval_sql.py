@@ -72,13 +72,14 @@ class RewrittenJoin:
     """The edits that rewrite a join.
 
     `hidden` are the columns that the rewritten join adds to the user's join. `reasons` are pairs (decision, why) for
-    EXPLAIN.
+    EXPLAIN. `right_columns`: the only columns of the right relation in the join; None if it has all of them.
     """
 
     clause: JoinClause
     edits: tuple[Edit, ...]
     hidden: tuple[str, ...] = ()
     reasons: tuple[tuple[str, str], ...] = ()
+    right_columns: tuple[RightColumn, ...] | None = None
 
 
 def plain_join(clause: JoinClause, reason: tuple[str, str], also: Text | None = None) -> RewrittenJoin:
@@ -211,7 +212,7 @@ def anti_join(clause: JoinClause, columns: Sequence[RightColumn], condition: Tex
     )
     hidden = (*(c.name for c in columns), mark)
     reasons = (("stream", "Spark's own stream-stream LEFT JOIN, its padded rows."),)
-    return RewrittenJoin(clause=clause, edits=edits, hidden=hidden, reasons=reasons)
+    return RewrittenJoin(clause=clause, edits=edits, hidden=hidden, reasons=reasons, right_columns=tuple(columns))
 
 
 # columns

@@ -29,7 +29,7 @@ from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Edit, Text, join
 
 _WHY = "Spark's own stream-stream join, whose state the range and the watermarks bound."
-_EQUAL = frozenset({"=", "<=>"})
+EQUAL = frozenset({"=", "<=>"})
 Buckets = Callable[[], Union[RewrittenJoin, None]]
 _KEPT = {"LEFT": LEFT, "LEFT SEMI": LEFT, "LEFT ANTI": LEFT, "RIGHT": RIGHT}
 
@@ -75,10 +75,11 @@ def _with_table(sides: JoinSides, range_: TimeRange | None, stream: str, bind: B
 
 
 def _has_key(sides: JoinSides) -> bool:
-    return bool(_keys(sides, _EQUAL))
+    return bool(join_keys(sides, EQUAL))
 
 
-def _keys(sides: JoinSides, operators: frozenset[str]) -> list[Comparison]:
+def join_keys(sides: JoinSides, operators: frozenset[str]) -> list[Comparison]:
+    """The comparisons of ON, by one of the operators, of a value of one relation with one of the other."""
     equal = (comparison for _, comparison in comparisons(sides.clause.conjuncts, operators))
     return [c for c in equal if {sides.side_of(c.left), sides.side_of(c.right)} == {LEFT, RIGHT}]
 
@@ -114,8 +115,8 @@ def _computable(sides: JoinSides, range_: TimeRange, text: Callable[[Fragment], 
 
 def _not_null(sides: JoinSides, range_: TimeRange | None) -> list[Text]:
     """Conditions that the times are not NULL, and that the keys are not NULL, except keys that match NULL."""
-    keys = [operand for c in _keys(sides, frozenset({"="})) for operand in (c.left, c.right)]
-    times = _event_times(sides, range_) if range_ is not None else ()
+    keys = [operand for c in join_keys(sides, frozenset({"="})) for operand in (c.left, c.right)]
+    times = event_times(sides, range_) if range_ is not None else ()
     return [join("(", sides.text(operand), ") IS NOT NULL") for operand in (*times, *keys)]
 
 
@@ -182,7 +183,7 @@ def _no_watermark(expression: Fragment) -> UnsupportedError:
 
 def _without_key(sides: JoinSides, range_: TimeRange, bind: Buckets) -> RewrittenJoin:
     if sides.clause.join_type == "FULL":
-        left, right = (sides.text(time) for time in _event_times(sides, range_))
+        left, right = (sides.text(time) for time in event_times(sides, range_))
         why = f"{_WHY} It has no key, so one task gets all rows."
         return plain_join(sides.clause, ("stream", why), same_key(left, right))
     rewritten = bind()
@@ -190,7 +191,7 @@ def _without_key(sides: JoinSides, range_: TimeRange, bind: Buckets) -> Rewritte
     return rewritten
 
 
-def _event_times(sides: JoinSides, range_: TimeRange) -> tuple[Fragment, Fragment]:
+def event_times(sides: JoinSides, range_: TimeRange) -> tuple[Fragment, Fragment]:
     """The event times of the left and of the right relation."""
     times = range_.time, offset(range_.lower, sides.source).others[0].expression
     return times if sides.side_of(range_.time) == LEFT else (times[1], times[0])
@@ -241,8 +242,8 @@ def _anti(sides: JoinSides, range_: TimeRange | None) -> RewrittenJoin:
     if range_ is not None:
         is_right = sides.side_of(range_.time) == LEFT
         conditions = [*_computable(sides, range_, term if is_right else sides.text), *conditions]
-        conditions.append(join("(", sides.text(_event_times(sides, range_)[0]), ") IS NOT NULL"))
+        conditions.append(join("(", sides.text(event_times(sides, range_)[0]), ") IS NOT NULL"))
     if range_ is not None and not _has_key(sides):
-        left, right = _event_times(sides, range_)
+        left, right = event_times(sides, range_)
         conditions.append(same_key(sides.text(left), named(right)))
     return anti_join(sides.clause, list(columns.values()), join(*conditions, separator=" AND "), sides.number)

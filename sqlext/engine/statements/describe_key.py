@@ -6,7 +6,7 @@ state in the checkpoint, which stays as it is. A running query is described as o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -14,7 +14,9 @@ from pyspark.sql import DataFrame
 
 from sqlext.engine.emit.kept_emit import kept_emit
 from sqlext.engine.emit.plan_emits import PlannedEmit
+from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.kept_asof import kept_asof
+from sqlext.engine.joins.kept_interval import KeptInterval
 from sqlext.engine.joins.run_asof import StreamAsof
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.match.kept_match import kept_match
@@ -26,7 +28,7 @@ from sqlext.engine.rules.plan_rules import PlannedRules
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, plan_statement
 from sqlext.engine.streams.kept_clause import KeptClause
 from sqlext.engine.streams.late_rows import late_rows
-from sqlext.engine.streams.stored_state import StoredOperator, stored_operators
+from sqlext.engine.streams.stored_state import StoredJoin, StoredOperator, stored_joins, stored_operators
 from sqlext.engine.streams.stream_commands import known_table, time_text
 from sqlext.engine.why.failed_in_state import failed_in_state
 from sqlext.errors import BindError, UnsupportedError
@@ -35,6 +37,7 @@ from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
 from sqlext.operators.stateful.operator import State
 from sqlext.operators.stateful.state_log import Stored, plan_of
 from sqlext.rewriter.heads.stream_heads import StreamCommand
+from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Source, Text, join
 
@@ -60,17 +63,19 @@ def describe_key(call: SqlCall, command: StreamCommand) -> DataFrame:
             hint="statements with parameters, and checkpoints outside of the table's folder, are not kept.",
         )
     plan = plan_statement(replace(call, text=record.statement, args=None, frames={}))
-    clauses = list(kept_clauses(plan))
-    if not clauses:
+    clauses, joins = list(kept_clauses(plan)), list(stream_joins(plan))
+    if not clauses and not joins:
         raise UnsupportedError(
             "KEY_STATE",
-            f"{title} has no MATCH_RECOGNIZE, no MATCH_RULES, no EMIT and no ASOF JOIN of streams",
+            f"{title} has no MATCH_RECOGNIZE, no MATCH_RULES, no EMIT and no ASOF or INTERVAL JOIN of streams",
             place=command.place,
-            hint="an INTERVAL JOIN is Spark's own, whose state has no names.",
+            hint="other state is Spark's own: read it with its data source statestore.",
         )
     states = _states_of(clauses, stored_operators(call.spark, checkpoint.location))
     described = _Description(call, command, time_text(call.spark))
     rows = [row for clause, operator in zip(clauses, states) for row in described.rows(clause, operator)]
+    if joins:
+        rows += described.rows_of_joins(joins, stored_joins(call.spark, checkpoint.location))
     if described.error is not None and not described.has_keys:
         raise described.error
     return call.spark.createDataFrame(rows, _COLUMNS)
@@ -91,6 +96,16 @@ def kept_clauses(plan: StatementPlan) -> Iterator[KeptClause]:
             yield kept_asof(relation, plan.queries)
         elif isinstance(relation, PlannedRules) and relation.has_effect:
             yield kept_rules(relation, plan.queries, plan.call.spark)
+
+
+def stream_joins(plan: StatementPlan) -> Iterator[JoinSides]:
+    """The INTERVAL JOINs of streams in a statement, and in the stored views that it reads."""
+    for relation in plan.relations.values():
+        if isinstance(relation, ViewPlan):
+            yield from stream_joins(relation.statement)
+    for sides in plan.joins:
+        if sides.clause.kind == "INTERVAL" and all(sides.whole(side).isStreaming for side in (LEFT, RIGHT)):
+            yield sides
 
 
 def _states_of(clauses: Sequence[KeptClause], operators: Sequence[StoredOperator]) -> list[StoredOperator | None]:
@@ -158,6 +173,49 @@ class _Description:
                 for fact in self._facts(clause, of_key(state, list(clause.keys), key)):
                     yield self._row(name, shown, fact)
 
+    def rows_of_joins(
+        self, joins: Sequence[JoinSides], stored: Sequence[StoredJoin]
+    ) -> Iterator[tuple[str | None, ...]]:
+        """The rows of the result about INTERVAL JOINs, which Spark's own joins of streams run."""
+        name = " ".join(joins[0].clause.whole.text.split())
+        if not stored:
+            yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
+            return
+        if len(joins) > 1 or len(stored) > 1:
+            text = "the query has several joins of streams: Spark's state does not say of which one it is"
+            yield self._row(name, None, Fact(KEY, None, text))
+            return
+        kept = KeptInterval(joins[0], stored[0], self.call.spark.conf.get("spark.sql.session.timeZone") or "")
+        if not kept.keys:
+            self.has_keys = True
+            text = "the join compares no keys: Spark keeps copies of its rows by buckets of time, which are not shown"
+            yield self._row(name, None, Fact(KEY, None, text))
+            return
+        watermark = stored[0].watermark_us
+        try:
+            rows = list(kept.rows(self._condition(), self._queries, self.show))
+        except BindError as error:
+            self.error = self._about_key(error, kept.keys)
+            return
+        self.has_keys = True
+        if watermark is not None:
+            text = f"rows up to {self.show(watermark)} have passed; as of micro-batch {stored[0].batch}"
+            yield self._row(name, None, Fact(WATERMARK, watermark, text))
+        for key, fact in rows:
+            yield self._row(name, key, fact)
+        if not rows:
+            text = "nothing is kept for such a key: no row has arrived that was not late, or no partner may still come"
+            yield self._row(name, None, Fact(KEY, None, text))
+
+    def _queries(self) -> Queries:
+        return Queries(self.call.sql, {}, self.call.text)
+
+    def _about_key(self, error: BindError, keys: Iterable[str]) -> BindError:
+        """An error of the condition, with the names that it may use."""
+        assert self.command.key is not None
+        hint = error.hint or f"the condition is about the key: {', '.join(keys) or 'there is none'}."
+        return error.placed(self.command.key.place).with_(hint=hint)
+
     def _condition(self) -> Text:
         assert self.command.key is not None
         return Source(self.call.text).slice(self.command.key.start, self.command.key.stop)
@@ -180,8 +238,7 @@ class _Description:
         for column, name in clause.keys.items():
             values = pa.concat_tables([keys.select([column]) for keys in buckets.values()]).column(column)
             numbers = numbers.append_column(name, values)
-        assert self.command.key is not None
-        queries = Queries(self.call.sql, {}, self.call.text)
+        queries = self._queries()
         keys = queries.name(self.call.spark.createDataFrame(numbers))
         query = join(
             f"SELECT {quoted(_NUMBER)} FROM {keys} WHERE (", self._condition(), f") ORDER BY 1 LIMIT {MAX_KEYS}"
@@ -190,10 +247,7 @@ class _Description:
         try:
             chosen = queries.run(query).collect()
         except BindError as error:
-            hint = (
-                error.hint or f"the condition is about the key: {', '.join(clause.keys.values()) or 'there is none'}."
-            )
-            raise error.placed(self.command.key.place).with_(hint=hint) from None
+            raise self._about_key(error, clause.keys.values()) from None
         for (at,) in chosen:
             number, i = places[at]
             wanted.setdefault(number, []).append(i)

@@ -5,6 +5,7 @@ Spark's state data source reads it without changing the checkpoint, also while t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -17,7 +18,8 @@ from sqlext.operators.stateful import state_log
 from sqlext.operators.stateful.state_log import Stored
 from sqlext.spark.quiet_probes import quiet_probes
 
-_OURS = "transformWithState"  # how the names of Spark's operators begin that run ours
+# How the names of Spark's operators begin: of those that run ours, and of its joins of streams.
+_OURS, _JOIN = "transformWithState", "symmetricHashJoin"
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,40 @@ class StoredOperator:
         return self.spark.read.format("statestore").options(**options).load(self.location)
 
 
+@dataclass(frozen=True)
+class StoredJoin:
+    """The state of one of Spark's own joins of streams in a checkpoint, after the micro-batch `batch`."""
+
+    spark: SparkSession
+    location: str
+    number: int
+    batch: int
+
+    def rows(self, side: str) -> DataFrame:
+        """The kept rows of the relation `side`, "left" or "right": the structs `key` and `value`, and the partition."""
+        options = {"operatorId": str(self.number), "batchId": str(self.batch), "joinSide": side}
+        return self.spark.read.format("statestore").options(**options).load(self.location)
+
+    @property
+    def watermark_us(self) -> int | None:
+        """The watermark of the micro-batch, by which rows have left the state; None before there is one."""
+        lines = [str(line[0]) for line in self.spark.read.text(f"{self.location}/offsets/{self.batch}").collect()]
+        watermarks = [json.loads(line)["batchWatermarkMs"] for line in lines if line.startswith('{"batchWatermarkMs"')]
+        return int(watermarks[0]) * 1000 or None if watermarks else None
+
+
 def stored_operators(spark: SparkSession, location: str) -> Sequence[StoredOperator]:
     """Our operators in a checkpoint, in the order of Spark's plan; none if no micro-batch has been completed."""
+    return [StoredOperator(spark, location, *last) for last in _operators(spark, location, _OURS)]
+
+
+def stored_joins(spark: SparkSession, location: str) -> Sequence[StoredJoin]:
+    """Spark's joins of streams in a checkpoint, in the order of its plan; none if no micro-batch has been completed."""
+    return [StoredJoin(spark, location, *last) for last in _operators(spark, location, _JOIN)]
+
+
+def _operators(spark: SparkSession, location: str, name: str) -> list[tuple[int, int]]:
+    """The number and the last micro-batch of each operator whose name begins with `name`."""
     # Spark creates the part of the driver to which readers of state report with its manager of streams. Without it the
     # first read in a session that has started no stream fails.
     assert spark.streams.active is not None
@@ -65,5 +99,5 @@ def stored_operators(spark: SparkSession, location: str) -> Sequence[StoredOpera
             rows = spark.read.format("state-metadata").load(location).collect()
     except PySparkException:  # there is no metadata before the first micro-batch
         return []
-    last = {int(row["operatorId"]): row for row in rows if str(row["operatorName"]).startswith(_OURS)}
-    return [StoredOperator(spark, location, number, int(row["maxBatchId"])) for number, row in sorted(last.items())]
+    last = {int(row["operatorId"]): int(row["maxBatchId"]) for row in rows if str(row["operatorName"]).startswith(name)}
+    return sorted(last.items())

@@ -1,0 +1,125 @@
+"""What Spark's own join of streams keeps for a key of an INTERVAL JOIN, for DESCRIBE STREAMING TABLE … FOR KEY.
+
+Spark's state has the columns of the rows by their names. So the keys, the times and the condition are computed on the
+kept rows as they are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from sqlext.engine.joins.bind_interval import bind_interval, range_between
+from sqlext.engine.joins.bind_stream_join import EQUAL, event_times, join_keys
+from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.streams.stored_state import StoredJoin
+from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, ShowTime
+from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, Term, offset
+from sqlext.rewriter.text.and_list import normal_words
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import string_literal
+from sqlext.rewriter.text.names import column_name, quoted
+from sqlext.rewriter.text.splice import Text, join
+
+_OURS = "__sqlext"  # how the names of columns begin that the rewritten join adds
+_ROW = "__sqlext_kept"  # the kept row
+
+
+class KeptRow(NamedTuple):
+    """The fact about a kept row, and the `key` of the row, which is JSON; None if there is none."""
+
+    key: str | None
+    fact: Fact
+
+
+@dataclass(frozen=True)
+class KeptInterval:
+    """An INTERVAL JOIN of streams and its state."""
+
+    sides: JoinSides
+    stored: StoredJoin
+    time_zone: str
+
+    @cached_property
+    def keys(self) -> dict[str, tuple[Fragment, Fragment]]:
+        """The expressions of the left and of the right relation that are equal, by the name of the left one."""
+        pairs = [(c.left, c.right) for c in join_keys(self.sides, EQUAL)]
+        pairs = [pair if self.sides.side_of(pair[0]) == LEFT else pair[::-1] for pair in pairs]
+        return {column_name(left.text): (left, right) for left, right in pairs if self._is_no_time(left)}
+
+    def rows(self, condition: Text, queries: Callable[[], Queries], show: ShowTime) -> Iterator[KeptRow]:
+        """The rows of the keys that satisfy the condition, at most MAX_ROWS of each relation, in the order of their
+        times. Raises BindError if the condition cannot be computed from the keys."""
+        for side in (LEFT, RIGHT):
+            own = queries()
+            found = own.run(self._query(side, condition, own)).collect()
+            for time, since, until, key, row in found[:MAX_ROWS]:
+                other = RIGHT if side == LEFT else LEFT
+                waits = "of the same time" if since is None else f"from {show(since)} to {show(until)}"
+                text = f"{side} row {row}, kept because a {other} row {waits} may be its partner"
+                yield KeptRow(key, Fact(ROW, time, text))
+            if len(found) > MAX_ROWS:
+                yield KeptRow(None, Fact(ROW, None, f"further {side} rows are kept"))
+
+    def _is_no_time(self, left: Fragment) -> bool:
+        times = self._times
+        return times is None or normal_words(left) != normal_words(times[0])
+
+    @cached_property
+    def _times(self) -> tuple[Fragment, Fragment] | None:
+        """The times of the left and of the right relation; None if ON has no range."""
+        range_ = range_between(self.sides)
+        return event_times(self.sides, range_) if range_ is not None else None
+
+    def _query(self, side: str, condition: Text, queries: Queries) -> Text:
+        """The time of each row, the first and the last time of a partner, its key and the row itself."""
+        rows = self.stored.rows(side)
+        names = [name for name in rows.select("value.*").columns if not name.startswith(_OURS)]
+        shown = {name: f"value.{quoted(name)}" for name in names}
+        if side == RIGHT and self._renamed:
+            shown = {column_name(text): f"value.{name}" for text, name in self._renamed.values()}
+        fields = [f"{string_literal(name)}, {text}" for name, text in shown.items()]
+        inner = f"SELECT value.*, to_json(named_struct({', '.join(fields)})) AS {_ROW} FROM {queries.name(rows)}"
+        name = self.sides.names[side]
+        keys = {key: self._text(pair[side == RIGHT], side) for key, pair in self.keys.items()}
+        columns = [f"{text} AS {quoted(key)}" for key, text in keys.items()]
+        columns += [f"{text} AS __sqlext_{at}" for at, text in zip(("time", "since", "until"), self._bounds(side))]
+        selected = f"SELECT {', '.join([*columns, _ROW])} FROM ({inner}) AS {quoted(name or '__sqlext_side')}"
+        key = f"to_json(struct({', '.join(map(quoted, keys))}))"
+        times = ", ".join(f"unix_micros(CAST(__sqlext_{at} AS TIMESTAMP))" for at in ("time", "since", "until"))
+        return join(
+            f"SELECT {times}, {key}, {_ROW} FROM ({selected}) WHERE (",
+            condition,
+            f") ORDER BY 1, 5 LIMIT {MAX_ROWS + 1}",
+        )
+
+    def _bounds(self, side: str) -> tuple[str, str, str]:
+        """The time of a row, and the first and the last time of its partners."""
+        range_, times = range_between(self.sides), self._times
+        if range_ is None or times is None:
+            return ("CAST(NULL AS TIMESTAMP)",) * 3
+        time = self._text(times[side == RIGHT], side)
+        lower, upper = (offset(bound, self.sides.source).constants for bound in (range_.lower, range_.upper))
+        if self.sides.side_of(range_.time) == side:
+            return time, self._moved(time, upper, -1), self._moved(time, lower, -1)
+        return time, self._moved(time, lower, 1), self._moved(time, upper, 1)
+
+    def _moved(self, time: str, terms: tuple[Term, ...], sign: int) -> str:
+        return time + "".join(
+            f" {'+' if term.sign == sign else '-'} ({self.sides.text(term.expression)})" for term in terms
+        )
+
+    @cached_property
+    def _renamed(self) -> dict[tuple[str, ...], tuple[str, str]]:
+        """The expressions of the right relation that are columns of the join by other names, and these names."""
+        columns = bind_interval(self.sides, self.time_zone).right_columns or ()
+        texts = [(str(column.expression), column.name) for column in columns]
+        return {normal_words(Fragment(text, 0, len(text))): (text, name) for text, name in texts}
+
+    def _text(self, expression: Fragment, side: str) -> str:
+        if side == RIGHT and (renamed := self._renamed.get(normal_words(expression))):
+            return renamed[1]
+        return f"({self.sides.text(expression)})"
