@@ -36,6 +36,7 @@ from .random_expressions import (
     Compiled,
     Expression,
     Pool,
+    Template,
     compiled,
     is_constant,
     random_rows,
@@ -45,6 +46,7 @@ from .random_expressions import (
 
 UNTYPED = ("CAST", "TRY_CAST", "struct", "try_divide")  # the first two name their types; others are known to differ
 ROWS = 40
+MORE_TRIES = 3
 IN_ONE_SELECT = 150
 VIEW = "v_expressions"
 
@@ -76,6 +78,8 @@ def compare_with_spark(
     with settings_of(spark, settings), quiet_probes():
         session.prepare()
         session.compare(session.calls(per_template * len(session.templates)), comparison)
+        for _ in range(MORE_TRIES):  # by chance one call of a template may be of no use
+            session.compare(session.calls_of(session.not_in(comparison)), comparison)
         for _ in range(2):
             if nested_calls:
                 session.compare(session.calls(nested_calls // 2), comparison)
@@ -161,7 +165,15 @@ class _Session:
 
     def calls(self, n: int) -> list[Expression]:
         """Random calls with their types; each template in turn. They join the pool."""
-        chosen = [self.pool.call(self.templates[i % len(self.templates)], self.constants) for i in range(n)]
+        return self.calls_of([self.templates[i % len(self.templates)] for i in range(n)])
+
+    def not_in(self, comparison: Comparison) -> list[Template]:
+        """The templates of functions that were not compared yet."""
+        return [t for t in self.templates if t.name not in comparison.names]
+
+    def calls_of(self, chosen_templates: Sequence[Template]) -> list[Expression]:
+        """A random call of each template with its type, if it is short and Spark accepts it. They join the pool."""
+        chosen = [self.pool.call(template, self.constants) for template in chosen_templates]
         calls = [call for call in chosen if call is not None and len(call.sql) < 600]
         typed = []
         for start in range(0, len(calls), IN_ONE_SELECT):
