@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sqlext.engine.why.computed_columns import ComputedColumns
 from sqlext.engine.why.explain_row import PartitionWhy
 from sqlext.engine.why.why_clause import PartitionRows
 from sqlext.errors import BindError, SqlExtError
@@ -23,7 +24,7 @@ from sqlext.playground.clause_edits import with_control
 from sqlext.playground.lessons import Lesson, lessons
 from sqlext.playground.rows_search import KnownTruth, RowsSearch
 from sqlext.playground.search_steps import search_steps
-from sqlext.playground.statement import ComputedColumns, read_statement
+from sqlext.playground.statement import read_statement
 from sqlext.playground.stream import at_watermark
 from sqlext.playground.stream import refusal as stream_refusal
 from sqlext.playground.table import Table

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from sqlext.engine.why.computed_columns import ComputedColumns
 from sqlext.engine.why.why_clause import sort_keys
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.match.read_rows import read_rows
@@ -24,7 +25,7 @@ from sqlext.pattern.conditions.conditions import Path, Satisfies, satisfier, ver
 from sqlext.pattern.task.task import Condition, MatchTask, Rows, Spans, Task
 from sqlext.pattern.why.local_conditions import is_local, unlabelled
 from sqlext.playground.budget import WorkBudget
-from sqlext.playground.statement import ComputedColumns, Statement
+from sqlext.playground.statement import Statement
 from sqlext.rewriter.lowering.lower_conjuncts import Conjunct, all_of
 
 FALSE, TRUE, NULL = 0, 1, 2  # values of a condition

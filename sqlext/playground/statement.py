@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-
-import pyarrow as pa
 
 from sqlext.aggregates.registry import AGGREGATES
 from sqlext.engine.why.why_clause import WhyClause
 from sqlext.errors import Place, SqlExtError, UnsupportedError, all_of
-from sqlext.expressions.column_values import ColumnValues
 from sqlext.playground.table import SETTINGS, Table
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_conjuncts import SearchPlan
@@ -19,7 +15,6 @@ from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import parse_statement
-from sqlext.rewriter.text.splice import join
 from sqlext.rewriter.tree.statement_tree import Tree
 
 _HINT = "write SELECT * FROM {} MATCH_RECOGNIZE ( … )."
@@ -76,23 +71,3 @@ def read_statement(text: str, table: Table) -> Statement:
 
 def _refused(message: str, table: Table, place: Place | None = None) -> SqlExtError:
     return UnsupportedError("PLAYGROUND_STATEMENT", message, place=place, hint=_HINT.format(table.name))
-
-
-class ComputedColumns(Mapping[str, pa.Array]):
-    """The values of each text over the rows of a table."""
-
-    def __init__(self, binder: StaticBinder, columns: Mapping[str, pa.Array], rows: int):
-        self.binder = binder
-        self.values_of = ColumnValues(columns=columns, rows=rows)
-
-    def __getitem__(self, text: str) -> pa.Array:
-        try:
-            return self.values_of.array(self.binder.tree(join(text)))
-        except SqlExtError:
-            raise KeyError(text) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.values_of.columns)
-
-    def __len__(self) -> int:
-        return len(self.values_of.columns)

@@ -1,4 +1,4 @@
-"""The values of expressions over the rows of a table, computed in Python. Pure."""
+"""The values of expressions over rows, computed in Python. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sqlext.rewriter.text.splice import join
 
 
 class ComputedColumns(Mapping[str, pa.Array]):
-    """The values of each text over the rows of a table. What only Spark can compute is missing."""
+    """The values of each text over so many rows, of which `columns` are known. What only Spark can compute is
+    missing."""
 
-    def __init__(self, binder: StaticBinder, table: pa.Table):
-        self.binder, self.table = binder, table
-        columns = {name: table.column(name).combine_chunks() for name in table.column_names}
-        self.values_of = ColumnValues(columns=columns, rows=table.num_rows)
+    def __init__(self, binder: StaticBinder, columns: Mapping[str, pa.Array], rows: int):
+        self.binder = binder
+        self.values_of = ColumnValues(columns=columns, rows=rows)
 
     def __getitem__(self, text: str) -> pa.Array:
         try:
@@ -27,7 +27,7 @@ class ComputedColumns(Mapping[str, pa.Array]):
             raise KeyError(text) from None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.table.column_names)
+        return iter(self.values_of.columns)
 
     def __len__(self) -> int:
-        return self.table.num_columns
+        return len(self.values_of.columns)

@@ -82,9 +82,9 @@ class _FailedInState:
 
     def _known(self, kept: KeptKey) -> dict[str, pa.Array]:
         """The values of the operands that can be computed from the columns of the state."""
-        table = kept.table.select(list(self.columns.values())).rename_columns(list(self.columns))
+        columns = {name: kept.table.column(stored).combine_chunks() for name, stored in self.columns.items()}
         texts = {column.name: str(column.text) for column in self.plan.columns}
-        computed = ComputedColumns(self.binder, table)
+        computed = ComputedColumns(self.binder, columns, kept.table.num_rows)
         known = {operand.name: computed.get(texts[operand.name]) for operand in self.plan.operands}
         return {name: values for name, values in known.items() if values is not None}
 

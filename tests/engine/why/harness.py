@@ -35,10 +35,9 @@ def partition_why(text: str, columns: Mapping[str, str], rows: Sequence[Sequence
     """The answers about rows of a partition, which are numbered as they come."""
     clause = clause_of(text, columns)
     plan = clause.plan()
-    names = list(columns)
-    arrays = [pa.array([row[i] for row in rows], arrow_type(columns[name])) for i, name in enumerate(names)]
+    arrays = {name: pa.array([row[i] for row in rows], arrow_type(t)) for i, (name, t) in enumerate(columns.items())}
     partition = PartitionRows(
-        columns=ComputedColumns(StaticBinder(columns=columns, settings=SETTINGS), pa.table(arrays, names)),
+        columns=ComputedColumns(StaticBinder(columns=columns, settings=SETTINGS), arrays, len(rows)),
         sort=sort_keys(plan),
         keys=len(plan.clause.order_by),
         is_chosen=np.isin(np.arange(len(rows)), chosen),
