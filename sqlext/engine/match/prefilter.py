@@ -33,6 +33,7 @@ MIN_BYTES = 32 << 20  # about 4 M rows; the sample takes 0.1 s, which is 5 % of 
 SAMPLE_ROWS = 1 << 15
 MAX_NEEDS = 16  # the most bits of a sampled row
 PAYS_BELOW = 0.25  # the share of keys; the second scan pays below 0.85 if the estimate is right
+SAMPLE_KEYS = 200  # about so many keys or more, of those that there are, are read whole
 _SHARED_HITS = 0.8  # if so many hits are on keys with several hits, the sample shows almost all keys with a hit
 
 
@@ -172,13 +173,14 @@ def _calls_user_function(queries: Queries, texts: Sequence[Text]) -> bool:
     return any(f"{row[0]}".lower().split(".")[-1] in called for row in rows)
 
 
-# whether the filter pays: the first rows of the table as it is stored
+# whether the filter pays: the first rows of the table as it is stored, then all rows of some keys
 
 
 def _rare_labels(
     plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need, ...]
 ) -> tuple[tuple[str, ...], str]:
-    """The result of `pays` for the first rows of the table."""
+    """The labels for which few keys of the table have a row, and the reason. If there are none, the filter does not
+    pay."""
     if plan.filters:
         return (), "other filters have chosen the rows already"  # and LIMIT could read the whole table to find its rows
     try:
@@ -186,10 +188,15 @@ def _rare_labels(
         if sample is None:
             return (), "the table is empty"
         rare, why = pays(sample, sample.all.rows)
-        if not rare or sample.is_clustered:  # the size of the table would not change the answer
+        if not rare or (sample.is_clustered and not sample.is_uniform):  # the size of the table changes nothing
             return rare, why
         (count,) = queries.run(join(prefix, "SELECT count(*) FROM ", plan.relation)).collect()
-        return pays(sample, count[0])
+        rare, why = pays(sample, count[0])
+        if not rare or not sample.is_uniform:
+            return rare, why
+        rare_needs = [need for need in needs if need.label in rare]
+        every = max(1, int(min(sample.all.all_keys / SAMPLE_KEYS, count[0] / SAMPLE_ROWS)))
+        return _if_rare_in_whole_keys(plan, prefix, queries, rare_needs, every)
     except PySparkException:  # a condition failed on some row; the query itself raises the error, if it ever runs
         return (), "the sample could not be read"
 
@@ -203,6 +210,24 @@ def _sample(plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need, 
     with quiet_probes():
         rows = frame.collect()  # toArrow() would read that many rows of every file
     return sample_of(np.array([row[0] for row in rows], np.int64), [need.label for need in needs]) if rows else None
+
+
+def _if_rare_in_whole_keys(
+    plan: MatchPlan, prefix: Text, queries: Queries, needs: Sequence[Need], every: int
+) -> tuple[tuple[str, ...], str]:
+    """The labels of the needs if few keys have a row for each need, and the reason; reads all rows of one key in
+    `every` keys.
+
+    This takes as long as the first scan of the filter.
+    """
+    key = join("xxhash64(", join(*plan.partition_by, separator=", "), ")")
+    has_all = join(*(join("bool_or(", need.condition, ")") for need in needs), separator=" AND ")
+    chosen = join("SELECT ", has_all, " AS __has_all FROM ", plan.relation, " WHERE pmod(", key, f", {every}) = 0")
+    counts = join(prefix, "SELECT count(*), count_if(__has_all) FROM (", chosen, " GROUP BY ", key, ")")
+    ((keys, surviving_keys),) = queries.run(counts).collect()
+    labels = tuple(need.label for need in needs)
+    why = f"{surviving_keys:,} of {keys:,} sampled keys have a row for {' and '.join(labels)}"
+    return labels if surviving_keys < PAYS_BELOW * keys else (), why
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,6 +262,14 @@ class Sample:
         """Return True if the rows of each key are adjacent, so that the sample contains all rows of most of its
         keys."""
         return self.all.rows >= 2 * self.all.keys and self.runs <= 2 * self.all.keys
+
+    @property
+    def is_uniform(self) -> bool:
+        """Return True if every condition has one value on all rows of the sample.
+
+        A log in the order of time may have its logins in the first hour: such a sample says nothing about later rows.
+        """
+        return all(hits.rows in (0, self.all.rows) for _, hits in self.hits)
 
 
 def sample_of(values: np.ndarray, labels: Sequence[str]) -> Sample:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import sqlext
+from sqlext.engine.match import prefilter
 from sqlext.engine.match.prefilter import Counts, Sample, pays
 from tests.statements.cases import as_lines, cases, expected_of, result_of, settings
 
@@ -88,6 +89,29 @@ def test_statements_give_their_rows_with_it(tables, start):
     group = KEYED[start : start + AT_ONCE]
     results = rows_of(tables, "on", [case.step.text for case in group])
     assert {c.title: r for c, r in zip(group, results)} == {c.title: expected_of(c.step) for c in group}
+
+
+@pytest.mark.parametrize(
+    "steps, expected",
+    [
+        ("element_at(array('login', 'buy', 'leave'), 1 + CAST(id div 40000 AS INT))", "none, 260 of 260 sampled keys"),
+        ("IF(id % 500 = 7 AND id > 100000, 'buy', 'login')", "keys without a row for B .* 0 of 260 sampled keys"),
+        ("IF(id % 500 = 7, 'buy', IF(id % 3 = 0, 'leave', 'login'))", "keys without a row for B .* sampled rows"),
+    ],
+    ids=["the first rows are unlike others", "the first rows are alike", "the first rows differ"],
+)
+def test_a_uniform_sample_is_not_trusted(tables, monkeypatch, steps, expected):
+    monkeypatch.setattr(prefilter, "MIN_BYTES", 0)
+    tables.sql(f"""CREATE OR REPLACE TABLE log USING delta AS
+        SELECT id AS t, id % 500 AS k, {steps} AS step FROM range(0, 120000, 1, 1)""")
+    query = """SELECT k, n FROM log MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES COUNT(*) AS n
+               PATTERN (A X* B) DEFINE A AS step = 'login', B AS step = 'buy')"""
+    with settings(tables, {"sqlext.prefilter": "auto"}):
+        (line,) = re.findall("^prefilter: (.*)$", sqlext.explain(query, spark=tables), re.M)
+        found = sorted(map(tuple, tables.sql(query).collect()))
+    assert re.match(expected, line), line
+    with settings(tables, {"sqlext.prefilter": "off"}):
+        assert found == sorted(map(tuple, tables.sql(query).collect()))
 
 
 def test_a_row_that_comes_later_is_seen_by_both_readings_or_by_none(tables):
