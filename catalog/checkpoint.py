@@ -59,9 +59,13 @@ class Checkpoint:
     def last_batch(self) -> Batch | None:
         """The last micro-batch that has been completed; None if there is none, or Spark writes it in another form."""
         done = [int(name) for name in self._names("commits") if name.isdecimal()]
-        text = self._read(f"offsets/{max(done)}") if done else None
+        return self.batch(max(done)) if done else None
+
+    def batch(self, number: int) -> Batch | None:
+        """The micro-batch with a number; None if there is none, or Spark writes it in another form."""
+        text = self._read(f"offsets/{number}")
         try:
-            return None if text is None else _batch(max(done), text)
+            return None if text is None else _batch(number, text)
         except (ValueError, KeyError, IndexError):
             return None
 

@@ -108,6 +108,11 @@ class MatchPlan:
         return join(self.relation, "\n WHERE ", join(*self.filters, separator="\n   AND "))
 
     @property
+    def key_hash(self) -> Text:
+        """SQL for a hash of the key of a row."""
+        return join("xxhash64(", join(*self.partition_by, separator=", "), ")")
+
+    @property
     def window(self) -> Text:
         """The text `PARTITION BY … ORDER BY …`."""
         keys = join("PARTITION BY ", join(*self.partition_by, separator=", "), " ") if self.partition_by else ""

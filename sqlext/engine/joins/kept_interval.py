@@ -17,7 +17,7 @@ from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams.stored_state import StoredJoin
 from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, ShowTime
-from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, Term, offset
+from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, Term, TimeRange, offset
 from sqlext.rewriter.text.and_list import normal_words
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import string_literal
@@ -71,8 +71,11 @@ class KeptInterval:
     @cached_property
     def _times(self) -> tuple[Fragment, Fragment] | None:
         """The times of the left and of the right relation; None if ON has no range."""
-        range_ = range_between(self.sides)
-        return event_times(self.sides, range_) if range_ is not None else None
+        return event_times(self.sides, self._range) if self._range is not None else None
+
+    @cached_property
+    def _range(self) -> TimeRange | None:
+        return range_between(self.sides)
 
     def _query(self, side: str, condition: Text, queries: Queries) -> Text:
         """The time of each row, the first and the last time of a partner, its key and the row itself."""
@@ -98,7 +101,7 @@ class KeptInterval:
 
     def _bounds(self, side: str) -> tuple[str, str, str]:
         """The time of a row, and the first and the last time of its partners."""
-        range_, times = range_between(self.sides), self._times
+        range_, times = self._range, self._times
         if range_ is None or times is None:
             return ("CAST(NULL AS TIMESTAMP)",) * 3
         time = self._text(times[side == RIGHT], side)

@@ -45,9 +45,8 @@ def _limited(plan: MatchPlan, limit: int | None) -> MatchPlan:
     """The plan over at most so many of its partitions, always the same ones."""
     if limit is None or not plan.partition_by:
         return plan
-    key = join("xxhash64(", join(*plan.partition_by, separator=", "), ")")
-    chosen = join("SELECT DISTINCT ", key, " AS __hash FROM ", plan.input, f" ORDER BY __hash LIMIT {limit}")
-    return replace(plan, filters=(*plan.filters, join(key, " IN (", chosen, ")")))
+    chosen = join("SELECT DISTINCT ", plan.key_hash, " AS __hash FROM ", plan.input, f" ORDER BY __hash LIMIT {limit}")
+    return replace(plan, filters=(*plan.filters, join(plan.key_hash, " IN (", chosen, ")")))
 
 
 def _counting(plan: MatchPlan, planned: PhysicalPlan, *, in_turn: bool) -> ConditionCounting:

@@ -67,7 +67,7 @@ def prefiltered(plan: MatchPlan, prefix: Text, queries: Queries, mode: str) -> t
 
 def key_filter(plan: MatchPlan, needs: Sequence[Need]) -> Text:
     """A condition that holds on all rows of the keys that have a row for each need, and on few other rows."""
-    bucket = join("pmod(xxhash64(", join(*plan.partition_by, separator=", "), f"), {BUCKETS})")
+    bucket = join("pmod(", plan.key_hash, f", {BUCKETS})")
     conditions = [join("(", need.condition, ")") for need in needs]
     rows = join(plan.input, " AND " if plan.filters else " WHERE ", "(", join(*conditions, separator=" OR "), ")")
     if len(needs) == 1:
@@ -204,7 +204,7 @@ def _rare_labels(
 def _sample(plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need, ...]) -> Sample | None:
     """A sample of the table, each row as one integer: the hash of its key, and in the lowest bits one bit per need."""
     bits = [join("IF(", need.condition, f", {1 << b}L, 0L)") for b, need in enumerate(needs)]
-    keys = join("(xxhash64(", join(*plan.partition_by, separator=", "), f") & {-(1 << len(needs))}L)")
+    keys = join("(", plan.key_hash, f" & {-(1 << len(needs))}L)")
     value = join(keys, *bits, separator=" | ")
     frame = queries.run(join(prefix, "SELECT ", value, " FROM ", plan.relation, f" LIMIT {SAMPLE_ROWS}"))
     with quiet_probes():
@@ -220,7 +220,7 @@ def _if_rare_in_whole_keys(
 
     This takes as long as the first scan of the filter.
     """
-    key = join("xxhash64(", join(*plan.partition_by, separator=", "), ")")
+    key = plan.key_hash
     has_all = join(*(join("bool_or(", need.condition, ")") for need in needs), separator=" AND ")
     chosen = join("SELECT ", has_all, " AS __has_all FROM ", plan.relation, " WHERE pmod(", key, f", {every}) = 0")
     counts = join(prefix, "SELECT count(*), count_if(__has_all) FROM (", chosen, " GROUP BY ", key, ")")

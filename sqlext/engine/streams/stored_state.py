@@ -5,7 +5,6 @@ Spark's state data source reads it without changing the checkpoint, also while t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -14,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sqlext.catalog.checkpoint import Checkpoint
 from sqlext.operators.stateful import state_log
 from sqlext.operators.stateful.state_log import Stored
 from sqlext.spark.quiet_probes import quiet_probes
@@ -74,9 +74,8 @@ class StoredJoin:
     @property
     def watermark_us(self) -> int | None:
         """The watermark of the micro-batch, by which rows have left the state; None before there is one."""
-        lines = [str(line[0]) for line in self.spark.read.text(f"{self.location}/offsets/{self.batch}").collect()]
-        watermarks = [json.loads(line)["batchWatermarkMs"] for line in lines if line.startswith('{"batchWatermarkMs"')]
-        return int(watermarks[0]) * 1000 or None if watermarks else None
+        batch = Checkpoint(self.spark, self.location).batch(self.batch)
+        return (batch.watermark_us or None) if batch is not None else None
 
 
 def stored_operators(spark: SparkSession, location: str) -> Sequence[StoredOperator]:
