@@ -48,7 +48,7 @@ Part = Union[ClauseSite, JoinClause, WindowClause, WindowTvf, EmitClause, IdleSo
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """One kind of part.
+    """One kind of part, or kinds that are parsed together.
 
     `words`: a regular expression, without case, that is found in every text with such a part; a space is any gap.
     `begins`: whether such a part begins at a token; None where only the tree of the statement shows it.
@@ -75,10 +75,15 @@ def _windows(tree: Tree) -> list[WindowClause]:
     return windows
 
 
-def _emits(tree: Tree) -> Sequence[EmitClause]:
-    emits = parse_emits(tree, parse_window_tvfs(tree))
+def _tvfs_and_emits(tree: Tree) -> Sequence[WindowTvf | EmitClause]:
+    calls = parse_window_tvfs(tree)
+    emits = parse_emits(tree, calls)
     all_of(emits, check_emit)
-    return emits
+    return [*calls, *emits]
+
+
+def _begins_tvf_or_emit(tokens: Tokens, i: int) -> bool:
+    return is_window_tvf(tokens, i) or is_ksql_window(tokens, i) or is_emit(tokens, i)
 
 
 # In the order in which their errors are raised.
@@ -86,11 +91,10 @@ KINDS = (
     Kind(words=KEYWORD, begins=None, parse=_matches),
     Kind(words=r"\bPATTERN \(|\b(?:DEFINE|MEASURES)\b", begins=is_pattern_window, parse=_windows),
     Kind(
-        words=rf"\b(?:{'|'.join(DURATIONS)}) \(|\bWINDOW \b(?:TUMBL|HOPP)ING\b",
-        begins=lambda tokens, i: is_window_tvf(tokens, i) or is_ksql_window(tokens, i),
-        parse=parse_window_tvfs,
+        words=rf"\b(?:{'|'.join(DURATIONS)}) \(|\bWINDOW \b(?:TUMBL|HOPP)ING\b|\bEMIT\b",
+        begins=_begins_tvf_or_emit,
+        parse=_tvfs_and_emits,
     ),
-    Kind(words=r"\bEMIT\b", begins=is_emit, parse=_emits),
     Kind(
         words=rf"(?:INTERVAL|ASOF) \b(?:{'|'.join(sorted(TYPE_WORDS))}|JOIN)\b",
         begins=is_time_join,
