@@ -20,15 +20,23 @@ _DRIVER_ONLY = (
     "demo_data",
     "engine/emit",
     "engine/joins",
+    "engine/match",
+    "engine/queries",
     "engine/rules",
     "engine/statements",
+    "engine/streams",
     "engine/why",
     "formatting",
     "notebooks",
     "playground",
+    "rewriter/emit",
+    "rewriter/heads",
+    "rewriter/joins",
+    "rewriter/match_windows",
+    "rewriter/statements",
     "sessions",
 )  # folders that executors never read
-_TOKENIZER = "sqlglot"  # pure Python; `sqlext_match` and streams parse texts on workers
+_TOKENIZER = "sqlglot"  # pure Python; rules and `sqlext_match` are compiled in Spark's Python processes
 
 
 def package_folder() -> Path:

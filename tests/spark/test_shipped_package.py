@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -15,6 +16,7 @@ import sqlext
 from sqlext.sessions import warm
 from sqlext.spark.executors import LIBRARIES, STREAM_LIBRARIES, WorkerPython, check
 from sqlext.spark.package_files import digest, shipped_zip, write_zip
+from tests.architecture.source import MODULES, imports
 
 # Workers have the libraries of this Python, but look for packages in the zip first, as Spark has them do.
 IMPORTED = """
@@ -77,12 +79,18 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in repr
 sys.path.insert(1, {archive!r})
 import sqlext
 from sqlext import operators
-for module in pkgutil.walk_packages(operators.__path__, "sqlext.operators."):
-    importlib.import_module(module.name)
-import sqlext.engine.match.table_function, sqlext.engine.streams.shipped, sqlext.rewriter.rules.plan_rule
-modules = [name for name in sys.modules if name.startswith("sqlext.")]
-print(json.dumps([sqlext.__path__[0], modules]))
+from sqlext.engine import shipped
+for package in operators, shipped:
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+import sqlext.rewriter.rules.plan_rule, sqlext.pattern.threads.thread_search
+print(json.dumps([sqlext.__path__[0], [name for name in sys.modules if name.startswith("sqlext.")]]))
 """
+
+
+def sent_modules() -> set[str]:
+    names = [name for name in zipfile.ZipFile(shipped_zip()).namelist() if re.fullmatch(r"sqlext/.*\.py", name)]
+    return {name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in names}
 
 
 @pytest.mark.slow
@@ -96,13 +104,22 @@ def test_executors_get_only_the_folders_that_they_need(tmp_path):
         check=False,
     )
     assert process.returncode == 0, process.stderr
-    folder, loaded = json.loads(process.stdout)
+    folder, modules = json.loads(process.stdout)
     assert Path(folder).is_relative_to(tmp_path)
-    names = [Path(name) for name in zipfile.ZipFile(shipped_zip()).namelist() if name.startswith("sqlext/")]
-    sent = {Path(path.parts[1]).stem for path in names}
-    assert sent == {*(name.split(".")[1] for name in loaded), "__init__", "__main__"}
-    of_engine = {name.split(".")[2] for name in loaded if name.startswith("sqlext.engine.")}
-    assert {path.parts[2] for path in names if path.parts[1] == "engine"} == {*of_engine, "__init__.py"}
+    assert {name.rpartition(".")[0] for name in sent_modules()} == {
+        name.rpartition(".")[0] for name in [*modules, "sqlext"]
+    }
+
+
+def test_no_import_in_a_function_reaches_what_executors_do_not_get():
+    roots = [name for name in MODULES if name.startswith(("sqlext.operators.", "sqlext.engine.shipped."))]
+    reached, waiting = set(), {*roots, "sqlext.rewriter.rules.plan_rule"}
+    while waiting:
+        name = waiting.pop()
+        reached.add(name)
+        imported = {entry.imported for entry in imports(MODULES[name]) if not entry.for_types}
+        waiting |= (imported & MODULES.keys()) - reached - {"sqlext"}  # which loads its names only for users
+    assert reached - sent_modules() == set()
 
 
 def test_warming_up_matches_by_every_strategy_in_ranges_and_on_a_stream():

@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sqlext.engine.queries.data_types import arrow_schema
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.shipped.data_types import arrow_schema
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprint_of
 from sqlext.engine.streams.plan_parts import words_of

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries.data_types import arrow_schema
 from sqlext.engine.queries.queries import WATERMARK, Queries
+from sqlext.engine.shipped.data_types import arrow_schema
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import Fingerprint, fingerprint_of
 from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns

@@ -18,8 +18,9 @@ from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from sqlext.engine.match.run_batch import check_types, names_read, output_schema, result, unsorted_query
+from sqlext.engine.match.run_batch import check_types, names_read, result, unsorted_query
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.shipped.output_schema import output_schema
 from sqlext.pattern.batch import parts
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.operator_plan import are_nulls_last, is_descending, sort_keys, worker_plan

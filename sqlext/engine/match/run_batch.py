@@ -13,13 +13,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from sqlext.aggregates.registry import AGGREGATES, kernel_result
-from sqlext.engine.queries.data_types import data_type
+from sqlext.aggregates.registry import AGGREGATES
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.shipped.output_schema import output_schema
 from sqlext.errors import UnsupportedError
 from sqlext.expressions.spark_types import is_sent
 from sqlext.operators.match.plan import Slot
-from sqlext.operators.rows.columns import CLASSIFIER_FIELD, IS_MATCHED, PARTITION_START
+from sqlext.operators.rows.columns import IS_MATCHED, PARTITION_START
 from sqlext.rewriter.lowering.match_plan import WINDOW, MatchPlan
 from sqlext.rewriter.lowering.operator_plan import mask_columns, sort_keys, sort_of, worker_plan
 from sqlext.rewriter.match.subqueries import subqueries
@@ -117,39 +117,6 @@ def input_columns(plan: MatchPlan) -> list[Text]:
     """The columns that the input query selects, except PARTITION_START."""
     columns = [join(c.computed, f" AS {c.name}") for c in plan.columns]
     return [*columns, *(join(text, f" AS {name}") for name, text in mask_columns(plan))]
-
-
-# the match
-
-
-def output_schema(plan: MatchPlan, inputs: T.StructType) -> T.StructType:
-    """The columns that workers return, by the types of the columns `inputs` that they read."""
-    fields = [T.StructField(name, inputs[name].dataType) for name in plan.carried]
-    fields += [T.StructField(slot.name, _slot_type(slot, inputs)) for slot in plan.slots]
-    if plan.task.output.has_unmatched:
-        fields.append(T.StructField(IS_MATCHED, T.BooleanType()))
-    return T.StructType(fields or [T.StructField("__nothing", T.BooleanType())])
-
-
-def _slot_type(slot: Slot, inputs: T.StructType) -> T.DataType:
-    arguments = slot.columns[:: len(slot.by_label) or 1]
-    types = [T.StringType() if name == CLASSIFIER_FIELD else inputs[name].dataType for name in arguments]
-    if slot.kind == "value":
-        return types[0]
-    if slot.kind == "classifier":
-        return T.StringType()
-    if slot.kind == "timed out":
-        return T.BooleanType()
-    if slot.fold is not None:
-        return data_type(slot.fold.result)
-    if slot.kind == "array":
-        return T.ArrayType(types[0] if types else T.StringType())
-    if slot.kind == "members":
-        return T.ArrayType(T.StructType([T.StructField(f"a{i}", t) for i, t in enumerate(types)]))
-    if slot.kind == "aggregate" and types:
-        name = kernel_result(slot.aggregate.function, types[0].simpleString())
-        return {"double": T.DoubleType(), "bigint": T.LongType()}.get(name or "", types[0])
-    return types[0] if slot.kind == "rowtime" else T.LongType()
 
 
 # after the match: what Spark computes from it

@@ -12,8 +12,9 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from sqlext.engine.match.run_batch import check_types, output_schema, result_query, unsorted_query
+from sqlext.engine.match.run_batch import check_types, result_query, unsorted_query
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.shipped.output_schema import output_schema
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import match_fingerprint
 from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns, without_failures

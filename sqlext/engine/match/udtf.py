@@ -12,8 +12,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine.match.run_batch import check_types, input_columns, output_schema, result
+from sqlext.engine.match.run_batch import check_types, input_columns, result
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.shipped.output_schema import output_schema
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.rewriter.lowering.match_plan import WINDOW, MatchPlan

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import types as T
 from pyspark.sql.udtf import AnalyzeArgument
 
-from sqlext.engine.match.table_function import MatchFunction
+from sqlext.engine.shipped.match_function import MatchFunction
 from sqlext.errors import BindError
 
 SCHEMA = T.StructType([
