@@ -14,7 +14,7 @@ from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, pla
 from sqlext.engine.why.explain_emit import explain_emit
 from sqlext.engine.why.explain_join import explain_join
 from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS
-from sqlext.engine.why.explain_rows import explain_rows
+from sqlext.engine.why.explain_rows import ChosenRows, explain_rows
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
 from sqlext.pattern.why.row_search import Budget
 from sqlext.rewriter.rules.rule_text import rule_over
@@ -89,8 +89,16 @@ def _parts(
         if isinstance(relation, ViewPlan):
             yield from _parts(relation.statement, f" of view {relation.view.name}", (), condition, written, budget)
         elif isinstance(relation, PhysicalPlan):
-            answer = partial(explain_rows, relation, plan.call, plan.queries, *asked, parameters=edits, budget=budget)
-            yield _Part(f"Clause in line {relation.plan.clause.keyword.place.line}{of}", answer)
+            rows = ChosenRows(
+                call=plan.call,
+                physical=relation,
+                queries=plan.queries,
+                condition=condition,
+                budget=budget,
+                parameters=edits,
+            )
+            title = f"Clause in line {relation.plan.clause.keyword.place.line}{of}"
+            yield _Part(title, partial(explain_rows, rows, written))
         elif isinstance(relation, PlannedEmit):
             answer = partial(explain_emit, relation, plan.queries, plan.call.spark, *asked)
             yield _Part(f"EMIT in line {relation.plan.clause.keyword.place.line}{of}", answer)

@@ -12,7 +12,7 @@ from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS
-from sqlext.engine.why.explain_rows import partitions_why
+from sqlext.engine.why.explain_rows import ChosenRows, partitions_why
 from sqlext.engine.why.near_misses import NearMiss, near_misses
 from sqlext.pattern.why.row_search import Budget
 from sqlext.rewriter.text.lexemes import string_literal
@@ -44,10 +44,16 @@ def find_near_misses(
     condition = join(key, " IN (", ", ".join(map(string_literal, wanted)), ")")
     extra = [key, *(join(quoted(name)) for name in columns)]
     found, time_zone = {}, call.spark.conf.get("spark.sql.session.timeZone") or "UTC"
-    budget = Budget(MAX_ALL_STEPS, MAX_STEPS)
-    for why in partitions_why(
-        physical, call, plan.queries, str(condition), parameters=plan.parameters, budget=budget, extra=extra
-    ):
+    rows = ChosenRows(
+        call=call,
+        physical=physical,
+        queries=plan.queries,
+        condition=str(condition),
+        budget=Budget(MAX_ALL_STEPS, MAX_STEPS),
+        parameters=plan.parameters,
+        extra=extra,
+    )
+    for why in partitions_why(rows):
         read = {str(text): why.partition.columns[str(text)].take(pa.array(why.order)) for text in extra}
         values = {name: _as_pandas(read[quoted(name)], time_zone) for name in columns}
         found[read[str(key)][0].as_py()] = PartitionMisses(near_misses(why), values)

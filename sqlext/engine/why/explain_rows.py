@@ -41,89 +41,30 @@ WHOLE_PARTITION, BEFORE, AFTER = 5_000, 2_000, 500  # rows; of a longer partitio
 _CHOSEN, _NUMBER, _TOTAL, _LOW, _HIGH = "__chosen", "__n", "__total", "__low", "__high"
 
 
-def explain_rows(
-    physical: PhysicalPlan,
-    statement: SqlCall,
-    queries: Queries,
-    condition: str,
-    written: Fragment,
-    *,
-    parameters: tuple[Edit, ...] = (),
-    budget: Budget,
-) -> str:
-    """Why the rows that a condition chooses are, or are not, in a match of a clause of the statement.
-
-    `condition`: with its parameters bound, which the user wrote as `written`; `parameters`: those of the statement.
-    Raises UnsupportedError for what is not built, and BindError if Spark refuses the condition.
-    """
-    asked = _Asked(call=statement, physical=physical, queries=queries, condition=condition)
-    try:
-        return "\n\n".join(asked.answers(asked.clause(parameters), written.text, budget))
-    except BindError as error:
-        raise error.placed(written.place) from None
-
-
-def partitions_why(
-    physical: PhysicalPlan,
-    statement: SqlCall,
-    queries: Queries,
-    condition: str,
-    *,
-    parameters: tuple[Edit, ...],
-    budget: Budget,
-    extra: Sequence[Text],
-) -> Iterator[PartitionWhy]:
-    """The partitions of the rows that a condition chooses. `extra`: further columns that are read of each row."""
-    asked = _Asked(call=statement, physical=physical, queries=queries, condition=condition, extra=extra)
-    clause = asked.clause(parameters)
-    for _, why in asked.partitions(clause, clause.plan(), budget):
-        yield why
-
-
-def input_of(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> InputRelation:
-    """The input of a clause, for the lowering of its conjuncts."""
-    plan = physical.plan
-    names = [name for name, _ in plan.input_types]
-    settings = execution_settings(spark)
-    return InputRelation(
-        columns=plan.input_types,
-        resolver=_Resolver(queries, physical.prefix, plan.relation, settings),
-        is_aggregate=cache(lambda name: is_aggregate(queries.sql, name)),
-        python_function=cache(partial(python_function, spark)),
-        settings=settings,
-        ambiguous=repeated(names),
-    )
-
-
-def index_of(text: str, physical: PhysicalPlan) -> int:
-    """The number of a clause in its statement."""
-    keyword = physical.plan.clause.keyword.start
-    return next(i for i, site in enumerate(scan(text)) if site.keyword.start == keyword)
-
-
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """A clause and the condition on the rows of its input. `extra`: columns that are read besides the clause's own."""
+class ChosenRows:
+    """The rows of a clause's input that a condition chooses.
+
+    `call`: the statement with the clause, which has these `parameters`; `condition`: with its parameters bound;
+    `budget`: of the searches; `extra`: columns that are read of each row besides the clause's own.
+    """
 
     call: SqlCall
     physical: PhysicalPlan
     queries: Queries
     condition: str
+    budget: Budget
+    parameters: tuple[Edit, ...] = ()
     extra: Sequence[Text] = ()
 
-    def clause(self, parameters: tuple[Edit, ...]) -> WhyClause:
-        """The clause to be asked about. Raises UnsupportedError for one that cannot be explained."""
-        text = self.call.text
+    def clause(self) -> WhyClause:
+        """The clause that is explained. Raises UnsupportedError for one that cannot be explained."""
         return WhyClause(
-            text=text, index=index_of(text, self.physical), relation=self._relation(), parameters=parameters
+            text=self.call.text,
+            index=index_of(self.call.text, self.physical),
+            relation=self._relation(),
+            parameters=self.parameters,
         )
-
-    def partitions(
-        self, clause: WhyClause, plan: SearchPlan, budget: Budget
-    ) -> Iterator[tuple[Mapping[str, pa.Array], PartitionWhy]]:
-        """The partitions of the chosen rows, each with the columns of its keys."""
-        for keys, partition in _partitions(self._rows(plan), plan, self._texts(plan)):
-            yield keys, PartitionWhy(clause=clause, plan=plan, partition=partition, budget=budget)
 
     def _relation(self) -> InputRelation:
         """The input of the clause. Raises UnsupportedError for a clause that cannot be explained."""
@@ -135,31 +76,12 @@ class _Asked:
             raise UnsupportedError("WHY", f"WHY does not explain {what}", place=plan.clause.keyword.place)
         return input_of(self.physical, self.queries, self.call.spark)
 
-    def answers(self, clause: WhyClause, condition: str, budget: Budget) -> Iterator[str]:
-        plan = clause.plan()
-        shown = 0
-        for keys, why in self.partitions(clause, plan, budget):
-            partition = why.partition
-            for row in why.chosen():
-                if shown == MAX_ROWS:
-                    yield f"FOR ROW {condition} chooses more rows: the first {MAX_ROWS} are explained."
-                    return
-                shown += 1
-                title = f"Row {row + 1 + partition.first} of {partition.total}"
-                at = int(why.order[row])
-                values = [f"{t} = {shown_cell(c, clause.type_of(t), at, why.settings)}" for t, c in keys.items()]
-                title = ", ".join(
-                    [title + (" of its partition" if keys else ""), *values, *filter(None, [why.keys_of(row)])]
-                )
-                lines = why.lines(row)
-                if not partition.is_whole:
-                    n = len(partition.is_chosen)
-                    lines.append(f"The search read {n:,} rows of the partition, from row {partition.first + 1:,} on.")
-                yield "\n".join([title, *lines])
-        if not shown:
-            yield f"FOR ROW {condition} chooses no row of the input."
+    def partitions(self, clause: WhyClause, plan: SearchPlan) -> Iterator[tuple[Mapping[str, pa.Array], PartitionWhy]]:
+        """The partitions of the chosen rows, each with the columns of its keys."""
+        for keys, partition in _partitions(self._read(plan), plan, self._texts(plan)):
+            yield keys, PartitionWhy(clause=clause, plan=plan, partition=partition, budget=self.budget)
 
-    def _rows(self, plan: SearchPlan) -> pa.Table:
+    def _read(self, plan: SearchPlan) -> pa.Table:
         """The rows of the partitions of chosen rows, by partition and in order, at most MAX_READ of them."""
         texts = self._texts(plan)
         keys = join("PARTITION BY ", join(*plan.partition_by, separator=", ")) if plan.partition_by else join("")
@@ -189,6 +111,70 @@ class _Asked:
         """The expressions that Spark computes on each row."""
         order, columns = (text for text, _ in plan.order_by), (column.computed for column in plan.columns)
         return {str(text): text for text in (*plan.partition_by, *order, *columns, *self.extra)}
+
+
+def explain_rows(rows: ChosenRows, written: Fragment) -> str:
+    """Why the chosen rows are, or are not, in a match. `written`: the condition as the user wrote it.
+
+    Raises UnsupportedError for what is not built, and BindError if Spark refuses the condition.
+    """
+    try:
+        return "\n\n".join(_answers(rows, written.text))
+    except BindError as error:
+        raise error.placed(written.place) from None
+
+
+def _answers(rows: ChosenRows, condition: str) -> Iterator[str]:
+    clause = rows.clause()
+    shown = 0
+    for keys, why in rows.partitions(clause, clause.plan()):
+        partition = why.partition
+        for row in why.chosen():
+            if shown == MAX_ROWS:
+                yield f"FOR ROW {condition} chooses more rows: the first {MAX_ROWS} are explained."
+                return
+            shown += 1
+            title = f"Row {row + 1 + partition.first} of {partition.total}"
+            at = int(why.order[row])
+            values = [f"{t} = {shown_cell(c, clause.type_of(t), at, why.settings)}" for t, c in keys.items()]
+            title = ", ".join(
+                [title + (" of its partition" if keys else ""), *values, *filter(None, [why.keys_of(row)])]
+            )
+            lines = why.lines(row)
+            if not partition.is_whole:
+                n = len(partition.is_chosen)
+                lines.append(f"The search read {n:,} rows of the partition, from row {partition.first + 1:,} on.")
+            yield "\n".join([title, *lines])
+    if not shown:
+        yield f"FOR ROW {condition} chooses no row of the input."
+
+
+def partitions_why(rows: ChosenRows) -> Iterator[PartitionWhy]:
+    """The partitions of the chosen rows."""
+    clause = rows.clause()
+    for _, why in rows.partitions(clause, clause.plan()):
+        yield why
+
+
+def input_of(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> InputRelation:
+    """The input of a clause, for the lowering of its conjuncts."""
+    plan = physical.plan
+    names = [name for name, _ in plan.input_types]
+    settings = execution_settings(spark)
+    return InputRelation(
+        columns=plan.input_types,
+        resolver=_Resolver(queries, physical.prefix, plan.relation, settings),
+        is_aggregate=cache(lambda name: is_aggregate(queries.sql, name)),
+        python_function=cache(partial(python_function, spark)),
+        settings=settings,
+        ambiguous=repeated(names),
+    )
+
+
+def index_of(text: str, physical: PhysicalPlan) -> int:
+    """The number of a clause in its statement."""
+    keyword = physical.plan.clause.keyword.start
+    return next(i for i, site in enumerate(scan(text)) if site.keyword.start == keyword)
 
 
 def _partitions(
