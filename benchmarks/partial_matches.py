@@ -18,7 +18,7 @@ import numpy as np
 
 from sqlext.pattern.cep.cep_task import evaluate
 from sqlext.pattern.cep.every_match import advance
-from sqlext.pattern.cep.every_match_tables import RowBits, States, states_of
+from sqlext.pattern.cep.every_match_tables import NfaStates, RowBits, states_of
 from sqlext.pattern.cep.nfa_compile import compile_nfa
 from sqlext.pattern.cep.shared_buffer import Buffer
 from sqlext.pattern.program.ast import Concatenation, Relaxed, Variable
@@ -48,7 +48,7 @@ def run(seconds: int) -> dict[str, float]:
     }
 
 
-def _rows(states: States, n: int, window: int) -> RowBits:
+def _rows(states: NfaStates, n: int, window: int) -> RowBits:
     """All rows are A, none is B, and each is within the bound of the rows of the last window."""
     holds = np.hstack([np.full((n, 1), evaluate(f, np.array([[True], [False]]))[0]) for f in states.formulas])
     row = np.arange(n)

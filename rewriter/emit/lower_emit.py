@@ -94,12 +94,12 @@ def lower_emit(
     Raises BindError (WINDOW_TIME, WINDOW_DURATION, DELTA_THRESHOLD, EMIT_GROUP_BY) and UnsupportedError.
     """
     names = tuple(name for name, _ in columns)
-    lowering = _Lowering(clause=clause, source=source, names=names, resolver=resolver, watermark=watermark)
+    lowering = _EmitLowering(clause=clause, source=source, names=names, resolver=resolver, watermark=watermark)
     return replace(lowering.plan(), input_types=tuple(columns))
 
 
 @dataclass(kw_only=True)
-class _Lowering:
+class _EmitLowering:
     clause: EmitClause
     source: Source
     names: tuple[str, ...]

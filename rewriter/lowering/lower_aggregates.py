@@ -46,11 +46,11 @@ def aggregate_slot(context: Context, reference: Reference, slot_text: SlotText) 
             return Slot(kind="aggregate", aggregate=context.aggregate(reference, None))
     if not reference.argument_items:
         return Slot(kind="aggregate", aggregate=context.aggregate(reference, None))
-    return _Lowering(context, reference, slot_text).slot()
+    return _AggregateLowering(context, reference, slot_text).slot()
 
 
 @dataclass
-class _Lowering:
+class _AggregateLowering:
     """The lowering of one aggregate with arguments."""
 
     context: Context

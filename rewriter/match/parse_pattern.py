@@ -51,7 +51,7 @@ class _PatternLexeme:
 
 
 @dataclass(kw_only=True)
-class _Level:
+class _OpenBracket:
     """An open bracket: `bracket` is "(", "{-", "PERMUTE" or "" for the pattern itself."""
 
     bracket: str
@@ -75,7 +75,7 @@ def parse_pattern(source: str, start: int, stop: int) -> tuple[ast.Pattern, tupl
     >>> [name.key for name in names]
     ['A', 'B']
     """
-    parser = _Parser(source, start, list(_lexemes(source, start, stop)))
+    parser = _PatternParser(source, start, list(_lexemes(source, start, stop)))
     return parser.pattern(), tuple(parser.names.values())
 
 
@@ -136,11 +136,11 @@ def _end_of_comment(source: str, at: int, stop: int) -> int:
     return stop
 
 
-class _Parser:
+class _PatternParser:
     def __init__(self, source: str, start: int, lexemes: list[_PatternLexeme]):
         self.source, self.lexemes, self.i = source, lexemes, 0
         self.names: dict[str, Name] = {}
-        self.levels = [_Level(bracket="", start=start)]
+        self.levels = [_OpenBracket(bracket="", start=start)]
 
     def pattern(self) -> ast.Pattern:
         while self._next.kind != "end":
@@ -328,7 +328,7 @@ class _Parser:
 
     # branches and brackets
 
-    def _check_no_operator(self, level: _Level, after: _PatternLexeme) -> None:
+    def _check_no_operator(self, level: _OpenBracket, after: _PatternLexeme) -> None:
         if level.operator:
             operator = level.operator.text
             raise self._fail(
@@ -339,7 +339,7 @@ class _Parser:
                 f"write A {operator} B.",
             )
 
-    def _branch(self, level: _Level, after: _PatternLexeme) -> ast.Pattern:
+    def _branch(self, level: _OpenBracket, after: _PatternLexeme) -> ast.Pattern:
         """The elements of the level as one pattern; `after` is the lexeme that ends them."""
         self._check_no_operator(level, after)
         items, level.elements = tuple(level.elements), []
@@ -348,7 +348,7 @@ class _Parser:
         place = (items[0].place[0], items[-1].place[1])
         return items[0] if len(items) == 1 else ast.Concatenation(items, place=place)
 
-    def _nothing(self, level: _Level, after: _PatternLexeme) -> ParseError:
+    def _nothing(self, level: _OpenBracket, after: _PatternLexeme) -> ParseError:
         if level.bracket == "{-" and not level.has_bar:
             return self._fail("EMPTY_EXCLUSION", "{- -} excludes nothing", level.start, after.stop)
         stop = max(after.stop, after.start + 1)
@@ -360,7 +360,7 @@ class _Parser:
             "an alternative that takes no rows is written ().",
         )
 
-    def _alternatives(self, level: _Level, after: _PatternLexeme) -> ast.Pattern:
+    def _alternatives(self, level: _OpenBracket, after: _PatternLexeme) -> ast.Pattern:
         branches = (*level.branches, self._branch(level, after))
         level.branches, level.has_bar = [], False
         if len(branches) == 1:
@@ -383,7 +383,7 @@ class _Parser:
             )
 
     def _open(self, bracket: str, first: _PatternLexeme, last: _PatternLexeme) -> None:
-        self.levels.append(_Level(bracket=bracket, start=first.start))
+        self.levels.append(_OpenBracket(bracket=bracket, start=first.start))
         if len(self.levels) > MAX_NESTING:
             raise depth_error().with_(place=Place(self.source, first.start, last.stop))
 

@@ -78,7 +78,7 @@ def conjuncts(items: Sequence[Item]) -> list[tuple[int, int]]:
 
 def parse(items: Sequence[Item], start: int, stop: int) -> Node:
     """The tree of items `start` to `stop`, or one opaque node if the parser cannot read them."""
-    parser = _Parser(items, start, stop)
+    parser = _ExpressionParser(items, start, stop)
     try:
         node = parser.expression(0)
     except _CannotRead as e:
@@ -133,7 +133,7 @@ class _CannotRead(Exception):
     pass
 
 
-class _Parser:
+class _ExpressionParser:
     def __init__(self, items: Sequence[Item], start: int, stop: int):
         self.items, self.i, self.stop, self.level = items, start, stop, 0
 

@@ -58,7 +58,7 @@ class StaticBinder:
         if key not in self.trees:
             items = lexemes(Fragment(key, 0, len(key)))
             node = parse(items, 0, len(items))
-            self.trees[key] = _Builder(self, items, text).scalar(node)
+            self.trees[key] = _TreeBuilder(self, items, text).scalar(node)
         return self.trees[key]
 
     # as the TypeResolver of a lowering
@@ -105,7 +105,7 @@ def _stored(value: Any, spark_type: str) -> bool | int | float | None:
 
 
 @dataclass(frozen=True)
-class _Builder:
+class _TreeBuilder:
     texts: StaticBinder
     items: Sequence[Lexeme]
     text: Text

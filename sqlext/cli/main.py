@@ -119,7 +119,7 @@ def _wrong_output(options: argparse.Namespace) -> str | None:
     return None
 
 
-class _Parser(argparse.ArgumentParser):
+class _CommandParser(argparse.ArgumentParser):
     """A parser of a command that reports what it does not know with its own usage, not with that of `sqlext`."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # as the parser of `sqlext` calls it
@@ -130,7 +130,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="sqlext", description="SQL with MATCH_RECOGNIZE on Apache Spark")
+    parser = _CommandParser(prog="sqlext", description="SQL with MATCH_RECOGNIZE on Apache Spark")
     parser.add_argument("--version", action="version", version=f"sqlext {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     run = _command(commands, "run", "run the statements of a file and show their results")

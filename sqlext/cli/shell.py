@@ -58,7 +58,7 @@ def start(master: str, warehouse: str | None, limit: int) -> int:
     return 0
 
 
-class Clock:
+class Stopwatch:
     """Shows on a terminal for how long a statement has run, from _SHOW_TIME_AFTER until it is stopped."""
 
     def __init__(self) -> None:
@@ -201,7 +201,7 @@ class Shell:
         """
         values: list[T] = []
         failures: list[BaseException] = []
-        clock, done = Clock(), threading.Event()
+        clock, done = Stopwatch(), threading.Event()
 
         def run() -> None:
             try:

@@ -40,7 +40,7 @@ Text = Union[str, bytes]
 Find = Callable[[int], Union[Spans, None]]  # returns the first match that begins at a place of the text or after it
 
 
-class Match(NamedTuple):
+class RegexMatch(NamedTuple):
     """`spans`: the bounds of group 0, the whole match, and of the others; (-1, -1) for a group without a match."""
 
     text: Text
@@ -68,13 +68,13 @@ class Regex:
         self._tree = pattern.tree
         self._python, self._longest = _python_regex(pattern)
 
-    def first(self, text: str) -> Match | None:
+    def first(self, text: str) -> RegexMatch | None:
         """The first match. Raises DataError: EXPRESSION_BUDGET."""
         searched, find = self._engine(text)
         spans = find(0)
-        return None if spans is None else Match(searched, spans)
+        return None if spans is None else RegexMatch(searched, spans)
 
-    def all(self, text: str) -> Iterator[Match]:
+    def all(self, text: str) -> Iterator[RegexMatch]:
         """The matches, one after the other; an empty match may directly follow another match. Raises DataError:
         EXPRESSION_BUDGET."""
         searched, find = self._engine(text)
@@ -89,7 +89,7 @@ class Regex:
             if spans is None:
                 return
             spend(_UNITS_OF_A_MATCH)
-            yield Match(searched, spans)
+            yield RegexMatch(searched, spans)
             start, end = spans[0]
             at = end if end > start else _next_character(searched, end)
 

@@ -37,7 +37,7 @@ CHARS, SPLIT, JUMP, OPEN, CLOSE, PLACE, LOOK, REFERENCE, MARK, ADVANCED, END = r
 Spans = tuple[tuple[int, int], ...]
 
 
-class _Members(dict[str, bool]):
+class _CharacterSets(dict[str, bool]):
     """Whether a character is in a set, computed once for each character."""
 
     def __init__(self, ranges: Ranges):
@@ -87,7 +87,7 @@ class RegexProgram:
 
     def _emit(self, node: Node) -> None:
         if isinstance(node, Chars):
-            self._add(CHARS, _Members(node.ranges))
+            self._add(CHARS, _CharacterSets(node.ranges))
         elif isinstance(node, Sequence):
             for part in node.parts:
                 self._emit(part)

@@ -72,7 +72,7 @@ class Box:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class EdgeLine:
     """An edge: its path as SVG writes it, and the middle of its label's base line."""
 
     edge: Edge
@@ -86,13 +86,13 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
+class PictureLayout:
     """Where the parts of a picture are, in pixels. `notes` are lines of text at the bottom."""
 
     width: float
     height: float
     boxes: tuple[Box, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[EdgeLine, ...]
     notes: tuple[str, ...]
 
     @property
@@ -101,7 +101,7 @@ class Layout:
         return f"Automaton of the pattern: {', '.join(box.node.written for box in self.boxes[1:-1])}"
 
 
-def layout(automaton: Automaton) -> Layout:
+def layout(automaton: Automaton) -> PictureLayout:
     """The nodes in a row, in the order of the pattern; edges that leave out nodes are arcs above them, edges back are
     arcs below.
 
@@ -115,7 +115,7 @@ def layout(automaton: Automaton) -> Layout:
     above = max([1, *(edge.target - edge.source for edge in automaton.edges)])
     below = max([0, *(edge.source - edge.target + 1 for edge in automaton.edges if edge.target < edge.source)])
     top = 26 + _ARC * above
-    return Layout(
+    return PictureLayout(
         width=max(lefts[-1] + widths[-1] + 8, *(_LETTER * len(note) + 16 for note in ("", *automaton.notes))),
         height=top + HEIGHT + (14 + _ARC * below if below else 12) + 18 * len(automaton.notes),
         boxes=tuple(
@@ -211,7 +211,7 @@ def _node(box: Box) -> str:
     return f"{frame}{written}{escape(node.written)}</text>{second}"
 
 
-def _edge(line: Line) -> str:
+def _edge(line: EdgeLine) -> str:
     colour = _NEVER if line.edge.count == 0 else "currentColor"
     dashed = ' stroke-dasharray="4 3"' if line.edge.count == 0 else ""
     path = f'<path d="{line.path}" fill="none" stroke="{colour}"{dashed} marker-end="url(#sqlext-arrow)" />'
@@ -220,13 +220,13 @@ def _edge(line: Line) -> str:
     return f'{path}<text x="{line.x:g}" y="{line.y:g}" fill="{colour}">{escape(line.label)}</text>'
 
 
-def _line(edge: Edge, lefts: list[float], widths: list[float], top: float) -> Line:
+def _line(edge: Edge, lefts: list[float], widths: list[float], top: float) -> EdgeLine:
     """A line to the next node, else an arc: above to a later node or to the node itself, below to an earlier one."""
     start, end = (lefts[i] + widths[i] / 2 for i in (edge.source, edge.target))
     far = abs(edge.target - edge.source)
     if edge.target == edge.source + 1:
         start, end, y = lefts[edge.source] + widths[edge.source], lefts[edge.target], top + HEIGHT / 2
-        return Line(edge=edge, path=f"M{start:g} {y:g}H{end:g}", x=(start + end) / 2, y=y - 6)
+        return EdgeLine(edge=edge, path=f"M{start:g} {y:g}H{end:g}", x=(start + end) / 2, y=y - 6)
     if edge.target >= edge.source:
         start, end = (start + 9, end - 9) if far else (start - 9, end + 9)
         peak, side = top - _ARC * max(far, 1), top
@@ -236,4 +236,4 @@ def _line(edge: Edge, lefts: list[float], widths: list[float], top: float) -> Li
         peak = side + _ARC * far + 8
         y = side + 0.75 * (peak - side) + 12
     path = f"M{start:g} {side:g}C{start:g} {peak:g} {end:g} {peak:g} {end:g} {side:g}"
-    return Line(edge=edge, path=path, x=(start + end) / 2, y=y)
+    return EdgeLine(edge=edge, path=path, x=(start + end) / 2, y=y)

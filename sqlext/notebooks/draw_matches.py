@@ -57,7 +57,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Miss:
+class DrawnMiss:
     """A near miss: its mapped rows as (time, height, variable), the refused row as (time, height), its variable, and
     what refused it."""
 
@@ -73,7 +73,7 @@ class Panel:
 
     title: str
     rows: pd.DataFrame
-    misses: tuple[Miss, ...] = ()
+    misses: tuple[DrawnMiss, ...] = ()
 
 
 def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | None = None) -> Drawing | None:
@@ -128,13 +128,13 @@ def _with_misses(panels: list[Panel], call: SqlCall, query: DrawingQuery, value:
     return list(drawn), ""
 
 
-def _drawn(found: PartitionMisses, time: str, value: str | None) -> Iterator[Miss]:
+def _drawn(found: PartitionMisses, time: str, value: str | None) -> Iterator[DrawnMiss]:
     """The near misses of a partition at the places where its rows are drawn."""
     times = found.columns[time]
     heights = [0.0] * len(times) if value is None else pd.to_numeric(found.columns[value], errors="coerce")
     for miss in found.misses:
         points = tuple((times[row], float(heights[row]), name) for row, name in miss.mapped)
-        yield Miss(points, (times[miss.refused], float(heights[miss.refused])), miss.variable, miss.reason)
+        yield DrawnMiss(points, (times[miss.refused], float(heights[miss.refused])), miss.variable, miss.reason)
 
 
 def _value_column(rows: pd.DataFrame, query: DrawingQuery) -> str | None:
@@ -230,7 +230,7 @@ def _draw_panel(axis: Any, rows: pd.DataFrame, time: str, value: str | None, col
             axis.scatter(*points, color=colour, s=18, label=name, zorder=2, rasterized=is_dense)
 
 
-def _draw_misses(axis: Any, misses: Sequence[Miss], colours: dict[str, str]) -> None:
+def _draw_misses(axis: Any, misses: Sequence[DrawnMiss], colours: dict[str, str]) -> None:
     """The rows of near misses as hollow circles, and the refused rows as crosses with what refused them."""
     first, last = axis.get_xlim()
     for i, miss in enumerate(misses):

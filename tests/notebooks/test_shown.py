@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from sqlext.cli.main import main
-from sqlext.notebooks.draw_matches import Drawing, Miss, Panel, panels_of, picture
+from sqlext.notebooks.draw_matches import Drawing, DrawnMiss, Panel, panels_of, picture
 from sqlext.notebooks.drawing_query import MATCH, VARIABLE, DrawingQuery
 from sqlext.notebooks.html_table import html_table
 from sqlext.notebooks.magics import load
@@ -63,7 +63,7 @@ def test_panels_are_in_the_order_of_their_keys_and_no_key_is_called_nan():
 def test_a_near_miss_is_hollow_and_every_value_is_escaped():
     hostile = "</text><script>alert(1)</script> $x_{1$ &amp;"
     labels = {MATCH: [None] * 3, VARIABLE: [None] * 3}
-    miss = Miss(((0, 1.0, "A"), (1, 2.0, "A")), (2, 3.0), "B", f"no B: c = '{hostile}' is false")
+    miss = DrawnMiss(((0, 1.0, "A"), (1, 2.0, "A")), (2, 3.0), "B", f"no B: c = '{hostile}' is false")
     rows = pd.DataFrame({"t": [0, 1, 2], hostile: [1, 2, 3], **labels})
     svg = picture([Panel(hostile, rows, (miss,))], "t", hostile, hostile)
     root = ET.fromstring(svg)

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.emit.run_emit import emit_operator, firing_schema, result_query, stream_clause
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.streams.kept_clause import NUMBER, Input, KeptClause, as_json, coming_rows
+from sqlext.engine.streams.kept_clause import NUMBER, ClauseInput, KeptClause, as_json, coming_rows
 from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
 from sqlext.operators.stateful.operator import State
@@ -39,7 +39,7 @@ def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> Ke
         clause=stream_clause(plan),
         operator=operator,
         keys={column: _key_name(plan, i) for i, column in enumerate(operator.windows.keys)},
-        inputs=[Input(plan.input_types, [str(text) for _, text in plan.columns[: plan.keys]])],
+        inputs=[ClauseInput(plan.input_types, [str(text) for _, text in plan.columns[: plan.keys]])],
         facts=facts,
         results=results,
     )

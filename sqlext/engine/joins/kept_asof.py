@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from sqlext.engine.joins.run_asof import StreamAsof
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.streams.kept_clause import Input, KeptClause
+from sqlext.engine.streams.kept_clause import ClauseInput, KeptClause
 from sqlext.operators.stateful.fact import Fact, ShowTime, row_text
 from sqlext.operators.stateful.key_state import Coming
 from sqlext.operators.stateful.operator import State
@@ -36,7 +36,7 @@ def kept_asof(planned: StreamAsof, queries: Queries) -> KeptClause:
     (clause,) = planned.stream_clauses
     keys = {name: column_name(str(key.left)) for name, key in zip(plan.keys, asof.conditions.keys)}
     sides = ([str(key.left) for key in asof.conditions.keys], [str(key.right) for key in asof.conditions.keys])
-    inputs = [Input(types, side) for types, side in zip(planned.types, sides)]
+    inputs = [ClauseInput(types, side) for types, side in zip(planned.types, sides)]
     return KeptClause(clause=clause, operator=operator, keys=keys, inputs=inputs, facts=facts, results=results)
 
 

@@ -104,7 +104,7 @@ class ElementReport:
         return ", ".join(f"{number:,} {_LOST[reason]}" for reason, number in reasons)
 
 
-class Line(NamedTuple):
+class FunnelLine(NamedTuple):
     """A line of the funnel. `is_needed`: without it no match is possible; `about`: what it counts."""
 
     text: str
@@ -154,23 +154,25 @@ class ClauseReport:
         return self.rows - self.funnel.rows
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[FunnelLine]:
         """The lines of the funnel, from the rows to the matches."""
-        lines = [Line("rows read", self.rows)]
+        lines = [FunnelLine("rows read", self.rows)]
         lines += [
-            Line(f"rows on which {v.name} holds", v.true, is_needed=v.is_needed, about=v)
+            FunnelLine(f"rows on which {v.name} holds", v.true, is_needed=v.is_needed, about=v)
             for v in self.variables
             if not v.is_tested
         ]
         if self.unusable:
-            lines.append(Line("rows that PATTERN can use", self.funnel.rows))
-        lines.append(Line("start rows tried", self.funnel.tried))
+            lines.append(FunnelLine("rows that PATTERN can use", self.funnel.rows))
+        lines.append(FunnelLine("start rows tried", self.funnel.tried))
         for e in self.elements:
             optional = "" if e.at_least else ", which is optional"
-            lines.append(Line(f"  that reached {e.written}{optional}", e.reached, is_needed=e.at_least > 0, about=e))
+            lines.append(
+                FunnelLine(f"  that reached {e.written}{optional}", e.reached, is_needed=e.at_least > 0, about=e)
+            )
             if e.enough is not None:
-                lines.append(Line(f"  that reached row {e.at_least} of {e.written}", e.enough, about=e))
-        return [*lines, Line("matches", self.funnel.found)]
+                lines.append(FunnelLine(f"  that reached row {e.at_least} of {e.written}", e.enough, about=e))
+        return [*lines, FunnelLine("matches", self.funnel.found)]
 
     @property
     def first_zero(self) -> int | None:

@@ -18,7 +18,7 @@ from sqlext.engine.match.run_stream import (
     stream_clause,
 )
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.streams.kept_clause import NUMBER, Input, KeptClause, as_json, coming_rows
+from sqlext.engine.streams.kept_clause import NUMBER, ClauseInput, KeptClause, as_json, coming_rows
 from sqlext.operators.rows.columns import LATE_ROW, ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
@@ -58,7 +58,7 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, fai
         clause=stream_clause(plan),
         operator=operator,
         keys=dict(zip(operator.plan.keys, shown)),
-        inputs=[Input(plan.input_types, list(map(str, plan.partition_by)))],
+        inputs=[ClauseInput(plan.input_types, list(map(str, plan.partition_by)))],
         facts=facts,
         results=results,
     )

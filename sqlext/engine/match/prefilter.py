@@ -231,7 +231,7 @@ def _if_rare_in_whole_keys(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counts:
+class KeyCounts:
     """`rows` rows with `keys` keys: `once` of the keys have exactly one of the rows, and `twice` have exactly two."""
 
     rows: int
@@ -253,9 +253,9 @@ class Sample:
     `hits`: for each label the rows that satisfy it.
     """
 
-    all: Counts
+    all: KeyCounts
     runs: int
-    hits: tuple[tuple[str, Counts], ...]
+    hits: tuple[tuple[str, KeyCounts], ...]
 
     @property
     def is_clustered(self) -> bool:
@@ -284,12 +284,12 @@ def sample_of(values: np.ndarray, labels: Sequence[str]) -> Sample:
     return Sample(_counts(keys), 1 + int(np.count_nonzero(keys[1:] != keys[:-1])), hits)
 
 
-def _counts(keys: np.ndarray) -> Counts:
+def _counts(keys: np.ndarray) -> KeyCounts:
     counts = np.unique(keys, return_counts=True)[1]
-    return Counts(rows=len(keys), keys=len(counts), once=int(np.sum(counts == 1)), twice=int(np.sum(counts == 2)))
+    return KeyCounts(rows=len(keys), keys=len(counts), once=int(np.sum(counts == 1)), twice=int(np.sum(counts == 2)))
 
 
-def surviving(sample: Sample, hits: Counts, table_rows: int) -> float:
+def surviving(sample: Sample, hits: KeyCounts, table_rows: int) -> float:
     """The expected share of keys with a hit among all keys; the estimate is more often too large than too small.
 
     Laplace's rule of succession accounts for hits that the sample missed: even if there is none among n rows, one row

@@ -54,7 +54,7 @@ def _matcher(plan: MatchOperatorPlan) -> type:
     """The handler class of a statement's function: it is called once for each batch, and once after the last batch of a
     bucket."""
 
-    class Match:
+    class MatchHandler:
         def __init__(self) -> None:
             from sqlext.operators.match import match_rows  # loads Numba, which the driver does not need
 
@@ -71,4 +71,4 @@ def _matcher(plan: MatchOperatorPlan) -> type:
                 for batch in self.module.match_partitions(columns, plan):
                     yield pa.Table.from_batches([batch])
 
-    return Match
+    return MatchHandler

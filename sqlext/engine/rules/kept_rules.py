@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.rules.plan_rules import PlannedRules
-from sqlext.engine.streams.kept_clause import Input, KeptClause, as_json, coming_rows
+from sqlext.engine.streams.kept_clause import ClauseInput, KeptClause, as_json, coming_rows
 from sqlext.operators.rules.operator import RulesOperator
 from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
@@ -43,5 +43,5 @@ def kept_rules(planned: PlannedRules, queries: Queries, spark: SparkSession) -> 
 
     (clause,) = planned.stream_clauses
     keys = {name: name for name in plan.keys}
-    inputs = [Input(plan.columns, list(map(quoted, plan.keys)))]
+    inputs = [ClauseInput(plan.columns, list(map(quoted, plan.keys)))]
     return KeptClause(clause=clause, operator=operator, keys=keys, inputs=inputs, facts=facts, results=results)

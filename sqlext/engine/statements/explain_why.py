@@ -52,7 +52,7 @@ def _condition(call: SqlCall, why: WhyStatement, statement: ParsedStatement) -> 
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ExplainedPart:
     """A part of a query that can be asked about: what it is called, and the answer."""
 
     title: str
@@ -82,7 +82,7 @@ def _explain(call: SqlCall, edits: tuple, condition: str, written: Fragment) -> 
 
 def _parts(
     plan: StatementPlan, of: str, edits: tuple, condition: str, written: Fragment, budget: Budget
-) -> Iterator[_Part]:
+) -> Iterator[_ExplainedPart]:
     """The parts of a statement and of the stored views that it reads. `of`: which view it is, empty for the query."""
     asked = condition, written
     for relation in plan.relations.values():
@@ -98,13 +98,15 @@ def _parts(
                 parameters=edits,
             )
             title = f"Clause in line {relation.plan.clause.keyword.place.line}{of}"
-            yield _Part(title, partial(explain_rows, rows, written))
+            yield _ExplainedPart(title, partial(explain_rows, rows, written))
         elif isinstance(relation, PlannedEmit):
             answer = partial(explain_emit, relation, plan.queries, plan.call.spark, *asked)
-            yield _Part(f"EMIT in line {relation.plan.clause.keyword.place.line}{of}", answer)
+            yield _ExplainedPart(f"EMIT in line {relation.plan.clause.keyword.place.line}{of}", answer)
     for sides in plan.joins:
         clause = sides.clause
-        yield _Part(f"{clause.kind} JOIN in line {clause.keyword.place.line}{of}", partial(explain_join, sides, *asked))
+        yield _ExplainedPart(
+            f"{clause.kind} JOIN in line {clause.keyword.place.line}{of}", partial(explain_join, sides, *asked)
+        )
 
 
 def _explain_rule(call: SqlCall, why: WhyStatement, statement: ParsedStatement, source: Source, condition: str) -> str:

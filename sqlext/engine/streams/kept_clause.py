@@ -20,7 +20,7 @@ NUMBER = "__coming"  # the number of a row among the rows that come
 
 
 @dataclass(frozen=True)
-class Input:
+class ClauseInput:
     """The rows that arrive at a clause: the names and types of their `columns`, and the expressions of its `keys`."""
 
     columns: Sequence[tuple[str, str]]
@@ -39,7 +39,7 @@ class KeptClause:
     clause: StreamClause
     operator: Operator
     keys: Mapping[str, str]
-    inputs: Sequence[Input]
+    inputs: Sequence[ClauseInput]
     facts: Callable[[State, ShowTime], Iterable[Fact]]
     results: Callable[[Sequence[Coming]], Sequence[str | None]]
 

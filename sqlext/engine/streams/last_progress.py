@@ -14,7 +14,7 @@ from sqlext.catalog.checkpoint import Checkpoint
 from sqlext.engine.streams.stored_state import stored_operators
 from sqlext.errors import DataError
 from sqlext.expressions.time_texts import read_timestamp
-from sqlext.operators.stateful.state_log import Counts, counts
+from sqlext.operators.stateful.state_log import StateCounts, counts
 from sqlext.spark import progress
 from sqlext.spark.progress import Progress, StreamState, kept_state
 
@@ -31,7 +31,7 @@ class LastKnown(NamedTuple):
     watermark_us: int | None = None
     rows_per_second: float | None = None
     sources: tuple[str, ...] = ()
-    state: StreamState | Counts | None = None
+    state: StreamState | StateCounts | None = None
 
     @property
     def at(self) -> datetime | None:
@@ -87,7 +87,7 @@ def _or_stored(known: LastKnown, checkpoint: Checkpoint) -> LastKnown:
     )
 
 
-def _stored_counts(checkpoint: Checkpoint) -> Counts | None:
+def _stored_counts(checkpoint: Checkpoint) -> StateCounts | None:
     """The counts in the state of all clauses; None without a clause, or if its state cannot be read."""
     with suppress(PySparkException, DataError):
         operators = stored_operators(checkpoint.spark, checkpoint.location)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.streams.kept_clause import Input, KeptClause
+from sqlext.engine.streams.kept_clause import ClauseInput, KeptClause
 from sqlext.engine.streams.side_tables import written_rows
 from sqlext.errors import SqlExtError
 from sqlext.operators.stateful.side_rows import LATE
@@ -39,7 +39,9 @@ def late_rows(call: SqlCall, clause: KeptClause, condition: Text) -> Sequence[La
     return sorted(rows.values(), key=lambda row: row.time, reverse=True)[:MAX_LATE]
 
 
-def _of_keys(call: SqlCall, written: DataFrame, kind: Input, clause: KeptClause, condition: Text) -> Sequence[LateRow]:
+def _of_keys(
+    call: SqlCall, written: DataFrame, kind: ClauseInput, clause: KeptClause, condition: Text
+) -> Sequence[LateRow]:
     """The late rows, read as rows of one kind of input."""
     names = [quoted(name) for name in clause.keys.values()]
     types = ", ".join(f"{quoted(name)} {spark_type}" for name, spark_type in kind.columns)

@@ -12,7 +12,7 @@ from sqlext.engine.joins.bind_interval import bind_interval
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.counts import Verdicts
 from sqlext.engine.why.join_queries import others_query, pairs_query, side_query, some_keys_query
-from sqlext.engine.why.join_report import JoinReport, Miss, SideReport
+from sqlext.engine.why.join_report import JoinReport, NearestTime, SideReport
 from sqlext.engine.why.join_shape import DATE, LOCAL, TIMESTAMP, Condition, JoinShape, shape_of
 from sqlext.engine.why.shown_values import interval
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
@@ -99,7 +99,7 @@ def _joined(sides: JoinSides, shape: JoinShape, time_zone: str, join_type: str) 
     return sides.source.edited(edits).slice(clause.whole.start, clause.whole.stop)
 
 
-def _miss(shape: JoinShape, pairs: Row) -> Miss | None:
+def _miss(shape: JoinShape, pairs: Row) -> NearestTime | None:
     if pairs["miss"] is None:
         return None
     far = pairs["miss"]
@@ -108,7 +108,7 @@ def _miss(shape: JoinShape, pairs: Row) -> Miss | None:
     )
     if shape.kind == DATE:
         shown += " day" if far == 1 else " days"
-    return Miss(
+    return NearestTime(
         far=shown,
         is_before=pairs["is_before"],
         is_zero=not far,

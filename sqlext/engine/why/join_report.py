@@ -28,7 +28,7 @@ class SideReport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Miss:
+class NearestTime:
     """The nearest time that is not in a range: how `far` it is from it, the time, the `end` of the range beside it, and
     the keys of the row that has the range, all as text. `is_zero`: it is the end itself, which is excluded."""
 
@@ -71,7 +71,7 @@ class JoinReport:
     keys: int
     largest: int
     others: tuple[Verdicts, ...] = ()
-    miss: Miss | None = None
+    miss: NearestTime | None = None
     limit: int | None = None
     seconds: float = 0
 

@@ -197,7 +197,7 @@ def plan_of(header: bytes) -> str:
     return str(_fields(header)[0]["plan"])
 
 
-class Counts(NamedTuple):
+class StateCounts(NamedTuple):
     """What the headers of an operator's buckets tell of its state: the kept rows, and those that were late or failed.
     The rest is known only to who has read the chunks."""
 
@@ -210,7 +210,7 @@ class Counts(NamedTuple):
     emitted: None = None
 
 
-def counts(headers: Iterable[bytes]) -> Counts:
+def counts(headers: Iterable[bytes]) -> StateCounts:
     """The counts of all buckets together. Raises DataError (STATE_VERSION) for another version.
 
     >>> log = Log().changed(np.zeros(0, bool), pa.table({"x": [1, 2, 3]}), 0)
@@ -221,7 +221,9 @@ def counts(headers: Iterable[bytes]) -> Counts:
     """
     buckets = [_read_header(header) for header in headers]
     rows = sum(int(is_alive.sum()) for _, alive in buckets for _, is_alive in alive[ROWS])
-    return Counts(rows, sum(fields["late"] for fields, _ in buckets), sum(fields["failed"] for fields, _ in buckets))
+    return StateCounts(
+        rows, sum(fields["late"] for fields, _ in buckets), sum(fields["failed"] for fields, _ in buckets)
+    )
 
 
 def _fields(header: bytes) -> tuple[dict[str, Any], int]:

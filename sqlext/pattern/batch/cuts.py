@@ -34,14 +34,14 @@ from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, Rows, Task
 _NONE, _MANY = -1, -2  # used instead of the one position in which the matcher may be
 
 
-class Tables(NamedTuple):
+class CutTables(NamedTuple):
     """`packed` are the tables of `two_pass`, with K.
 
     - `after: K[w, 256]`: entry [j, s] holds the targets of the positions in byte value s of byte j of a set;
     - `starts: K[1]`: the positions at which a search begins; `single: K[m]`: the sets of one position each.
     """
 
-    packed: two_pass.Tables
+    packed: two_pass.TwoPassTables
     after: np.ndarray
     starts: np.ndarray
     single: np.ndarray
@@ -83,11 +83,11 @@ def _allows_walked_cuts(task: Task) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _tables(program: Program, bits: tuple[int | None, ...]) -> Tables:
+def _tables(program: Program, bits: tuple[int | None, ...]) -> CutTables:
     tables, packed = position_automaton(program, bits), two_pass.packed_tables(program, bits)
     kind = packed.at_end.dtype
     starts = targets_from(tables.graph, 0, at_start=False)
-    return Tables(
+    return CutTables(
         packed=packed,
         after=two_pass.unions([_positions(targets) for targets in targets_after(tables.graph)], kind),
         starts=np.array([_positions(starts)], kind),

@@ -43,7 +43,7 @@ END = 0  # the state after the last row of a partition; its set is never read
 _NONE = -1
 
 
-class States(NamedTuple):
+class DfaStates(NamedTuple):
     """The tables: w is the number of 64-bit words that have a bit for each position, s the number of rows of a stretch,
     c the number of states for which there is room.
 
@@ -99,10 +99,10 @@ def find(
     return all_blocks(fill, task, tables, n, block_rows, overlap)
 
 
-def _new_states(tables: PositionAutomaton, n: int, shift: int, memo_bits: int) -> States:
+def _new_states(tables: PositionAutomaton, n: int, shift: int, memo_bits: int) -> DfaStates:
     words, memo, size = max(1, -(-tables.size // 64)), 1 << memo_bits, 4 << shift
     value = np.isin(tables.graph.kind, (STARTS, ENDS)).astype(np.uint8)
-    states = States(
+    states = DfaStates(
         set=np.zeros((size, words), np.uint64),
         used=np.zeros(1, np.int64),
         slot=np.empty(2 * size, np.int32),

@@ -43,7 +43,7 @@ from sqlext.pattern.task.skip_kernels import is_skip_target
 from sqlext.pattern.task.task import MatchTask, Rows, Spans, Task
 
 
-class Tables(NamedTuple):
+class TwoPassTables(NamedTuple):
     """The tables of a program; K is the smallest unsigned integer with a bit for each of the m positions.
 
     - `before: K[w, 256]`: entry [j, s] holds the positions that have a target in byte value s of byte j of a set, and
@@ -90,7 +90,7 @@ def live_positions(task: Task, rows: Rows) -> np.ndarray:
 
 
 @lru_cache(maxsize=16)
-def packed_tables(program: Program, bits: tuple[int | None, ...]) -> Tables:
+def packed_tables(program: Program, bits: tuple[int | None, ...]) -> TwoPassTables:
     """The tables of a program whose label l needs mask bit `bits[l]` (None: none)."""
     tables = position_automaton(program, bits)
     graph, m = tables.graph, tables.size
@@ -99,7 +99,7 @@ def packed_tables(program: Program, bits: tuple[int | None, ...]) -> Tables:
     kind = np.dtype(next(f"uint{size}" for size in (8, 16, 32, 64) if m <= size))
     sources = [as_set(p for p in range(m) if q in targets[p]) for q in range(m)]
     accepting = as_set(p for p in range(m) if DONE in targets[p])
-    return Tables(
+    return TwoPassTables(
         before=unions(sources, kind, accepting),
         **_allowed(tables, kind),
         everything=np.array([as_set(range(m))], kind),

@@ -65,11 +65,11 @@ def desugared_program(nfa: Nfa) -> DesugaredProgram:
     10: jump 2
     11: done
     """
-    return _Builder(nfa=nfa).built()
+    return _ProgramBuilder(nfa=nfa).built()
 
 
 @dataclass(kw_only=True)
-class _Builder:
+class _ProgramBuilder:
     """Blocks of instructions whose targets are still keys. Only a target that follows a row may be placed before it."""
 
     nfa: Nfa

@@ -22,7 +22,7 @@ import numpy as np
 from sqlext.errors import DataError
 from sqlext.pattern.cep import shared_buffer
 from sqlext.pattern.cep.cep_task import CepTask, bound_ends, local_truth
-from sqlext.pattern.cep.every_match_tables import RowBits, States, row_bits, start_ranges, states_of
+from sqlext.pattern.cep.every_match_tables import NfaStates, RowBits, row_bits, start_ranges, states_of
 from sqlext.pattern.cep.shared_buffer import Buffer
 from sqlext.pattern.task.task import Rows, Spans
 
@@ -51,7 +51,7 @@ class MatchList:
 
 
 def advance(
-    states: States, bits: RowBits, buffer: Buffer, lo: int, hi: int, due: np.ndarray | None = None
+    states: NfaStates, bits: RowBits, buffer: Buffer, lo: int, hi: int, due: np.ndarray | None = None
 ) -> Iterator[tuple[Buffer, np.ndarray]]:
     """Take rows `lo` to `hi` (exclusive); yield the buffer (another object where it had to grow) and its hits so far,
     `int32[3, h]`: the node, its row, and the number of the end (an index of `States.ends`).
@@ -80,7 +80,7 @@ def _arrays(buffer: Buffer) -> tuple[np.ndarray, ...]:
 
 
 def enumerated(
-    states: States, buffer: Buffer, hits: np.ndarray, low: np.ndarray, high: np.ndarray, max_mapped: int = MAX_MAPPED
+    states: NfaStates, buffer: Buffer, hits: np.ndarray, low: np.ndarray, high: np.ndarray, max_mapped: int = MAX_MAPPED
 ) -> Iterator[MatchList]:
     """The matches of all hits that start at rows `low: int64[h]` to `high` (inclusive); those of one row come together.
 
@@ -107,7 +107,7 @@ def enumerated(
         yield MatchList(row=out[0][:mapped], state=out[1][:mapped], end=end, final=np.repeat(final[first:stop], counts))
 
 
-def _spent(states: States, buffer: Buffer, node: int) -> DataError:
+def _spent(states: NfaStates, buffer: Buffer, node: int) -> DataError:
     """The error for a row that completes too many matches; it names the variable of the row."""
     label = states.states[int(buffer.state[node])][1].label
     name = states.labels[label]
@@ -135,7 +135,7 @@ def find(task: CepTask, rows: Rows) -> Iterator[Spans]:
 
 
 def matches_of(
-    states: States, buffer: Buffer, hits: np.ndarray, ranges: list[tuple[np.ndarray, np.ndarray]]
+    states: NfaStates, buffer: Buffer, hits: np.ndarray, ranges: list[tuple[np.ndarray, np.ndarray]]
 ) -> Iterator[MatchList]:
     """The matches of hits; `ranges`: see `start_ranges`."""
     low, high = (_of_ends(hits, [r[i] for r in ranges]) for i in (0, 1))
@@ -158,7 +158,7 @@ class Numbering:
     Where rows after a match decide it, the matches of a partition are kept until all of them have come.
     """
 
-    def __init__(self, task: CepTask, rows: Rows, states: States):
+    def __init__(self, task: CepTask, rows: Rows, states: NfaStates):
         self.task, self.rows, self.states = task, rows, states
         positions = task.nfa.positions
         self.position = np.array([wait.position for _, wait in states.states], np.int64)

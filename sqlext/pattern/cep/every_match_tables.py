@@ -13,7 +13,7 @@ from sqlext.pattern.cep.nfa import Final, Formula, Nfa, Target, Wait, skips, tak
 from sqlext.pattern.task.task import Rows
 
 
-class Tables(NamedTuple):
+class NfaTables(NamedTuple):
     """The states as arrays. Lists of lists are `x_first` and `x`: list i is `x[x_first[i]:x_first[i + 1]]`.
 
     - `position, take: int32[w]`: the position that state w waits for, and the column of RowBits.holds for its rows;
@@ -56,7 +56,7 @@ class RowBits(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class States:
+class NfaStates:
     """The states of an Nfa, numbered, with their tables.
 
     `states[w]` is (the wait at which its way began, its current wait); `formulas` are what rows decide; `ends` are the
@@ -69,11 +69,11 @@ class States:
     formulas: tuple[Formula, ...]
     ends: tuple[Final, ...]
     targets: tuple[tuple[Target, ...], ...]
-    tables: Tables
+    tables: NfaTables
 
 
 @lru_cache(maxsize=64)
-def states_of(nfa: Nfa, is_between: bool = False) -> States:
+def states_of(nfa: Nfa, is_between: bool = False) -> NfaStates:
     """The states of an Nfa, numbered."""
     lists = (*nfa.after, nfa.start, nfa.partition_start)
     number: dict[tuple[Wait, Wait], int] = {}
@@ -93,7 +93,7 @@ def states_of(nfa: Nfa, is_between: bool = False) -> States:
     formulas: dict[Formula, int] = {}
     take = [formulas.setdefault(takes(state[1]), len(formulas)) for state in number]
     skip = [formulas.setdefault(formula, len(formulas)) for state in number for formula, _ in edges[state]]
-    tables = Tables(
+    tables = NfaTables(
         np.array(position, np.int32),
         np.array(take, np.int32),
         *_csr(skip_lists),
@@ -105,7 +105,7 @@ def states_of(nfa: Nfa, is_between: bool = False) -> States:
         most_hits=sum(len(final[q]) for q in position) + 2 * len(number),
         is_between=is_between,
     )
-    return States(
+    return NfaStates(
         labels=nfa.labels, states=tuple(number), formulas=tuple(formulas), ends=ends, targets=lists, tables=tables
     )
 
@@ -118,7 +118,7 @@ def _csr(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     return np.cumsum([0, *map(len, lists)], dtype=np.int32), np.array([x for xs in lists for x in xs], np.int32)
 
 
-def row_bits(states: States, truth: np.ndarray, rows: Rows, is_first: np.ndarray | None = None) -> RowBits:
+def row_bits(states: NfaStates, truth: np.ndarray, rows: Rows, is_first: np.ndarray | None = None) -> RowBits:
     """What the rows decide. `truth: bool[l, n]`: which rows satisfy each label; `is_first: bool[p]` (None: everywhere):
     whether the first row of a partition is its very first one."""
     n = truth.shape[1]
@@ -133,7 +133,9 @@ def row_bits(states: States, truth: np.ndarray, rows: Rows, is_first: np.ndarray
     return RowBits(holds, begins, limits > row, oldest)
 
 
-def start_ranges(states: States, truth: np.ndarray, rows: Rows, bits: RowBits) -> list[tuple[np.ndarray, np.ndarray]]:
+def start_ranges(
+    states: NfaStates, truth: np.ndarray, rows: Rows, bits: RowBits
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each end `(low, high): int64[n]`: a match may end with row i and this end if it starts at rows low to high.
 
     Both rows are inclusive.

@@ -14,7 +14,7 @@ from sqlext.pattern.program.jit import compiled, inlined
 from sqlext.pattern.program.position_automaton import BRANCHES, DEAD, DONE, IS_DONE, STARTS, TAKES_ROW, Graph
 
 
-class Search(NamedTuple):
+class ClosureSearch(NamedTuple):
     """The state of a forward search: `stack[:top]` is still to be visited, `visited[i] == round` marks instruction i.
 
     - `stack: int32[2 x]`, `visited: int64[x]`;
@@ -26,10 +26,10 @@ class Search(NamedTuple):
     progress: np.ndarray
 
 
-def new_search(graph: Graph) -> Search:
+def new_search(graph: Graph) -> ClosureSearch:
     """An empty search for programs of the size of `graph`."""
     x = len(graph.kind)
-    return Search(np.zeros(2 * x + 1, np.int32), np.zeros(x, np.int64), np.zeros(2, np.int64))
+    return ClosureSearch(np.zeros(2 * x + 1, np.int32), np.zeros(x, np.int64), np.zeros(2, np.int64))
 
 
 @inlined

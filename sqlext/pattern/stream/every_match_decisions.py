@@ -20,7 +20,7 @@ from sqlext.pattern.cep import every_match, path_search, shared_buffer, timeouts
 from sqlext.pattern.cep.cep_reference import BOUND, NEXT_ROW, Path, Search
 from sqlext.pattern.cep.cep_task import CepTask, local_truth, next_satisfies, next_with, partition_ends
 from sqlext.pattern.cep.every_match import MatchList, Numbering, joined_matches
-from sqlext.pattern.cep.every_match_tables import RowBits, States, row_bits, start_ranges, states_of
+from sqlext.pattern.cep.every_match_tables import NfaStates, RowBits, row_bits, start_ranges, states_of
 from sqlext.pattern.cep.nfa import Final
 from sqlext.pattern.cep.path_search import FastPaths
 from sqlext.pattern.cep.shared_buffer import Buffer
@@ -164,7 +164,7 @@ def _numbered(step: _Step, numbering: Numbering, matches: MatchList) -> tuple[Sp
     return numbering.spans(matches, order, number), known[chosen]
 
 
-def _first_live(step: _Step, states: States, truth: np.ndarray, bits: RowBits) -> np.ndarray:
+def _first_live(step: _Step, states: NfaStates, truth: np.ndarray, bits: RowBits) -> np.ndarray:
     rows, live = step.rows, np.empty(len(step.open_from), np.int64)
     pending = np.zeros((len(rows.mask), max(len(states.ends), 1)), np.bool_)
     for i, end in enumerate(states.ends):

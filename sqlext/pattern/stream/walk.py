@@ -29,7 +29,7 @@ _NONE, _UNMATCHED, _FAILED = range(3)  # which start rows without a match are re
 _FAR = 1 << 30  # after all rows: no match, no limit
 
 
-class Tables(NamedTuple):
+class WalkTables(NamedTuple):
     """The pattern.
 
     - `target[first[p] : first[p + 1]]`: what follows position p, most preferred first; p = m is the beginning of a
@@ -112,10 +112,10 @@ def decide(
     )
 
 
-def _tables(task: MatchTask, positions: PositionAutomaton) -> Tables:
+def _tables(task: MatchTask, positions: PositionAutomaton) -> WalkTables:
     targets = listed_targets(task.program, task.bits)
     assert targets is not None, "strategy refuses such a task"
-    return Tables(
+    return WalkTables(
         np.cumsum([0, *map(len, targets)], dtype=np.int64),
         np.array([t for ts in targets for t in ts], np.int64),
         positions.label.astype(np.int64),

@@ -40,7 +40,7 @@ SEEKS, IS_SEEN = 2, 3  # indexes into `effort`
 FIRST_STEPS = 10_000  # every partition may take these steps
 
 
-class Tables(NamedTuple):
+class ThreadTables(NamedTuple):
     """The tables of a task with p positions.
 
     - `follow_start: int64[p + 3]`, `follow: int32[·]`: at node x the search tries the positions
@@ -67,7 +67,7 @@ class Tables(NamedTuple):
     key: np.ndarray
 
 
-class Input(NamedTuple):
+class SearchInput(NamedTuple):
     """The rows; an optional array has length 0 where it is missing.
 
     - `bounds`, `mask`, `limit` (optional), `classifiers`: as in task.Rows;

@@ -49,8 +49,8 @@ from sqlext.pattern.threads.thread_kernel import (
     FAULT_LABEL,
     MEMO_FULL,
     STEPS,
-    Input,
-    Tables,
+    SearchInput,
+    ThreadTables,
     Work,
     find_reach,
     search_all,
@@ -163,7 +163,7 @@ def _has_decimals(condition: Condition | None) -> bool:
 
 
 @lru_cache(maxsize=64)
-def compile_task(task: MatchTask, is_limited: bool) -> tuple[PositionAutomaton, Code, Tables]:
+def compile_task(task: MatchTask, is_limited: bool) -> tuple[PositionAutomaton, Code, ThreadTables]:
     """The tables that do not depend on the rows; `is_limited`: Rows.limit is set.
 
     Raises UnsupportedError: PATTERN_TOO_LARGE.
@@ -174,7 +174,7 @@ def compile_task(task: MatchTask, is_limited: bool) -> tuple[PositionAutomaton, 
     follow_start, follow = _follow(graph)
     seen = seen_after(task.program.instructions, code.seen)
     keys = [key_parts(seen[at + 1], is_limited) for at in graph.instruction]
-    tables = Tables(
+    tables = ThreadTables(
         follow_start=follow_start,
         follow=follow,
         is_final=graph.accepts_at_end,
@@ -222,7 +222,7 @@ def _targets_in_large(graph: Graph, begin: int, at_start: bool) -> np.ndarray:
 # --- from rows to arrays ----------------------------------------------------------------------------------------------
 
 
-def _input(task: MatchTask, rows: Rows, code: Code, tables: Tables, is_filtered: bool) -> Input:
+def _input(task: MatchTask, rows: Rows, code: Code, tables: ThreadTables, is_filtered: bool) -> SearchInput:
     n = len(rows.mask)
     columns = [rows.columns[c] for c in code.columns]
     values, valid = np.empty((len(columns), n), np.int64), np.ones((len(columns), n), np.bool_)
@@ -235,7 +235,7 @@ def _input(task: MatchTask, rows: Rows, code: Code, tables: Tables, is_filtered:
         if c != CLASSIFIER:
             earlier[k] = _earlier_equal(columns[c])
     is_filtered = is_filtered and len(tables.label) <= _MOST_LIVE and bool((tables.bit >= 0).any())
-    return Input(
+    return SearchInput(
         bounds=_writable(rows.bounds),
         mask=_read_only(rows.mask),
         limit=_NOTHING if rows.limit is None else _writable(rows.limit),
@@ -265,7 +265,7 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def _reach(rows: Rows, tables: Tables) -> np.ndarray:
+def _reach(rows: Rows, tables: ThreadTables) -> np.ndarray:
     """Input.reach."""
     room, reach = np.empty((2, len(tables.label)), np.int64), np.empty(len(rows.mask), np.int64)
     find_reach(
@@ -301,7 +301,7 @@ def _earlier_equal(column: Values) -> np.ndarray:
     return earlier
 
 
-def _work(code: Code, tables: Tables, longest: int) -> Work:
+def _work(code: Code, tables: ThreadTables, longest: int) -> Work:
     """Room for a path of `longest` rows; the operating system supplies its pages as they are touched."""
     registers = code.registers.copy()
     accumulators = len(code.accumulators)

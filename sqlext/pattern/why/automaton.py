@@ -70,7 +70,7 @@ def automaton(
     `reached`, `tried`, `matches`: the counts of EXPLAIN MATCH ANALYZE; `reached[e]` is that of element e (`elements`).
     Raises UnsupportedError (DRAWING) if it has more than 400 edges.
     """
-    builder = _Builder(source)
+    builder = _AutomatonBuilder(source)
     part = builder.part(pattern)
     builder.connect((0,), part.first)
     end = builder.add("match")
@@ -95,7 +95,7 @@ def _counted(
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Fragment:
     """The nodes at which a part of the pattern can begin and end. `is_optional`: it can also be left out."""
 
     first: tuple[int, ...]
@@ -103,10 +103,10 @@ class _Part:
     is_optional: bool = False
 
 
-_NOTHING = _Part((), (), is_optional=True)
+_NOTHING = _Fragment((), (), is_optional=True)
 
 
-class _Builder:
+class _AutomatonBuilder:
     def __init__(self, source: str):
         self.source = source
         self.nodes = [AutomatonNode("start")]
@@ -130,7 +130,7 @@ class _Builder:
                 hint="draw a part of the pattern.",
             )
 
-    def part(self, node: ast.Pattern) -> _Part:
+    def part(self, node: ast.Pattern) -> _Fragment:
         if isinstance(node, ast.Variable):
             return self._leaf(self._text(node), node.name)
         if isinstance(node, ast.Quantified):
@@ -145,7 +145,7 @@ class _Builder:
         if isinstance(node, ast.Alternation):
             parts = [self.part(item) for item in node.items]
             first, last = (tuple(n for part in parts for n in getattr(part, end)) for end in ("first", "last"))
-            return _Part(first, last, any(part.is_optional for part in parts))
+            return _Fragment(first, last, any(part.is_optional for part in parts))
         if isinstance(node, ast.Permutation):
             return self._permutation([self.part(item) for item in node.items])
         if isinstance(node, ast.Concatenation):
@@ -159,32 +159,32 @@ class _Builder:
             self.notes.append(f"{{- {self._text(node.item)} -}}: its rows are left out of the result.")
         return part
 
-    def _leaf(self, written: str, variable: str | None = None) -> _Part:
+    def _leaf(self, written: str, variable: str | None = None) -> _Fragment:
         number = self.add(written, variable)
-        return _Part((number,), (number,))
+        return _Fragment((number,), (number,))
 
-    def _in_sequence(self, node: ast.Concatenation) -> _Part:
+    def _in_sequence(self, node: ast.Concatenation) -> _Fragment:
         whole = _NOTHING
         for item in node.items:
             part = self.part(item)
             self.connect(whole.last, part.first)
-            whole = _Part(
+            whole = _Fragment(
                 whole.first + part.first if whole.is_optional else whole.first,
                 whole.last + part.last if part.is_optional else part.last,
                 whole.is_optional and part.is_optional,
             )
         return whole
 
-    def _permutation(self, parts: list[_Part]) -> _Part:
+    def _permutation(self, parts: list[_Fragment]) -> _Fragment:
         self.notes.append("PERMUTE: each of its parts once, in any order.")
         for one in parts:
             for other in parts:
                 if one is not other:
                     self.connect(one.last, other.first)
         first, last = (tuple(n for part in parts for n in getattr(part, end)) for end in ("first", "last"))
-        return _Part(first, last, all(part.is_optional for part in parts))
+        return _Fragment(first, last, all(part.is_optional for part in parts))
 
-    def _repeated(self, node: ast.Quantified) -> _Part:
+    def _repeated(self, node: ast.Quantified) -> _Fragment:
         part = self.part(node.item)
         if isinstance(node.item, ast.Variable):
             (number,) = part.first

@@ -10,7 +10,7 @@ import pytest
 
 import sqlext
 from sqlext.engine.match import prefilter
-from sqlext.engine.match.prefilter import Counts, Sample, pays
+from sqlext.engine.match.prefilter import KeyCounts, Sample, pays
 from tests.statements.cases import as_lines, cases, expected_of, result_of, settings
 
 HERE = Path(__file__).parent
@@ -32,8 +32,8 @@ KEYED = [
 AT_ONCE = 12  # queries in one statement
 
 
-def counts(text: str) -> Counts:
-    return Counts(**dict(zip(("rows", "keys", "once", "twice"), map(int, text.split("/")))))
+def counts(text: str) -> KeyCounts:
+    return KeyCounts(**dict(zip(("rows", "keys", "once", "twice"), map(int, text.split("/")))))
 
 
 @pytest.mark.parametrize("fields", SAMPLES, ids=lambda fields: " ; ".join(fields[:4]))
