@@ -24,7 +24,9 @@ class WhyStatement:
 
 
 def parse_why(text: str) -> WhyStatement | None:
-    """The parts of EXPLAIN MATCH WHY; None for all other text. Raises ParseError: MISSING_FOR_ROW, MISSING_EXPRESSION.
+    """The parts of EXPLAIN MATCH WHY; None for all other text.
+
+    Raises ParseError: MISSING_FOR_ROW, MISSING_EXPRESSION, UNEXPECTED_WORD.
 
     >>> why = parse_why("EXPLAIN MATCH WHY SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A)) FOR ROW id = 7;")
     >>> why.query.text, why.condition.text
@@ -37,6 +39,10 @@ def parse_why(text: str) -> WhyStatement | None:
     tokens = tokenize(text)
     if not is_at(tokens, 0, "EXPLAIN", "MATCH") or not is_at(tokens, 2, "WHY"):
         return None
+    if is_at(tokens, 3, "FORMAT") or is_at(tokens, 3, "LIMIT"):
+        place = Place(text, tokens[3].start, tokens[3].stop)
+        message = f"{tokens[3].word} is an option of EXPLAIN MATCH ANALYZE, and WHY has none"
+        raise ParseError("UNEXPECTED_WORD", message, place=place, hint=_HINT)
     end = len(tokens)
     while end and tokens[end - 1].text == ";":
         end -= 1

@@ -59,12 +59,9 @@ class ChosenRows:
 
     def clause(self) -> WhyClause:
         """The clause that is explained. Raises UnsupportedError for one that cannot be explained."""
-        return WhyClause(
-            text=self.call.text,
-            index=index_of(self.call.text, self.physical),
-            relation=self._relation(),
-            parameters=self.parameters,
-        )
+        text, relation = self.call.text, self._relation()
+        index = index_of(text, self.physical)
+        return WhyClause(text=text, index=index, relation=relation, parameters=self.parameters)
 
     def _relation(self) -> InputRelation:
         """The input of the clause. Raises UnsupportedError for a clause that cannot be explained."""

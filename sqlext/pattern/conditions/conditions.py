@@ -107,13 +107,17 @@ class Path(NamedTuple):
     def row_at(self, labels: tuple[int, ...] | None, offset: int, *, from_first: bool) -> int | None:
         """The row that is `offset` rows after the first one with one of `labels` (None: any), or before the last one;
         None if there is no such row."""
-        n = len(self.labels)
-        places = iter(range(n) if from_first else range(n - 1, -1, -1))
-        if labels is not None:
-            places = (j for j in places if self.labels[j] in labels)
-        at = next(islice(places, offset, None), None)
+        ordered = self.labels if from_first else self.labels[::-1]
+        at: int | None
+        if labels is None:
+            at = offset if offset < len(ordered) else None
+        elif offset == 0:  # without a loop in Python: the path may be long, and each row of it is tested
+            at = min((ordered.index(label) for label in labels if label in ordered), default=None)
+        else:
+            at = next(islice((j for j, label in enumerate(ordered) if label in labels), offset, None), None)
         if at is None:
             return None
+        at = at if from_first else len(ordered) - 1 - at
         return self.taken[at] if self.taken else self.start + at
 
     def label_at(self, row: int) -> int | None:

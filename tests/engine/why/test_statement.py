@@ -59,10 +59,36 @@ def test_clauses_of_stored_views_are_explained(spark):
         (f"{QUERY} FOR RULE r FOR ROW ts = 1", "SQLEXT_WHY"),
         (QUERY, "SQLEXT_MISSING_FOR_ROW"),
         (f"{QUERY} FOR ROW", "SQLEXT_MISSING_EXPRESSION"),
+        (f"FORMAT JSON {QUERY} FOR ROW ts = 1", "SQLEXT_UNEXPECTED_WORD"),
+        (f"WITH ticks AS ({TICKS}) SELECT last(v) OVER w FROM ticks WINDOW w AS (PARTITION BY sym ORDER BY ts "
+         "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A B) DEFINE B AS v > A.v) FOR ROW ts = 1",
+         "SQLEXT_WHY"),
     ],
-)
+)  # fmt: skip
 def test_errors_have_a_place(spark, statement, name):
     with pytest.raises(sqlext.SqlExtError) as error:
         spark.sql(f"EXPLAIN MATCH WHY {statement}")
     assert error.value.error_class.startswith(name)
     assert error.value.place is not None and error.value.place.text.startswith("EXPLAIN MATCH WHY")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        QUERY,
+        "SELECT l.id FROM range(9) l ASOF JOIN range(9) r MATCH_CONDITION (l.id > r.id)",
+        "SELECT count(*) AS n FROM GLOBAL_WINDOW(TABLE numbers) GROUP BY window_start EMIT EVERY 3 ROWS",
+    ],
+)
+def test_explain_without_analyze_runs_no_job(spark, query):
+    jobs, context = f"explain {query}", spark.sparkContext
+    spark.range(9).createOrReplaceTempView("numbers")
+    context.setJobGroup(jobs, "")
+    try:
+        assert sqlext.explain(query, spark=spark)
+        explained = len(context.statusTracker().getJobIdsForGroup(jobs))
+        spark.sql(f"EXPLAIN MATCH ANALYZE {query}").collect()
+        assert explained == 0 < len(context.statusTracker().getJobIdsForGroup(jobs))
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+        spark.catalog.dropTempView("numbers")
