@@ -48,10 +48,19 @@ def test_the_first_five_lines_answer_the_question(question):
     assert any(question["answer"] in line for line in lines[:4]), "\n".join(lines)
 
 
-def test_the_cases_of_the_page_are_questions_with_these_answers():
-    cases = re.findall(r"^\| [^|]+ \| `(ORDER BY [^`]+)` \| [^|]+ \| `([^`]+)` \|$", PAGE.read_text(), re.MULTILINE)
-    assert len(cases) == 10
-    by_clause = [(param.values[0]["clause"], param.values[0]) for param in questions()]
-    for clause, line in cases:
-        answers = ["\n".join(answer(question)) for written, question in by_clause if written == clause]
-        assert any(line in text for text in answers), (clause, line)
+CASES = re.findall(
+    r"^\[[^\]]+\]\((http[^)]+)\):\n\n```sql\n(EXPLAIN MATCH WHY\n.*?)\n```\n\n```\n([^\n]+)\n```$",
+    PAGE.read_text("utf-8"),
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def test_the_page_has_ten_questions():
+    assert len(CASES) == 10
+    assert {source for source, _, _ in CASES} <= {param.values[0]["source"] for param in questions()}
+
+
+@pytest.mark.parametrize(("statement", "line"), [case[1:] for case in CASES])
+def test_a_command_of_the_page_has_the_answer_that_is_below_it(spark, statement, line):
+    shown = spark.sql(statement).collect()[0][0].splitlines()
+    assert any(line in part for part in shown[:5]), "\n".join(shown)
