@@ -8,6 +8,8 @@ read, when a block is full, or when AFTER MATCH SKIP fails. Its loop is
         if length == TOO_LONG: break
         book(state, block, shared, is_target, length, 0)
 
+`fill_block` is that loop for matchers whose walk only asks which position comes next.
+
 Long matches that overlap would cost the sum of their lengths. Therefore a block *shares* labels where matches overlap
 much and only whole matches are shown. A walk that reaches a row in the same position as an earlier walk of the block
 ends there, and the rest of the earlier match becomes the tail of its match (Spans.tails). Two walks that have met never
@@ -30,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlext.pattern.program.jit import compiled, inlined
-from sqlext.pattern.program.position_automaton import PositionAutomaton
+from sqlext.pattern.program.position_automaton import DEAD, DONE, PositionAutomaton
 from sqlext.pattern.task.skip_kernels import MODES, REASONS, TO_LAST, resume_row, target_step
 from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, MatchTask, SkipFailure, Spans, Tails
 
@@ -240,6 +242,37 @@ def book(state, block, shared, is_target, length, shift):
         state[MATCHES], state[MAPPED] = i + 1, end
         state[NUMBER] += 1
         state[MATCHED_END] = max(state[MATCHED_END], start + length)
+
+
+@inlined
+def fill_block(target_of, tables, first, bounds, is_target, state, block, shared):
+    """Fill a block with the matches of a matcher whose tables say which positions are live in each row.
+
+    `target_of(tables, position, row)`: the most preferred target of a position that is DONE or live in the row, or
+    DEAD. `first`: the position at the beginning of a search; the one after it is the beginning of a search at the first
+    row of a partition.
+    """
+    while has_room(state, block) and next_partition(state, bounds):
+        row, start, end = state[ROW], bounds[state[PARTITION]], bounds[state[PARTITION] + 1]
+        mapped, length = state[MAPPED], 0
+        q = target_of(tables, first + (row == start), row)
+        if q == DEAD:
+            length = NO_MATCH
+        else:
+            while q != DONE:
+                if meets(state, block.position, shared, row + length, q):
+                    break
+                if mapped + length == len(block.position):
+                    length = TOO_LONG
+                    break
+                block.position[mapped + length] = q
+                length += 1
+                if row + length == end:
+                    break  # a position that is live at the last row accepts
+                q = target_of(tables, q, row + length)
+        if length == TOO_LONG:
+            break
+        book(state, block, shared, is_target, length, 0)
 
 
 @inlined

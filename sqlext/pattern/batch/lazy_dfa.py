@@ -16,24 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.batch.blocks import (
-    BLOCK_ROWS,
-    MAPPED,
-    NO_MATCH,
-    OVERLAP,
-    PARTITION,
-    ROW,
-    TOO_LONG,
-    all_blocks,
-    book,
-    copy,
-    has_room,
-    meets,
-    next_partition,
-)
+from sqlext.pattern.batch.blocks import BLOCK_ROWS, OVERLAP, all_blocks, copy, fill_block
 from sqlext.pattern.program.closure import begin, new_search, next_target, pull_back
 from sqlext.pattern.program.jit import compiled, inlined
-from sqlext.pattern.program.position_automaton import DEAD, DONE, ENDS, STARTS, PositionAutomaton, position_automaton
+from sqlext.pattern.program.position_automaton import ENDS, STARTS, PositionAutomaton, position_automaton
 from sqlext.pattern.task.skip_kernels import is_skip_target
 from sqlext.pattern.task.task import MatchTask, Rows, Spans
 
@@ -248,8 +234,9 @@ def _new_target(graph, states, search, p, state):
 
 
 @inlined
-def _target(graph, states, search, bounds, mask, p, row):
+def _target(tables, p, row):
     """As `_new_target` for the state of `row`, but remembered."""
+    graph, states, search, bounds, mask = tables
     stretch = row >> states.shift[0]
     if states.loaded[stretch & 1] != stretch:
         _load(graph, states, bounds, mask, stretch)
@@ -262,32 +249,7 @@ def _target(graph, states, search, bounds, mask, p, row):
     return states.target[j]
 
 
-@inlined
-def _walk(graph, states, search, bounds, mask, row, start, end, state, position, shared):
-    """Write the positions of the match from `row` on; return their number, NO_MATCH or TOO_LONG."""
-    mapped = state[MAPPED]
-    q = _target(graph, states, search, bounds, mask, len(graph.instruction) + (row == start), row)
-    if q == DEAD:
-        return NO_MATCH
-    length = 0
-    while q != DONE:
-        if meets(state, position, shared, row + length, q):
-            break
-        if mapped + length == len(position):
-            return TOO_LONG
-        position[mapped + length] = q
-        length += 1
-        if row + length == end:
-            break  # a position that is live at the last row accepts
-        q = _target(graph, states, search, bounds, mask, q, row + length)
-    return length
-
-
 @compiled
 def _walk_all(graph, states, search, bounds, mask, is_target, state, block, shared):
-    while has_room(state, block) and next_partition(state, bounds):
-        row, start, end = state[ROW], bounds[state[PARTITION]], bounds[state[PARTITION] + 1]
-        length = _walk(graph, states, search, bounds, mask, row, start, end, state, block.position, shared)
-        if length == TOO_LONG:
-            break
-        book(state, block, shared, is_target, length, 0)
+    tables = graph, states, search, bounds, mask
+    fill_block(_target, tables, len(graph.instruction), bounds, is_target, state, block, shared)

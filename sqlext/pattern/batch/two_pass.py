@@ -15,21 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.batch.blocks import (
-    BLOCK_ROWS,
-    MAPPED,
-    NO_MATCH,
-    OVERLAP,
-    PARTITION,
-    ROW,
-    TOO_LONG,
-    all_blocks,
-    book,
-    has_room,
-    meets,
-    next_partition,
-)
-from sqlext.pattern.program.jit import compiled
+from sqlext.pattern.batch.blocks import BLOCK_ROWS, OVERLAP, all_blocks, fill_block
+from sqlext.pattern.program.jit import compiled, inlined
 from sqlext.pattern.program.position_automaton import (
     DEAD,
     DONE,
@@ -163,32 +150,12 @@ def live_target(tables, p, live):
     return DEAD
 
 
-@compiled
-def _walk(tables, live, row, start, end, state, position, shared):
-    """Write the positions of the match from `row` on; return their number, NO_MATCH or TOO_LONG."""
-    mapped, beginning = state[MAPPED], len(tables.first) - 3
-    q = live_target(tables, beginning + (row == start), live[row])
-    if q == DEAD:
-        return NO_MATCH
-    length = 0
-    while q != DONE:
-        if meets(state, position, shared, row + length, q):
-            break
-        if mapped + length == len(position):
-            return TOO_LONG
-        position[mapped + length] = q
-        length += 1
-        if row + length == end:
-            break  # a position that is live at the last row accepts
-        q = live_target(tables, q, live[row + length])
-    return length
+@inlined
+def _target(tables, p, row):
+    packed, live = tables
+    return live_target(packed, p, live[row])
 
 
 @compiled
-def _walk_all(tables, live, bounds, is_target, state, block, shared):
-    while has_room(state, block) and next_partition(state, bounds):
-        start, end = bounds[state[PARTITION]], bounds[state[PARTITION] + 1]
-        length = _walk(tables, live, state[ROW], start, end, state, block.position, shared)
-        if length == TOO_LONG:
-            break
-        book(state, block, shared, is_target, length, 0)
+def _walk_all(packed, live, bounds, is_target, state, block, shared):
+    fill_block(_target, (packed, live), len(packed.first) - 3, bounds, is_target, state, block, shared)
