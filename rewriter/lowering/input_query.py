@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sqlext.aggregates.registry import AGGREGATES
 from sqlext.errors import UnsupportedError
@@ -56,7 +57,7 @@ class InputRelation:
 class Context:
     """The state that all parts of a lowering share; they add `columns` of the input query as they need them.
 
-    `label_sets`: the labels of each variable and SUBSET. `needs_times`: workers report when each result is decided, so
+    `needs_times`: workers report when each result is decided, so
     they must evaluate all conditions themselves. `needs_cep`: the clause requires more than preferred matches of
     neighbouring rows, so it becomes a CepTask. `leaves_frame`: whether a reference in the condition of a label can
     reach a row beyond the frame of a window.
@@ -65,11 +66,18 @@ class Context:
     clause: MatchClause
     source: Source
     relation: InputRelation
-    label_sets: dict[str, tuple[int, ...]]
-    needs_times: bool
-    needs_cep: bool
+    needs_times: bool = False
+    needs_cep: bool = False
     leaves_frame: Callable[[Reference, int], bool] = lambda reference, label: False
     columns: list[InputColumn] = field(default_factory=list)
+
+    @cached_property
+    def label_sets(self) -> dict[str, tuple[int, ...]]:
+        """The labels of each variable and SUBSET."""
+        label_sets: dict[str, tuple[int, ...]] = {key: (i,) for i, key in enumerate(self.clause.labels)}
+        for subset in self.clause.subsets:
+            label_sets[subset.name.key] = tuple(sorted({i for m in subset.members for i in label_sets[m.key]}))
+        return label_sets
 
     def slice(self, fragment: Fragment) -> Text:
         return self.source.slice(fragment.start, fragment.stop)

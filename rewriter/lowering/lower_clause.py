@@ -45,13 +45,11 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
     raised together.
     """
     _check_columns_unique(clause, relation)
-    labels = tuple(name.key for name in clause.pattern_variables)
-    program = program_of(clause, labels)
+    labels, program = clause.labels, program_of(clause)
     context = Context(
         clause=clause,
         source=source,
         relation=relation,
-        label_sets=label_sets_of(clause, labels),
         needs_times=relation.is_streaming or _needs_row_time(clause),
         needs_cep=needs_cep(clause),
     )
@@ -138,18 +136,10 @@ def needs_cep(clause: MatchClause) -> bool:
     )
 
 
-def label_sets_of(clause: MatchClause, labels: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
-    """The labels of each variable and SUBSET."""
-    label_sets: dict[str, tuple[int, ...]] = {key: (i,) for i, key in enumerate(labels)}
-    for subset in clause.subsets:
-        label_sets[subset.name.key] = tuple(sorted({i for m in subset.members for i in label_sets[m.key]}))
-    return label_sets
-
-
-def program_of(clause: MatchClause, labels: tuple[str, ...]) -> Program:
+def program_of(clause: MatchClause) -> Program:
     """The program of the pattern. Raises UnsupportedError with its place."""
     try:
-        return compile_pattern(skeleton(clause.pattern), labels)
+        return compile_pattern(skeleton(clause.pattern), clause.labels)
     except SqlExtError as e:
         raise e.with_(place=e.place or clause.pattern_text.place) from None
 

@@ -16,7 +16,7 @@ from sqlext.pattern.task.task import Condition, MachineCall, MatchTask, Task
 from sqlext.rewriter.conditions.interpreted_condition import InterpretedCondition
 from sqlext.rewriter.lowering.input_query import Context, InputRelation, order_by, partition_by
 from sqlext.rewriter.lowering.lower_bounds import within
-from sqlext.rewriter.lowering.lower_clause import label_sets_of, needs_cep, output_of, program_of, skip_of
+from sqlext.rewriter.lowering.lower_clause import needs_cep, output_of, program_of, skip_of
 from sqlext.rewriter.lowering.lower_define import DefineLowering
 from sqlext.rewriter.lowering.match_plan import InputColumn
 from sqlext.rewriter.match.match_clause import MatchClause
@@ -63,15 +63,8 @@ class SearchPlan:
 
 def lower_conjuncts(clause: MatchClause, source: Source, relation: InputRelation) -> SearchPlan:
     """The plan of a clause. Raises BindError and UnsupportedError, as `lower` does for PATTERN, WITHIN and DEFINE."""
-    labels = tuple(name.key for name in clause.pattern_variables)
-    context = Context(
-        clause=clause,
-        source=source,
-        relation=relation,
-        label_sets=label_sets_of(clause, labels),
-        needs_times=False,
-        needs_cep=needs_cep(clause),
-    )
+    labels = clause.labels
+    context = Context(clause=clause, source=source, relation=relation, needs_cep=needs_cep(clause))
     conditions = DefineLowering(context)
     defined = conditions.definitions()
     parts = [
@@ -79,7 +72,7 @@ def lower_conjuncts(clause: MatchClause, source: Source, relation: InputRelation
     ]
     bounds = within(context)
     task: Task = MatchTask(
-        program=program_of(clause, labels),
+        program=program_of(clause),
         bits=(None,) * len(labels),
         conditions=tuple(map(all_of, parts)),
         skip=skip_of(context),

@@ -90,7 +90,7 @@ class DefineLowering:
     def texts_to_type(self, defined: Defined) -> list[Text]:
         """The texts whose types `lower` needs, as far as they are known in advance."""
         texts: list[Text] = []
-        for label, key in enumerate(name.key for name in self.context.clause.pattern_variables):
+        for label, key in enumerate(self.context.clause.labels):
             if key in defined:
                 items = defined[key][1]
                 texts += texts_of_condition(self.parts(items, label), conjuncts(items))
@@ -150,7 +150,7 @@ class DefineLowering:
             column=self._operand,
             is_local=lambda r: r.step == 0 and self.context.is_local(r, label),
             local_text=lambda r: self._local_text(r, label),
-            names=tuple(name.key for name in self.context.clause.pattern_variables),
+            names=self.context.clause.labels,
             python_function=self.context.relation.python_function,
             spark_computes=not self.context.relation.is_static,
         )

@@ -111,6 +111,11 @@ class MatchClause:
     frame: FrameClause | None = None
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """What the variables of PATTERN are compared by; label i of a program is the i-th of them."""
+        return tuple(name.key for name in self.pattern_variables)
+
+    @property
     def conditions(self) -> dict[str, str]:
         """The condition of each variable of DEFINE as written, in one line."""
         return {item.variable.key: item.condition.in_line for item in self.definitions}

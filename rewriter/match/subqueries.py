@@ -48,7 +48,7 @@ def correlation_error(clause: MatchClause, columns: tuple[str, ...], error: Bind
     if name is None or not error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
         return None
     parts = [t.text for t in tokenize(name.text[name.start : name.stop]) if t.is_name]
-    variables = {v.key for v in clause.pattern_variables} | {s.name.key for s in clause.subsets}
+    variables = {*clause.labels, *(s.name.key for s in clause.subsets)}
     is_of_variable = len(parts) > 1 and variable_key(parts[0]) in variables
     if not is_of_variable and unquoted(parts[-1]).lower() not in map(str.lower, columns):
         return None

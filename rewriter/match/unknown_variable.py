@@ -77,6 +77,6 @@ def about_result(error: SqlExtError, clause: MatchClause, columns: Sequence[str]
     if is_all_rows or column.lower() not in {name.lower() for name in columns}:
         return error
     variable = word.rpartition(".")[0].upper()
-    read = f"{word}" if variable in {name.key for name in clause.pattern_variables} else f"LAST({column})"
+    read = f"{word}" if variable in clause.labels else f"LAST({column})"
     hint = f"the result has the keys and the measures: write MEASURES {read} AS {column}, or ALL ROWS PER MATCH."
     return error.with_(hint=hint)

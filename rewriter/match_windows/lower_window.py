@@ -23,7 +23,7 @@ from sqlext.rewriter.lowering.input_query import (
     keys_need_window,
 )
 from sqlext.rewriter.lowering.lower_bounds import start_bounds
-from sqlext.rewriter.lowering.lower_clause import ask_ahead, label_sets_of, plan_of, program_of, skip_of
+from sqlext.rewriter.lowering.lower_clause import ask_ahead, plan_of, program_of, skip_of
 from sqlext.rewriter.lowering.lower_define import Defined, DefineLowering
 from sqlext.rewriter.lowering.lower_measures import Measures
 from sqlext.rewriter.lowering.match_plan import MatchPlan, ShownColumn
@@ -43,15 +43,11 @@ def lower_window(
 
     Raises BindError and UnsupportedError: all errors of DEFINE together, or of MEASURES, or of the calls.
     """
-    labels = tuple(name.key for name in clause.pattern_variables)
-    program = program_of(clause, labels)
+    labels, program = clause.labels, program_of(clause)
     context = Context(
         clause=clause,
         source=source,
         relation=relation,
-        label_sets=label_sets_of(clause, labels),
-        needs_times=False,
-        needs_cep=False,
         leaves_frame=_Reach(clause, program).leaves_frame,
     )
     frame_end = _frame_end(context)
