@@ -64,8 +64,11 @@ test-lowest: .venv/lowest/installed  ## run the tests without Spark with the low
 	SQLEXT_RANDOM=few .venv/lowest/bin/python -m pytest -p no:cacheprovider -m "not spark and not slow" $(LOWEST)
 
 test-cluster: $(WORKERS)/installed check-java  ## run statements, joins and a stream on a cluster of two workers that lack sqlext
+	# A cluster of its own for each command: the session of pytest keeps every core, and a program would wait for one.
 	SQLEXT_WORKER_PYTHON=$(CURDIR)/$(WORKERS)/bin/python $(BIN)/python -m tests.cluster.standalone \
-	  $(BIN)/pytest tests/cluster/on_a_cluster.py tests/engine/joins/test_statements.py tests/statements/test_rows.py -k 'not -udtf- and not -portable-'
+	  $(BIN)/pytest tests/cluster/on_a_cluster.py
+	SQLEXT_WORKER_PYTHON=$(CURDIR)/$(WORKERS)/bin/python $(BIN)/python -m tests.cluster.standalone \
+	  $(BIN)/pytest tests/engine/joins/test_statements.py tests/statements/test_rows.py -k 'not -udtf- and not -portable-'
 
 test-chaos: $(WORKERS)/installed check-java  ## kill 50 processes of a cluster at random; no row is lost or doubled
 	chaos=$$(mktemp -d) && SQLEXT_WORKER_PYTHON=$(CURDIR)/$(WORKERS)/bin/python $(BIN)/python -m tests.cluster.standalone \

@@ -13,11 +13,12 @@ from types import MappingProxyType
 import pytest
 
 from .hadoop import hdfs, yarn
-from .program import QUERIES, server_settings
+from .program import IDLE_STREAMS, QUERIES, server_settings
 from .standalone import SPARK_HOME, connect_server
 from .standalone import cluster as started_cluster
 
 CLUSTER = os.environ.get("SQLEXT_TEST_MASTER", "")
+STATEMENTS = [*QUERIES, "udtf", "stream", *IDLE_STREAMS]
 VARIATIONS = {
     "speculation, without AQE": {
         "spark.speculation": "true",
@@ -67,13 +68,13 @@ def results(
     return dict(map(json.loads, process.stdout.splitlines()))
 
 
-@pytest.mark.parametrize("name", [*QUERIES, "udtf", "stream"])
+@pytest.mark.parametrize("name", STATEMENTS)
 def test_workers_without_sqlext_return_the_rows_of_one_machine(local, cluster, name):
     assert len(local[name]) > 10
     assert cluster[name] == local[name]
 
 
-@pytest.mark.parametrize("name", [*QUERIES, "udtf", "stream"])
+@pytest.mark.parametrize("name", STATEMENTS)
 def test_a_connect_server_without_sqlext_returns_them_too(local, connect, name):
     assert connect[name] == local[name]
 

@@ -43,10 +43,19 @@ QUERIES = {
     "EMIT": "SELECT k, window_start, sum(p) AS s FROM TUMBLE(TABLE ticks, DESCRIPTOR(ts), INTERVAL 5 MINUTES) "
     "GROUP BY k, window_start, window_end EMIT EARLY EVERY INTERVAL 1 MINUTE, EVERY 10 ROWS",
 }
+RULE = """CREATE PATTERN RULE falls ON cluster_rules FOR TABLE ticks EFFECTIVE FROM TIMESTAMP '1970-01-01 00:00:00'
+  AS MATCH_RECOGNIZE (MEASURES FIRST(i) AS f, COUNT(*) AS n PATTERN (S D+ U+) DEFINE D AS {falls}, U AS p > PREV(p))"""
 EACH_FILE = "WITH (maxFilesPerTrigger = 1, startingVersion = 0)"
-STREAM = f"SELECT * FROM STREAM ticks {EACH_FILE} WATERMARK ts DELAY OF INTERVAL 1 MINUTE " + CLAUSE.format(
-    at="MATCH_ROWTIME() AS at,", falls=FALLS
-)
+WATERMARK = "WATERMARK ts DELAY OF INTERVAL 1 MINUTE"
+TICKS_IN_FILES = f"STREAM ticks {EACH_FILE} {WATERMARK}"
+STREAM = f"SELECT * FROM {TICKS_IN_FILES} " + CLAUSE.format(at="MATCH_ROWTIME() AS at,", falls=FALLS)
+IDLE_STREAMS = {  # the clock decides their last rows
+    "idle clause": f"SELECT * FROM {TICKS_IN_FILES} IDLE AFTER INTERVAL 1 SECOND {CLAUSE.format(at='', falls=FALLS)}",
+    "idle rules": "SELECT k, first_time, to_json(measures) AS measures "
+    f"FROM {TICKS_IN_FILES} IDLE AFTER INTERVAL 1 SECOND MATCH_RULES (PARTITION BY k ORDER BY ts RULES cluster_rules) AS m",
+    "idle EMIT": f"SELECT k, window_start, sum(p) AS s FROM TUMBLE(TABLE {TICKS_IN_FILES} IDLE AFTER INTERVAL 1 SECOND, "
+    "DESCRIPTOR(ts), INTERVAL 5 MINUTES) GROUP BY k, window_start, window_end EMIT AFTER WATERMARK, EVERY 10 ROWS",
+}
 
 
 def main(master: str, folder: str, settings: dict[str, str]) -> None:
@@ -59,6 +68,9 @@ def main(master: str, folder: str, settings: dict[str, str]) -> None:
     spark.conf.set("sqlext.engine", "udtf")
     show("udtf", spark.sql(QUERIES["clause"]))
     show("stream", decided(spark, is_cluster=master.startswith(("spark:", "yarn"))))
+    spark.sql(RULE.format(falls=FALLS))
+    for name, query in IDLE_STREAMS.items():
+        show(name, decided_by_the_clock(spark, query))
     spark.stop()
 
 
@@ -111,6 +123,21 @@ def decided(spark: Any, is_cluster: bool) -> Any:
     query.processAllAvailable()
     query.stop()
     return spark.table("decided")
+
+
+def decided_by_the_clock(spark: Any, query: str) -> Any:
+    """What the stream has written once its watermark has followed the clock past the last row."""
+    spark.sql("DROP TABLE IF EXISTS decided_by_the_clock")
+    spark.sql(f"CREATE STREAMING TABLE decided_by_the_clock AS {query}")
+    running = spark.streams.active[0]
+    while running.isActive and _watermark(running) < "2000":
+        time.sleep(0.1)
+    running.stop()
+    return spark.table("decided_by_the_clock")
+
+
+def _watermark(query: Any) -> str:
+    return str((query.lastProgress or {}).get("eventTime", {}).get("watermark", ""))
 
 
 def executors(application: str) -> list[int]:
