@@ -49,12 +49,14 @@ EACH_FILE = "WITH (maxFilesPerTrigger = 1, startingVersion = 0)"
 WATERMARK = "WATERMARK ts DELAY OF INTERVAL 1 MINUTE"
 TICKS_IN_FILES = f"STREAM ticks {EACH_FILE} {WATERMARK}"
 STREAM = f"SELECT * FROM {TICKS_IN_FILES} " + CLAUSE.format(at="MATCH_ROWTIME() AS at,", falls=FALLS)
+IDLE_TICKS = f"{TICKS_IN_FILES} IDLE AFTER INTERVAL 1 SECOND"
 IDLE_STREAMS = {  # the clock decides their last rows
-    "idle clause": f"SELECT * FROM {TICKS_IN_FILES} IDLE AFTER INTERVAL 1 SECOND {CLAUSE.format(at='', falls=FALLS)}",
-    "idle rules": "SELECT k, first_time, to_json(measures) AS measures "
-    f"FROM {TICKS_IN_FILES} IDLE AFTER INTERVAL 1 SECOND MATCH_RULES (PARTITION BY k ORDER BY ts RULES cluster_rules) AS m",
-    "idle EMIT": f"SELECT k, window_start, sum(p) AS s FROM TUMBLE(TABLE {TICKS_IN_FILES} IDLE AFTER INTERVAL 1 SECOND, "
-    "DESCRIPTOR(ts), INTERVAL 5 MINUTES) GROUP BY k, window_start, window_end EMIT AFTER WATERMARK, EVERY 10 ROWS",
+    "idle clause": f"SELECT * FROM {IDLE_TICKS} {CLAUSE.format(at='', falls=FALLS)}",
+    "idle rules": f"SELECT k, first_time, to_json(measures) AS measures FROM {IDLE_TICKS} "
+    "MATCH_RULES (PARTITION BY k ORDER BY ts RULES cluster_rules) AS m",
+    "idle EMIT": "SELECT k, window_start, sum(p) AS s "
+    f"FROM TUMBLE(TABLE {IDLE_TICKS}, DESCRIPTOR(ts), INTERVAL 5 MINUTES) "
+    "GROUP BY k, window_start, window_end EMIT AFTER WATERMARK, EVERY 10 ROWS",
 }
 
 

@@ -277,7 +277,7 @@ def sample_of(values: np.ndarray, labels: Sequence[str]) -> Sample:
     key.
 
     >>> sample_of(np.array([2, 3, 3, 4]), ["C"]).hits
-    (('C', Counts(rows=2, keys=1, once=0, twice=1)),)
+    (('C', KeyCounts(rows=2, keys=1, once=0, twice=1)),)
     """
     keys = values >> len(labels)
     hits = tuple((label, _counts(keys[(values >> bit) & 1 == 1])) for bit, label in enumerate(labels))
@@ -306,7 +306,8 @@ def surviving(sample: Sample, hits: KeyCounts, table_rows: int) -> float:
 def pays(sample: Sample, table_rows: int) -> tuple[tuple[str, ...], str]:
     """The labels for which few keys have a row, and the reason. If there are none, the filter does not pay.
 
-    >>> pays(Sample(Counts(rows=30_000, keys=10_000), 30_000, (("C", Counts(rows=0, keys=0)),)), table_rows=10_000_000)
+    >>> read, hits = KeyCounts(rows=30_000, keys=10_000), KeyCounts(rows=0, keys=0)
+    >>> pays(Sample(read, 30_000, (("C", hits),)), table_rows=10_000_000)
     (('C',), '0 of 30,000 sampled rows satisfy C, about 3 % of the keys stay')
     """
     shares = {label: surviving(sample, hits, table_rows) for label, hits in sample.hits}

@@ -42,7 +42,7 @@ class NearestTime:
     @property
     def text(self) -> str:
         """
-        >>> miss = Miss(far="5 days", is_before=False, is_zero=False, time="r.d = 2026-01-11", end="2026-01-06")
+        >>> miss = NearestTime(far="5 days", is_before=False, is_zero=False, time="r.d = 2026-01-11", end="2026-01-06")
         >>> miss.text
         'the nearest miss is 5 days: r.d = 2026-01-11, and the range ends at 2026-01-06'
         """
