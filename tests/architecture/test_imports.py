@@ -7,7 +7,7 @@ import re
 import sys
 from functools import cache
 
-from .source import MODULES, Import, imports
+from .source import MODULES, ROOT, Import, imports
 
 _JUPYTER = ("IPython", "jupyter_client", "nbclient", "nbconvert", "nbformat", "traitlets")
 # What the modules of a package import of other distributions. A module of the first package that fits decides.
@@ -113,3 +113,11 @@ def test_a_folder_holds_files_or_folders_but_not_both():
     faces = {"sqlext", *top, "sqlext.pattern.strategy"}
     files = {name for name in MODULES if name not in folders and name.rpartition(".")[0] in parents}
     assert sorted(files - faces) == []
+
+
+def test_the_wheel_lists_the_package_of_every_module():
+    """The tests of the wheel build it and imply this, but `make check` does not run them."""
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    listed = re.search(r"^packages = \[\n(.*?)^\]", text, re.DOTALL | re.MULTILINE)
+    packages = {m.name if m.path.name == "__init__.py" else m.name.rpartition(".")[0] for m in MODULES.values()}
+    assert packages - set(re.findall(r'"(.+)"', listed[1])) == set()
