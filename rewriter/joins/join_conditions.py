@@ -33,6 +33,15 @@ _UNITS = frozenset(
 _CONSTANT_WORDS = _UNITS | {"INTERVAL", "TO", "MAKE_DT_INTERVAL", "MAKE_YM_INTERVAL"}
 
 
+def other_side(side: str) -> str:
+    """The other one of LEFT and RIGHT.
+
+    >>> other_side(LEFT), other_side(RIGHT)
+    ('right', 'left')
+    """
+    return RIGHT if side == LEFT else LEFT
+
+
 @dataclass(frozen=True)
 class Comparison:
     """A comparison `left operator right`; `operator` is `=`, `<=>`, `>=`, `>`, `<=` or `<`."""

@@ -16,7 +16,7 @@ from sqlext.engine.queries.queries import with_outer_hint
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.joins import join_conditions
 from sqlext.rewriter.joins.interval_sql import BoundRange, RewrittenJoin, bucket_join, copies_points, plain_join
-from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, TimeRange, comparisons, time_ranges
+from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, TimeRange, comparisons, other_side, time_ranges
 from sqlext.rewriter.joins.time_buckets import FLOATS, INTEGERS, Fixed, domain
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Text, join
@@ -150,7 +150,7 @@ def _is_between(sides: JoinSides, range_: TimeRange) -> bool:
     side = sides.side_of(range_.time)
     if side not in (LEFT, RIGHT):
         return False
-    other = RIGHT if side == LEFT else LEFT
+    other = other_side(side)
     return {sides.side_of(range_.lower), sides.side_of(range_.upper)} in ({other}, {other, BOTH})
 
 

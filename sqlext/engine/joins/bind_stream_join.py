@@ -23,6 +23,7 @@ from sqlext.rewriter.joins.join_conditions import (
     compared,
     comparisons,
     offset,
+    other_side,
 )
 from sqlext.rewriter.text.and_list import normal_words
 from sqlext.rewriter.text.fragments import Fragment
@@ -146,7 +147,7 @@ def _check_range(sides: JoinSides, range_: TimeRange) -> None:
     side = sides.side_of(range_.time)
     if not _has_watermark(sides, side, range_.time):
         raise _no_watermark(range_.time)
-    other = RIGHT if side == LEFT else LEFT
+    other = other_side(side)
     for bound in (range_.lower, range_.upper):
         terms = offset(bound, sides.source)
         if len(terms.others) != 1 or terms.others[0].sign < 0 or not _are_day_times(sides, terms.constants):

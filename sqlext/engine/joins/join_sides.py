@@ -11,7 +11,7 @@ from pyspark.sql.types import StructField
 from sqlext.engine.queries.queries import Queries
 from sqlext.errors import BindError
 from sqlext.rewriter.joins.join_clause import JoinClause
-from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, NEITHER, RIGHT
+from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, NEITHER, RIGHT, other_side
 from sqlext.rewriter.joins.qualified_names import qualified_column, qualifiers
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import unquoted
@@ -94,14 +94,14 @@ class JoinSides:
 
     def _is_qualifier(self, name: str | None, side: str) -> bool:
         """Return True if `name.x` can only be a column x of that relation. Raises BindError."""
-        other = RIGHT if side == LEFT else LEFT
+        other = other_side(side)
         if name is None or self.names[side] != name or self.names[other] in (None, name):
             return False
         return all(name != column.lower() for both in (LEFT, RIGHT) for column in self.whole(both).columns)
 
     def _reads_other(self, side: str, expression: Fragment) -> bool:
         """Return True if the expression surely reads a column of the other relation. Raises BindError."""
-        other = RIGHT if side == LEFT else LEFT
+        other = other_side(side)
         names = qualifiers(self.text(expression))
         return self.names[other] in names and self._is_qualifier(self.names[other], other)
 

@@ -17,7 +17,7 @@ from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams.stored_state import StoredJoin
 from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, ShowTime
-from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, Term, TimeRange, offset
+from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, Term, TimeRange, offset, other_side
 from sqlext.rewriter.text.and_list import normal_words
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import string_literal
@@ -57,7 +57,7 @@ class KeptInterval:
             own = queries()
             found = own.run(self._query(side, condition, own)).collect()
             for time, since, until, key, row in found[:MAX_ROWS]:
-                other = RIGHT if side == LEFT else LEFT
+                other = other_side(side)
                 waits = "of the same time" if since is None else f"from {show(since)} to {show(until)}"
                 text = f"{side} row {row}, kept because a {other} row {waits} may be its partner"
                 yield KeptRow(key, Fact(ROW, time, text))

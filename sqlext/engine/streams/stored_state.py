@@ -23,25 +23,33 @@ _OURS, _JOIN = "transformWithState", "symmetricHashJoin"
 
 
 @dataclass(frozen=True)
-class StoredOperator:
-    """The state of one of our operators in a checkpoint, after the micro-batch `batch`; `number`: its number in
-    Spark's plan."""
+class _StoredState:
+    """The state of an operator in a checkpoint, after the micro-batch `batch`; `number`: its number in Spark's plan."""
 
     spark: SparkSession
     location: str
     number: int
     batch: int
 
+    def _read(self, **of: str) -> DataFrame:
+        """The rows of the state. `of`: further options of Spark's state data source."""
+        options = {"operatorId": str(self.number), "batchId": str(self.batch), **of}
+        return self.spark.read.format("statestore").options(**options).load(self.location)
+
+
+class StoredOperator(_StoredState):
+    """The state of one of our operators."""
+
     def headers(self) -> dict[int, bytes]:
         """The header of each bucket, by the bucket's number."""
-        rows = self._read("header").select("key.bucket", "value.value").collect()
+        rows = self._read(stateVarName="header").select("key.bucket", "value.value").collect()
         return {int(bucket): bytes(header) for bucket, header in rows}
 
     def buckets(self, numbers: Collection[int] | None = None) -> Iterator[tuple[int, Stored]]:
         """The state of the buckets of these numbers, or of all buckets; one of Spark's partitions is in memory at a
         time."""
         headers = {number: header for number, header in self.headers().items() if numbers is None or number in numbers}
-        chunks = self._read("chunks").where(F.col("key.bucket").isin(list(headers)))
+        chunks = self._read(stateVarName="chunks").where(F.col("key.bucket").isin(list(headers)))
         columns = ("partition_id", "key.bucket", "user_map_key.number", "user_map_value.value")
         for _, rows in groupby(chunks.select(*columns).toLocalIterator(), key=lambda row: row[0]):
             values: dict[int, dict[int, bytes]] = {}
@@ -52,24 +60,13 @@ class StoredOperator:
         for bucket, header in headers.items():  # without chunks
             yield bucket, state_log.read(header, dict[int, bytes]().__getitem__)
 
-    def _read(self, variable: str) -> DataFrame:
-        options = {"operatorId": str(self.number), "batchId": str(self.batch), "stateVarName": variable}
-        return self.spark.read.format("statestore").options(**options).load(self.location)
 
-
-@dataclass(frozen=True)
-class StoredJoin:
-    """The state of one of Spark's own joins of streams in a checkpoint, after the micro-batch `batch`."""
-
-    spark: SparkSession
-    location: str
-    number: int
-    batch: int
+class StoredJoin(_StoredState):
+    """The state of one of Spark's own joins of streams."""
 
     def rows(self, side: str) -> DataFrame:
         """The kept rows of the relation `side`, "left" or "right": the structs `key` and `value`, and the partition."""
-        options = {"operatorId": str(self.number), "batchId": str(self.batch), "joinSide": side}
-        return self.spark.read.format("statestore").options(**options).load(self.location)
+        return self._read(joinSide=side)
 
     @property
     def watermark_us(self) -> int | None:

@@ -20,7 +20,7 @@ from sqlext.engine.why.shown_values import interval
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.joins.asof_sql import AsofJoin
 from sqlext.rewriter.joins.join_clause import NEAREST
-from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, between, compared
+from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, between, compared, other_side
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
@@ -191,7 +191,7 @@ class _Pairing:
     def query(self, condition: str) -> Text:
         """For each chosen row its partners, or the candidates that the fewest conjuncts refuse, the nearest ones first;
         and of those that one conjunct alone refuses the nearest one."""
-        other = RIGHT if self.side == LEFT else LEFT
+        other = other_side(self.side)
         own, rest = (f"struct({self.names[of]}.*)" for of in (self.side, other))
         columns: list[TextLike] = [f"to_json({own}) AS __chosen", f"to_json({rest}) AS __candidate"]
         for i, c in enumerate(self.conjuncts):

@@ -16,7 +16,7 @@ from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.errors import BindError
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Key, is_backward
 from sqlext.rewriter.joins.join_clause import NEAREST
-from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, compared
+from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, compared, other_side
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
@@ -76,7 +76,7 @@ class JoinShape:
     @property
     def ranges(self) -> str:
         """The relation that has the ranges."""
-        return LEFT if self.points == RIGHT else RIGHT
+        return other_side(self.points)
 
     def shown(self, number: str) -> str:
         """SQL for the text of a time, from its number."""
@@ -175,7 +175,7 @@ def _interval(sides: JoinSides) -> JoinShape:
     if range_ is None:
         return shape
     points = sides.side_of(range_.time)
-    ranges = LEFT if points == RIGHT else RIGHT
+    ranges = other_side(points)
     time, (lower, upper) = sides.text(range_.time), (bound_text(sides, b) for b in (range_.lower, range_.upper))
     of = {points: [time], ranges: [lower, upper]}
     kind = _kind(sides, {side: texts[0] for side, texts in of.items()})
