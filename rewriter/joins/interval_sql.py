@@ -276,7 +276,9 @@ def _reasons(clause: JoinClause, range_: BoundRange) -> tuple[tuple[str, str], .
 
 def _width(range_: BoundRange) -> str:
     if range_.fixed is not None:
-        return f"its width, {_length(range_.of, range_.fixed.width)}, is that of the range"
+        cells = range_.fixed.cells
+        times = "" if cells == 1 else f"{cells} times "
+        return f"its width, {_length(range_.of, range_.fixed.width * cells)}, is {times}that of the range"
     spread = range_.spread
     if not spread.ranges:
         return "the ranges vary by row, and none was there to be measured"

@@ -10,7 +10,7 @@ copied, once for each bucket in which a partner can be; each row of the other si
 | scheme | points | ranges |
 |---|---|---|
 | ranges copied | bucket(t) | bucket(lower), …, bucket(upper) |
-| points copied, no range wider than a bucket | bucket(t) - 1, bucket(t) | bucket(lower) |
+| points copied, no range wider than a cell | bucket(cell(t) - 1), …, bucket(t) | bucket(lower) |
 | points copied, ranges of any width | for each level l (l, bucket(t) - 1), (l, bucket(t)) | (own l, bucket(lower)) |
 
 FULL preserves both sides, so both are copied. One copy of each row is its own copy, which meets all partners of the
@@ -76,28 +76,47 @@ def position(of: str, expression: TextLike) -> Text:
 
 @dataclass(frozen=True)
 class Fixed:
-    """Buckets of one width, in units of the domain `of`: a whole number, except for floats.
+    """Buckets of one width: `cells` cells of `width` units of the domain `of`: a whole number, except for floats.
 
-    A range that contains the time t begins at most `reach` buckets before the bucket of t.
+    A range that contains the time t begins at most `reach` cells before the cell of t. A bucket of more cells needs
+    fewer copies and contains more pairs that do not match.
     """
 
     of: str
     width: float
     reach: int = 1
+    cells: int = 1
 
     def bucket(self, expression: TextLike) -> Text:
         """The bucket of a time, as SQL.
 
-        >>> print(Fixed(MICROS, 60000000).bucket("a.t"))
+        >>> print(Fixed(MICROS, 60000000, cells=2).bucket("a.t"))
+        unix_micros(CAST(a.t AS TIMESTAMP)) div 120000000
+        """
+        return self._divided(expression, self.width * self.cells)
+
+    def cell(self, expression: TextLike) -> Text:
+        """The cell of a time, as SQL.
+
+        >>> print(Fixed(MICROS, 60000000, cells=2).cell("a.t"))
         unix_micros(CAST(a.t AS TIMESTAMP)) div 60000000
         """
+        return self._divided(expression, self.width)
+
+    def bucket_of_cell(self, cell: TextLike) -> Text:
+        """The bucket that `bucket` gives for the times of a cell, as SQL: dividing twice is dividing by the product.
+
+        >>> print(Fixed(MICROS, 60000000, cells=2).bucket_of_cell("c - 1"))
+        (c - 1) div 2
+        """
+        return join(cell) if self.cells == 1 else join("(", cell, f") div {self.cells}")
+
+    def _divided(self, expression: TextLike, width: float) -> Text:
         at = position(self.of, expression)
         if self.of == FLOATS:
             # In Spark's order NaN is the greatest value, and least() and greatest() use that order.
-            return join(
-                "CAST(floor(least(greatest(", at, f" / {self.width!r}D, -{_FARTHEST}), {_FARTHEST})) AS BIGINT)"
-            )
-        return join(at, f" div {int(self.width)}")
+            return join("CAST(floor(least(greatest(", at, f" / {width!r}D, -{_FARTHEST}), {_FARTHEST})) AS BIGINT)")
+        return join(at, f" div {int(width)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,14 +187,18 @@ def _sequence(buckets: Union[Fixed, Grid], first: TextLike, last: TextLike) -> T
 
 
 def points_copied(buckets: Fixed, time: Text, lower: Text) -> Scheme:
-    """The scheme that copies the points, if no range is wider than `buckets.reach` buckets.
+    """The scheme that copies the points, if no range is wider than `buckets.reach` cells.
 
-    >>> print(points_copied(Fixed(DAYS, 7), join("a.t"), join("b.lo")).points.copies)
-    sequence(unix_date(a.t) div 7 - 1, unix_date(a.t) div 7)
+    >>> print(points_copied(Fixed(DAYS, 7, cells=2), join("a.t"), join("b.lo")).points.copies)
+    sequence((unix_date(a.t) div 7 - 1) div 2, unix_date(a.t) div 14)
     """
-    last = buckets.bucket(time)
-    copies = join("sequence(", last, f" - {buckets.reach}, ", last, ")")
+    copies = join("sequence(", _first(buckets, buckets.cell(time)), ", ", buckets.bucket(time), ")")
     return Scheme(Side(key=join(BUCKET), copies=copies), Side(key=buckets.bucket(lower)))
+
+
+def _first(buckets: Fixed, cell: TextLike) -> Text:
+    """The bucket of the first range that may contain a time of this cell."""
+    return buckets.bucket_of_cell(join(cell, f" - {buckets.reach}"))
 
 
 def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, lower: Text, upper: Text) -> Scheme:
@@ -200,24 +223,24 @@ def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, low
 
 
 def both_copied(buckets: Fixed, time: Text, lower: Text, upper: Text) -> Scheme:
-    """The scheme that copies both sides, if no range is wider than `buckets.reach` buckets.
+    """The scheme that copies both sides, if no range is wider than `buckets.reach` cells.
 
-    The homes of points and of ranges are then in the same buckets.
+    The homes of points and of ranges are then in the same cells.
 
     >>> print(both_copied(Fixed(DAYS, 7), join("a.t"), join("b.lo"), join("b.hi")).points.copies)
     coalesce(sequence(__sqlext_home - 1, __sqlext_home), array(CAST(NULL AS BIGINT)))
     """
-    before = join(f"sequence({HOME} - {buckets.reach}, {HOME})")
-    within = _sequence(buckets, HOME, buckets.bucket(upper))
-    home = join("IF((", upper, ") IS NULL, NULL, ", buckets.bucket(lower), ")")  # Either bound may be beyond all times.
-    return Scheme(_copied(buckets.bucket(time), before), _copied(home, within))
+    own = buckets.bucket_of_cell(HOME)
+    before = join("sequence(", _first(buckets, HOME), ", ", own, ")")
+    within = _sequence(buckets, own, buckets.bucket(upper))
+    home = join("IF((", upper, ") IS NULL, NULL, ", buckets.cell(lower), ")")  # Either bound may be beyond all times.
+    return Scheme(_copied(buckets.cell(time), before, own), _copied(home, within, own))
 
 
-def _copied(home: Text, copies: Text) -> Side:
+def _copied(home: Text, copies: Text, own: Text) -> Side:
     """The side whose rows are copied; a row without a home gets one copy, which meets no row of the other side."""
-    return Side(
-        key=join(BUCKET), copies=join("coalesce(", copies, f", {_NONE})"), home=home, own=join(f"{BUCKET} <=> {HOME}")
-    )
+    copies = join("coalesce(", copies, f", {_NONE})")
+    return Side(key=join(BUCKET), copies=copies, home=home, own=join(f"{BUCKET} <=> ", own))
 
 
 def both_copied_by_level(

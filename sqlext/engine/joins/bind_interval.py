@@ -23,6 +23,10 @@ from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.text.tokens import tokenize
 
 _EQUAL = frozenset({"="})
+# Buckets of twice the width of the range took 4 to 21 % less time than those of its width, with 0.3 to 93 partners a
+# row; those of four times took less with 14 partners, and more with 35 or more.
+_CELLS = 2
+_CELLS_OF_STREAM = 1  # stored in checkpoints: the state is divided by the bucket
 
 
 def bind_interval(sides: JoinSides, time_zone: str) -> RewrittenJoin:
@@ -126,7 +130,8 @@ class _IntervalBinder:
         written = None if is_stream else range_
         bound = BoundRange(time=time, lower=lower, upper=upper, time_is_left=is_left, of=of, written=written)
         if width is not None:
-            bound = replace(bound, fixed=Fixed(of, width.bucket, width.reach), is_exact=of != FLOATS)
+            cells = _CELLS_OF_STREAM if is_stream else _CELLS
+            bound = replace(bound, fixed=Fixed(of, width.cell, width.reach, cells), is_exact=of != FLOATS)
         if width is None or (copies_points(self.clause, bound) and not bound.is_exact):
             if is_stream:
                 return None

@@ -34,18 +34,15 @@ class Width:
         return self.nominal == self.most == 0
 
     @property
-    def bucket(self) -> float:
-        """The width of a bucket: narrow buckets contain few pairs that do not match, wide buckets need few copies.
-
-        Buckets of twice this width saved a tenth of the time with one to five partners per row; with a dozen or more
-        partners they cost more.
-        """
+    def cell(self) -> float:
+        """The width of a cell of a bucket."""
         width = max(abs(self.nominal), self.most / 3)
         return width if width % 1 else max(2, width)
 
     @property
     def reach(self) -> int:
-        return max(1, math.ceil(self.most / self.bucket))
+        """The most cells from the cell of a lower bound to that of a time in the range."""
+        return max(1, math.ceil(self.most / self.cell))
 
 
 @dataclass(frozen=True)

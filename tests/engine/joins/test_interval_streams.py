@@ -58,6 +58,11 @@ def query(join: str, condition: str, left: str = LEFT, right: str = RIGHT, numbe
     return f"SELECT {number} AS n, l.id AS l, {other} AS r FROM {relations} ON {condition}"
 
 
+def test_buckets_stay_as_wide_as_the_range_since_checkpoints_have_them(spark, streams):
+    plan = spark.sql("EXPLAIN MATCH " + query("LEFT", RANGE)).first().plan
+    assert "its width, 0:00:15, is that of the range" in plan and "div 15000000)" in plan
+
+
 def pairs(emitted) -> list[tuple]:
     return sorted((row[1:] for row in emitted), key=str)
 
