@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.errors import BindError
 from sqlext.sessions.explain import active_session
 from sqlext.sessions.hook import unhooked
 from sqlext.spark import progress
@@ -34,13 +35,19 @@ def state(query: Any, key: str | None = None, *, spark: SparkSession | None = No
     STREAMING TABLE … FOR KEY shows it; `query` is then the query of a streaming table, or the name of the table, whose
     query need not run. `spark`: the session, by default the active one.
 
-    Raises the SqlExtError that the statement would raise.
+    Raises BindError MISSING_ARGUMENT for a name without `key`, and the SqlExtError that the statement would raise.
 
     >>> state(spark.streams.active[0])                          # doctest: +SKIP
     StreamState(rows=1042, bytes=66688, oldest_us=1767225603000000, late_rows=0, failed_rows=0, failed_results=0,
                 windows=0, emitted=12)
     >>> state("alerts", key="card = '4711'").show()             # doctest: +SKIP
     """
+    if key is None and isinstance(query, str):
+        raise BindError(
+            "MISSING_ARGUMENT",
+            "the name of a streaming table needs `key`, a condition on its keys",
+            hint=f"state({query!r}, key=\"card = '4711'\"); without a key, pass the streaming query itself.",
+        )
     if key is None:
         return progress.state(query)
     from sqlext.engine.statements.describe_key import describe_key  # loads the planner, which `import sqlext` need not

@@ -94,7 +94,7 @@ class KeptInterval:
         key = f"to_json(struct({', '.join(map(quoted, keys))}))"
         times = ", ".join(f"unix_micros(CAST(__sqlext_{at} AS TIMESTAMP))" for at in ("time", "since", "until"))
         return join(
-            f"SELECT {times}, {key}, {_ROW} FROM ({selected}) WHERE (",
+            f"SELECT {times}, {key}, {_ROW} FROM ({selected}) AS kept WHERE (",
             condition,
             f") ORDER BY 1, 5 LIMIT {MAX_ROWS + 1}",
         )

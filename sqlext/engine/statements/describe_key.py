@@ -240,8 +240,8 @@ class _Description:
             numbers = numbers.append_column(name, values)
         queries = self._queries()
         keys = queries.name(self.call.spark.createDataFrame(numbers))
-        query = join(
-            f"SELECT {quoted(_NUMBER)} FROM {keys} WHERE (", self._condition(), f") ORDER BY 1 LIMIT {MAX_KEYS}"
+        query = join(  # without an alias Spark reads `FROM keys WHERE (card)` as keys AS `where` (card)
+            f"SELECT {quoted(_NUMBER)} FROM {keys} AS keys WHERE (", self._condition(), f") ORDER BY 1 LIMIT {MAX_KEYS}"
         )
         wanted: dict[int, list[int]] = {}
         try:

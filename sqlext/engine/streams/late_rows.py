@@ -52,7 +52,7 @@ def _of_keys(
     shown = f"to_json(struct({', '.join(names)}))" if names else "CAST(NULL AS STRING)"
     query = join(
         f"SELECT unix_micros(__late_time), unix_micros(__late_watermark), __late_row, {shown} FROM (",
-        f"SELECT __late_time, __late_watermark, __late_row{keys} FROM {queries.name(late)}) WHERE (",
+        f"SELECT __late_time, __late_watermark, __late_row{keys} FROM {queries.name(late)}) AS late WHERE (",
         condition,
         f") ORDER BY __late_time DESC LIMIT {MAX_LATE}",
     )

@@ -106,7 +106,7 @@ def _verdict(firing: Firing, words: EmitWords) -> str:
     if firing.verdict == EVICTED:
         first = None if firing.kept is None else words.time_of(firing.kept)
         instead = "no row" if first is None else f"the rows from {words.show(first)} on"
-        return f"does not see it: {words.evictor} leaves {instead}."
+        return f"does not see it: {words.evictor} keeps only {instead}."
     result = words.result(firing.point)
     if result.holds is True:
         return f"sees it, {result.row}"

@@ -225,7 +225,9 @@ class _Pairing:
         earlier row, then the smaller one."""
         if self.asof is None:
             far = [c.far for c in self.conjuncts if c.far is not None]
-            yield join("greatest(0, ", join(*far, separator=", "), ") AS __far") if far else "NULL AS __far"
+            distances = join(*far, separator=", ")
+            known = join("coalesce(", distances, ") IS NOT NULL")  # greatest ignores NULL
+            yield join("IF(", known, ", greatest(0, ", distances, "), NULL) AS __far") if far else "NULL AS __far"
             yield from ("FALSE AS __is_after", "NULL AS __tie")
             return
         left, right = self._times(self.asof)

@@ -176,6 +176,8 @@ class PartitionWhy:
         if stop.reason == PARTITION_END:
             last = "before any row" if not path else f"after row {self._n(stop.row - 1)}"
             return f"The partition ends {last}, and {name} has no row."
+        if stop.reason == WITHIN and (timeless := self._without_time(path, stop)):
+            return f"{timeless} has no time, which WITHIN needs."
         late = self._too_late(path, stop) if stop.reason == WITHIN else ""
         reason = why_refused(stop, name, self._row(stop.row), self._failed(path, stop), late)
         is_edge = stop.reason in (NOT_FIRST, NOT_LAST)
@@ -221,12 +223,24 @@ class PartitionWhy:
         within, by = self.plan.clause.within, ""
         if within is None:
             return ""
-        is_between = within.between_rows
-        first = (path[-1] if is_between else path[0])[0] if path else stop.row
+        first = self._first_within(path, stop)
         late = self._later_by(first, stop.row)
         if late is not None:
             by = f": it is {late} after row {self._n(first)}"
         return f" {' '.join(within.bound.text.split())}{by}"
+
+    def _first_within(self, path: Mapped, stop: Stop) -> int:
+        """The row from which WITHIN measures the time to the row of a stop."""
+        within = self.plan.clause.within
+        return (path[-1] if within is not None and within.between_rows else path[0])[0] if path else stop.row
+
+    def _without_time(self, path: Mapped, stop: Stop) -> str:
+        """The row whose key of WITHIN is NULL, the first one or that of a stop; empty if there is none."""
+        key = self._within_key
+        if key is None:
+            return ""
+        rows = (self._first_within(path, stop), stop.row)
+        return next((self._row(row) for row in rows if row < len(key) and not key[row].is_valid), "")
 
     def _later_by(self, first: int, row: int) -> str | None:
         """The distance between the keys of two rows."""

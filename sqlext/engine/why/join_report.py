@@ -121,7 +121,8 @@ class JoinReport:
             return f"{rows} no range: it ends before it begins. Exchange the two bounds."
         if not self.same_key:
             keys = (f"the {name} keys begin with {', '.join(side.some_keys)}" for name, side in self._sides())
-            return f"No two rows have equal keys: {'; '.join(keys)}."
+            rows = "No two rows" if self.limit is None else f"Of {count(self.keys, 'key')} no two rows"
+            return f"{rows} have equal keys: {'; '.join(keys)}."
         pairs = f"{count(self.same_key, 'pair has', 'pairs have')} equal keys" if self.has_keys else "There are rows"
         if not self.in_range:
             miss = f": {self.miss.text}" if self.miss else ""
@@ -131,9 +132,15 @@ class JoinReport:
 
     def _found(self) -> str:
         left = self.left
+        if self.limit is not None and not self.others:
+            here = count(left.here, "left row has", "left rows have")
+            partners = f"{left.met:,} of them {'has' if left.met == 1 else 'have'} a partner"
+            return f"Of {count(self.keys, 'key')}, {here} a right row with equal keys; {partners}."
         found = f"{left.met:,} of {count(left.rows, 'left row')} {'has' if left.met == 1 else 'have'} a partner"
         in_range = "without a time in the range" if self.has_range else "without a row"
         what = in_range if not self.others else f"{in_range} that satisfies the other conditions"
+        if self.limit is not None:
+            return f"{found}."
         others = [
             (left.rows - left.able, "that cannot have one (a NULL, or a condition on the row alone)"),
             (left.able - left.here, "with keys that no right row has"),
@@ -162,16 +169,16 @@ class JoinReport:
         yield self.sentence
         zero = self.first_zero
         rows = [(text, number, MARK if i == zero else "") for i, (text, number) in enumerate(self.lines)]
-        rows += [
-            ("left rows with a partner", self.left.met, ""),
-            ("left rows without one", self.left.rows - self.left.met, ""),
-        ]
-        if not self.others:
+        rows.append(("left rows with a partner", self.left.met, ""))
+        if self.limit is None or self.others:
+            rows.append(("left rows without one", self.left.rows - self.left.met, ""))
+        if self.limit is None and not self.others:
             what = "that are in no range" if self.kind == "ASOF" else "without a partner"
             rows.append((f"right rows {what}", self.right.rows - self.right.met, ""))
         yield from table(rows)
         if self.limit is not None:
-            yield f"LIMIT {self.limit} PARTITIONS: keys, pairs and partners are those of {count(self.keys, 'key')}."
+            what = "keys and times" if self.others else "keys, pairs and partners"
+            yield f"LIMIT {self.limit} PARTITIONS: the numbers of {what} are those of {count(self.keys, 'key')}."
 
     def _conditions(self) -> Iterator[str]:
         yield "== Conditions =="

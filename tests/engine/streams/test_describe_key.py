@@ -49,6 +49,10 @@ def test_a_stream_says_what_it_keeps_for_a_key_stopped_and_running(events):
         '{"card":1,"f":1,"l":4}',
     ]  # fmt: skip
     assert files(events, "pairs") == before
+    keys = {row.key for row in events.sql("DESCRIBE STREAMING TABLE pairs FOR KEY (true)").collect()}
+    assert keys == {None, '{"card": 1}', '{"card": 2}'}
+    with pytest.raises(sqlext.BindError, match="needs `key`"):
+        sqlext.state("pairs")
     with pytest.raises(sqlext.BindError, match="colour"):
         events.sql("DESCRIBE STREAMING TABLE pairs FOR KEY (colour = 1)")
     assert "nothing is kept for such a key" in facts(events.sql("DESC STREAMING TABLE pairs FOR KEY (card = 9)"))[-1]

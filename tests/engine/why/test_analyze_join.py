@@ -138,3 +138,12 @@ def test_a_limit_bounds_the_keys(spark):
     (sides,) = plan.joins
     row = plan.queries.run(pairs_query(shape_of(sides), join(sides.prefix), limit=2)).collect()[0]
     assert row["keys"] == 2
+
+
+@pytest.mark.parametrize("join_on_time", ["INTERVAL JOIN r ON r.t BETWEEN l.t - 5 AND l.t + 5 AND l.k = r.k",
+                                          "ASOF JOIN r MATCH_CONDITION (l.t <= r.t) ON l.k = r.k"])  # fmt: skip
+def test_a_limit_says_nothing_about_the_other_keys(spark, join_on_time):
+    query = f"EXPLAIN MATCH ANALYZE LIMIT 1 PARTITION {RELATIONS} SELECT * FROM l {join_on_time}"
+    text = spark.sql(query).collect()[0].plan
+    assert text.splitlines()[2].startswith("Of 1 key, ")
+    assert "no right row has" not in text and "left rows without one" not in text

@@ -49,7 +49,7 @@ CASES = [
         1,
         {"evict": ("count", 1), "lateness": 4},
         ["It is in 0 of 1 firing of 1 window.", "In the window from 0 to 10 it is row 2 of 3.",
-         "  Firing 1, ON_TIME, at 9: does not see it: EVICT KEEP LAST 1 ROW leaves the rows from 6 on.",
+         "  Firing 1, ON_TIME, at 9: does not see it: EVICT KEEP LAST 1 ROW keeps only the rows from 6 on.",
          LATE.format(9)],
     ),
     (

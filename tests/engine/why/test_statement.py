@@ -33,6 +33,13 @@ def test_the_function_says_the_same_and_what_it_leaves_out(spark):
     assert sqlext.why(many, "true", spark=spark).endswith("chooses more rows: the first 20 are explained.")
 
 
+def test_a_row_without_a_time_is_not_called_late(spark):
+    rows = "(SELECT * FROM VALUES (1, 1), (NULL, 2), (3, 2) AS e (t, v))"
+    clause = "ORDER BY t NULLS LAST PATTERN (A C B) WITHIN 5 DEFINE A AS v = 1, B AS v = 2"
+    text = sqlext.why(f"SELECT * FROM {rows} MATCH_RECOGNIZE ({clause})", "t IS NULL", spark=spark)
+    assert "Row 3 (t = NULL) has no time, which WITHIN needs." in text.splitlines()
+
+
 def test_clauses_of_stored_views_are_explained(spark):
     spark.sql(f"CREATE VIEW why_view AS {QUERY.replace('t.sym, ', 't.sym, ')}")
     try:
