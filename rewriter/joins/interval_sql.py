@@ -278,7 +278,7 @@ def _width(range_: BoundRange) -> str:
     if range_.fixed is not None:
         cells = range_.fixed.cells
         times = "" if cells == 1 else f"{cells} times "
-        return f"its width, {_length(range_.of, range_.fixed.width * cells)}, is {times}that of the range"
+        return f"its width, {_length(range_.of, range_.fixed.bucket_width)}, is {times}that of the range"
     spread = range_.spread
     if not spread.ranges:
         return "the ranges vary by row, and none was there to be measured"

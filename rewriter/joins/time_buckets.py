@@ -87,13 +87,18 @@ class Fixed:
     reach: int = 1
     cells: int = 1
 
+    @property
+    def bucket_width(self) -> float:
+        """The width of a bucket, in units of the domain."""
+        return self.width * self.cells
+
     def bucket(self, expression: TextLike) -> Text:
         """The bucket of a time, as SQL.
 
         >>> print(Fixed(MICROS, 60000000, cells=2).bucket("a.t"))
         unix_micros(CAST(a.t AS TIMESTAMP)) div 120000000
         """
-        return self._divided(expression, self.width * self.cells)
+        return self._divided(expression, self.bucket_width)
 
     def cell(self, expression: TextLike) -> Text:
         """The cell of a time, as SQL.
@@ -104,7 +109,7 @@ class Fixed:
         return self._divided(expression, self.width)
 
     def bucket_of_cell(self, cell: TextLike) -> Text:
-        """The bucket that `bucket` gives for the times of a cell, as SQL: dividing twice is dividing by the product.
+        """The bucket that `bucket` gives for the times of a cell, as SQL; not for floats, which round down.
 
         >>> print(Fixed(MICROS, 60000000, cells=2).bucket_of_cell("c - 1"))
         (c - 1) div 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match_windows.parse_window import WindowClause
 from sqlext.rewriter.statements.kinds import KINDS, ClauseSite, Part
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.splice import Source, Text, join
+from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.sources import visible_ctes
 from sqlext.rewriter.tree.statement_tree import Cte, Tree
@@ -52,6 +52,23 @@ class ParsedStatement:
         """The WITH clause that the relations of a part need, as edited in `source`."""
         reader = part.call.whole if isinstance(part, EmitClause) else part.whole  # the query of EMIT may have a WITH
         return with_clause(self.ctes(reader), source)
+
+    def conditions(self) -> Iterator[Edit]:
+        """Further parentheses around a name in them that is the condition of a WHERE directly after a part.
+
+        Spark reads `FROM relation WHERE (a)` as the alias WHERE with a column a, and no user means that after a part.
+
+        >>> text = "FROM t MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true) WHERE (a)"
+        >>> print(Source(text).edited(parse_statement(text).conditions()).slice(0, len(text)))
+        FROM t MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true) WHERE ((a))
+        """
+        ends = {(part.call.whole if isinstance(part, EmitClause) else part.whole).stop for part in self.parts}
+        tokens = self.tree.tokens
+        for before, where, opening, name, closing in zip(*(tokens[i:] for i in range(5))):
+            is_after_part = where.word == "WHERE" and before.stop in ends
+            if is_after_part and name.is_name and (opening.text, closing.text) == ("(", ")"):
+                yield Edit(opening.start, opening.stop, "((")
+                yield Edit(closing.start, closing.stop, "))")
 
     def ctes(self, reader: Fragment) -> tuple[Cte, ...]:
         """The CTEs that the relations of a clause or a join can name."""

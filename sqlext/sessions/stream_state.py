@@ -42,13 +42,13 @@ def state(query: Any, key: str | None = None, *, spark: SparkSession | None = No
                 windows=0, emitted=12)
     >>> state("alerts", key="card = '4711'").show()             # doctest: +SKIP
     """
-    if key is None and isinstance(query, str):
-        raise BindError(
-            "MISSING_ARGUMENT",
-            "the name of a streaming table needs `key`, a condition on its keys",
-            hint=f"state({query!r}, key=\"card = '4711'\"); without a key, pass the streaming query itself.",
-        )
     if key is None:
+        if isinstance(query, str):
+            raise BindError(
+                "MISSING_ARGUMENT",
+                "the name of a streaming table needs `key`, a condition on its keys",
+                hint=f"state({query!r}, key=\"card = '4711'\"); without a key, pass the streaming query itself.",
+            )
         return progress.state(query)
     from sqlext.engine.statements.describe_key import describe_key  # loads the planner, which `import sqlext` need not
     from sqlext.rewriter.heads.stream_heads import parse_command  # loads the tokenizer

@@ -269,7 +269,7 @@ def _plan(
         check_stream_grammar(call.spark, words.place)
     queries = Queries(call.sql, call.frames, call.text)
     bound = parameters.bind(call.text, call.args, statement.pattern_bodies)
-    source = Source(call.text, bound)
+    source = Source(call.text, bound).edited(statement.conditions())
     relations: dict[str, PlannedRelation] = {}
     sections: list[Section] = []
     for mention in views.mentioned(call.spark, call.sql, call.text, call.views):

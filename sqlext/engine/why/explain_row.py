@@ -236,20 +236,15 @@ class PartitionWhy:
 
     def _without_time(self, path: Mapped, stop: Stop) -> str:
         """The row whose key of WITHIN is NULL, the first one or that of a stop; empty if there is none."""
-        key = self._within_key
-        if key is None:
-            return ""
-        rows = (self._first_within(path, stop), stop.row)
-        return next((self._row(row) for row in rows if row < len(key) and not key[row].is_valid), "")
+        key, rows = self._within_key, (self._first_within(path, stop), stop.row)
+        return next((self._row(r) for r in rows if key is not None and r < len(key) and not key[r].is_valid), "")
 
     def _later_by(self, first: int, row: int) -> str | None:
-        """The distance between the keys of two rows."""
+        """The distance between the keys of two rows, which are not NULL."""
         key = self._within_key
         if key is None or row >= len(self.order):
             return None
         values = to_values(key)
-        if values.valid is not None and not (values.valid[first] and values.valid[row]):
-            return None
         return _distance(values.values[row].item() - values.values[first].item(), key.type)
 
     @cached_property

@@ -130,9 +130,14 @@ class JoinReport:
         verdicts = "; ".join(f"{c.written} is FALSE on {c.false:,} and NULL on {c.null:,}" for c in self.others)
         return f"{count(self.in_range, 'pair has', 'pairs have')} the time in the range, but {verdicts}."
 
+    @property
+    def _has_all_partners(self) -> bool:
+        """Whether partners of all keys are counted; with other conditions they are, whatever the LIMIT."""
+        return self.limit is None or bool(self.others)
+
     def _found(self) -> str:
         left = self.left
-        if self.limit is not None and not self.others:
+        if not self._has_all_partners:
             here = count(left.here, "left row has", "left rows have")
             partners = f"{left.met:,} of them {'has' if left.met == 1 else 'have'} a partner"
             return f"Of {count(self.keys, 'key')}, {here} a right row with equal keys; {partners}."
@@ -170,7 +175,7 @@ class JoinReport:
         zero = self.first_zero
         rows = [(text, number, MARK if i == zero else "") for i, (text, number) in enumerate(self.lines)]
         rows.append(("left rows with a partner", self.left.met, ""))
-        if self.limit is None or self.others:
+        if self._has_all_partners:
             rows.append(("left rows without one", self.left.rows - self.left.met, ""))
         if self.limit is None and not self.others:
             what = "that are in no range" if self.kind == "ASOF" else "without a partner"

@@ -121,6 +121,8 @@ def test_an_interval_join_of_streams_says_which_rows_it_keeps(events, kind):
         'row :31: right row {"k":2,"ts":":31.000Z"}, kept because a left row from :22 to :36 may be its partner',
     ]
     assert [row.key for row in sqlext.state("near", key="k < 2", spark=events).collect()] == [None, '{"k":1}']
+    keys = {row.key for row in sqlext.state("near", key="true", spark=events).collect()}
+    assert keys == {None, '{"k":1}', '{"k":2}'}
     assert "nothing is kept for such a key" in facts(events.sql("DESC STREAMING TABLE near FOR KEY (k = 9)"))[-1]
     assert files(events, "near") == before
     with pytest.raises(sqlext.BindError, match="colour") as error:
@@ -145,12 +147,14 @@ def test_late_rows_of_a_key_say_by_how_much_they_were_late(events):
         described = [
             facts(events.sql(f"DESCRIBE STREAMING TABLE pairs FOR KEY (card = {card})"))[1:3] for card in (1, 2)
         ]
+        of_all = facts(events.sql("DESCRIBE STREAMING TABLE pairs FOR KEY (true)"))
     finally:
         events.conf.unset("sqlext.late_rows")
     late = "came {} s after the watermark had passed it, and was dropped"
     assert [row.split("; it ")[-1] for rows in described for row in rows if " None" not in row] == [
         late.format(3), late.format(16),
     ]  # fmt: skip
+    assert {late.format(3), late.format(16)} <= {row.split("; it ")[-1] for row in of_all}
 
 
 def test_pattern_rules_say_what_they_keep_and_wait_for(events):
