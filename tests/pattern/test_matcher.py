@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -56,3 +59,22 @@ def test_a_strategy_that_cannot_run_the_task_is_refused(pattern, changes, refusa
 def test_every_strategy_runs_by_name(strategy):
     task = replace(task_of("A B+"), strategy=strategy)
     assert joined(match(task, rows_of(task, ["ABBA", "AB"])))["length"] == [3, 2]
+
+
+PATTERNS_WITHOUT_MACHINE_CODE = """
+from dataclasses import replace
+from sqlext.pattern.strategy import match
+from tests.pattern.pattern_harness import joined, rows_of, task_of
+
+for pattern, strategy in [("A{2} B?", "two_pass"), ("A{33}", "two_pass"), ("A B+", "lazy_dfa"), ("A B+", "threads")]:
+    task = replace(task_of(pattern), strategy=strategy)
+    print(joined(match(task, rows_of(task, ["A" * 34 + "B"])))["length"])
+"""
+
+
+def test_kernels_run_as_plain_python_where_numba_compiles_nothing():
+    """Then a debugger can step through them, and `coverage` counts their lines."""
+    command = [sys.executable, "-c", PATTERNS_WITHOUT_MACHINE_CODE]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.stdout.splitlines() == [str([2] * 16 + [3]), "[33]", "[2]", "[2]"], run.stderr

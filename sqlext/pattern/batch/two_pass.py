@@ -145,7 +145,7 @@ def live_target(tables, p, live):
         return tables.best[p, live]
     for t in range(tables.first[p], tables.first[p + 1]):
         q = tables.target[t]
-        if q == DONE or live >> q & 1:
+        if q == DONE or live >> np.uint64(q) & 1:
             return q
     return DEAD
 

@@ -41,6 +41,8 @@ def keep_machine_code() -> None:
     except RuntimeError:
         numba.config.CACHE_DIR = own_folder("sqlext-numba")  # type: ignore[attr-defined]
         nothing = njit(cache=True)(_nothing)
+    if nothing is _nothing:  # NUMBA_DISABLE_JIT is set
+        return
     folder = Path(nothing.stats.cache_path or "")
     if folder.name != _BESIDE_SOURCES:
         _copy_machine_code(folder.parent)
@@ -79,7 +81,7 @@ def _cached(**options: Any) -> Callable[[Callable], Any]:
 
     def kernel(function: Callable) -> Any:
         dispatcher = decorate(function)
-        if dispatcher is not function:  # as it is with NUMBA_DISABLE_JIT
+        if dispatcher is not function:  # NUMBA_DISABLE_JIT is not set
             dispatcher._cache._cache_file.__class__ = _Index
         return dispatcher
 
