@@ -20,7 +20,7 @@ def duration(
     error_class: str = "WINDOW_DURATION",
 ) -> int:
     """The microseconds of a constant interval of days to seconds. Raises BindError with this `error_class`."""
-    text = source.slice(fragment.start, fragment.stop)
+    text = source.of(fragment)
     if re.fullmatch(r"\d+\s+[A-Za-z]+", fragment.text):
         is_of_rows = fragment.text.upper().endswith(("ROW", "ROWS"))
         hint = "EVERY n ROWS is written without EARLY." if is_of_rows else f"write INTERVAL {fragment.text}."
@@ -46,7 +46,7 @@ def duration(
 
 def time_type(fragment: Fragment, source: Source, resolver: TypeResolver) -> str:
     """The type of the column in DESCRIPTOR: timestamp, timestamp_ntz or date. Raises BindError: WINDOW_TIME."""
-    (kind,) = resolver.types([source.slice(fragment.start, fragment.stop)])
+    (kind,) = resolver.types([source.of(fragment)])
     if kind not in ("timestamp", "timestamp_ntz", "date"):
         raise BindError(
             "WINDOW_TIME",
@@ -64,7 +64,7 @@ def as_timestamp(time: Text, kind: str) -> Text:
 
 def threshold(fragment: Fragment, source: Source, resolver: TypeResolver, is_positive: bool) -> float:
     """The value of a constant number ≥ 0, or > 0 if `is_positive`. Raises BindError: DELTA_THRESHOLD."""
-    text = source.slice(fragment.start, fragment.stop)
+    text = source.of(fragment)
     check_number(fragment, source, resolver, "DELTA_THRESHOLD")
     value = _constant(join("CAST(", text, " AS DOUBLE)"), resolver)
     if value is None or not value >= 0 or (is_positive and value == 0):
@@ -80,7 +80,7 @@ def threshold(fragment: Fragment, source: Source, resolver: TypeResolver, is_pos
 
 def check_number(fragment: Fragment, source: Source, resolver: TypeResolver, error_class: str) -> None:
     """Raise BindError for an expression that is no number."""
-    (kind,) = resolver.types([source.slice(fragment.start, fragment.stop)])
+    (kind,) = resolver.types([source.of(fragment)])
     if kind.partition("(")[0] not in _NUMBERS:
         raise BindError(
             error_class,

@@ -48,8 +48,8 @@ def grouped_stream(tree: Tree, call: WindowTvf, source: Source, durations: Mappi
     keys = _keys_of_all(tree, query) if is_all else comma_list(tree, *group)
     if call.kind == SESSION:
         _check_keys(tree, call, group, keys)
-    time = source.slice(call.time.start, call.time.stop)
-    data = source.slice(call.data.start, call.data.stop)
+    time = source.of(call.time)
+    data = source.of(call.data)
     rows = join("(SELECT *, ", spark_window(call, durations, time), f" AS {WINDOW} FROM ", data, ")")
     later = [i for i in range(group[1], max(query.stop, group[1])) if _is_window_name(tree, i)]
     edits = [Edit(call.whole.start, call.whole.stop, rows)]

@@ -124,7 +124,7 @@ class _EmitLowering:
         relation = data = call.data_as(clause.alias, self.source)
         where: Sequence[Fragment] = ()
         if clause.where is not None:
-            relation, where = join(data, "\n WHERE ", self._slice(clause.where)), and_list(clause.where)
+            relation, where = join(data, "\n WHERE ", self.source.of(clause.where)), and_list(clause.where)
         return EmitPlan(
             clause=clause,
             relation=relation,
@@ -144,11 +144,8 @@ class _EmitLowering:
             shown=shown,
             having=having,
             data=data,
-            where=tuple((part.in_line, self._slice(part)) for part in where),
+            where=tuple((part.in_line, self.source.of(part)) for part in where),
         )
-
-    def _slice(self, fragment: Fragment) -> Text:
-        return self.source.slice(fragment.start, fragment.stop)
 
     def _normal(self, fragment: Fragment) -> str:
         """The words of an expression without the alias before columns, to compare it with a key."""
@@ -163,7 +160,7 @@ class _EmitLowering:
         time = self.clause.call.time
         if time is None:  # GLOBAL_WINDOW: rows are in the order of the watermark's column, if there is one
             return join(quoted(self.watermark) if self.watermark else "TIMESTAMP '1970-01-01 00:00:00'")
-        text = self._slice(time)
+        text = self.source.of(time)
         return as_timestamp(text, time_type(time, self.source, self.resolver))
 
     def _add_keys(self) -> None:
@@ -191,7 +188,7 @@ class _EmitLowering:
                     hint="write the expressions themselves.",
                 )
             column = f"{KEY}{len(self.columns)}"
-            self.columns.append((column, self._slice(expression)))
+            self.columns.append((column, self.source.of(expression)))
             self.keys[self._normal(expression)] = column
             if not key.text.isdigit():
                 self.keys[self._normal(key)] = column
@@ -270,7 +267,7 @@ class _EmitLowering:
             return part.kind, duration(part.amount, self.source, self.resolver), ""
         check_number(part.expression, self.source, self.resolver, "DELTA_TYPE")
         amount = threshold(part.amount, self.source, self.resolver, is_positive=part.kind == KEEP_DELTA)
-        return part.kind, amount, self._column(join("CAST(", self._slice(part.expression), " AS DOUBLE)"))
+        return part.kind, amount, self._column(join("CAST(", self.source.of(part.expression), " AS DOUBLE)"))
 
     # the columns of firings
 

@@ -18,7 +18,7 @@ def windowed(call: WindowTvf, source: Source, durations: Mapping[str, int], time
 
     `durations` are in microseconds; `time` is the column in DESCRIPTOR, None for GLOBAL_WINDOW.
     """
-    data = source.slice(call.data.start, call.data.stop)
+    data = source.of(call.data)
     if call.kind == GLOBAL or time is None:
         return join("(SELECT *, ", ", ".join(f"CAST(NULL AS TIMESTAMP) AS {n}" for n in _NAMES), " FROM ", data, ")")
     if call.kind == SESSION:
@@ -65,7 +65,7 @@ def _named(rows: Text, start: str, end: str, hidden: str) -> Text:
 
 def _sessions(call: WindowTvf, source: Source, data: Text, gap: int, time: Text) -> Text:
     """The rows with their sessions; a session begins at a row that is more than the gap later than the row before."""
-    keys = [source.slice(key.start, key.stop) for key in call.partition_by]
+    keys = [source.of(key) for key in call.partition_by]
     by = join(join(*keys, separator=", "), ", ") if keys else Text()
     partition = join("PARTITION BY ", join(*keys, separator=", "), " ") if keys else Text()
     in_order = join("(", partition, "ORDER BY ", time, ")")

@@ -57,7 +57,7 @@ class WindowTvf:
 
     def data_as(self, alias: str, source: Source) -> Text:
         """The data as edited in `source`, under the alias of the call, which may be empty."""
-        data = source.slice(self.data.start, self.data.stop)
+        data = source.of(self.data)
         if not alias:
             return data
         return join("(SELECT * FROM ", data, f") AS {alias}") if self.has_alias else join(data, f" AS {alias}")

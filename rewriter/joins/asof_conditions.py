@@ -10,7 +10,7 @@ from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause, MatchConditio
 from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, Comparison, SideOf, compared
 from sqlext.rewriter.text.and_list import same_words
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.splice import Source, Text
+from sqlext.rewriter.text.splice import Source
 
 _HINT = (
     "a condition on both relations is an equality or a bound on the right time itself, such as"
@@ -59,15 +59,11 @@ def conditions(clause: JoinClause, times: MatchCondition, side_of: SideOf, sourc
 
 def _with(before: Conditions, conjunct: Fragment, times: MatchCondition, side_of: SideOf, source: Source) -> Conditions:
     """The conditions `before` together with the condition `conjunct`."""
-
-    def text(fragment: Fragment) -> Text:
-        return source.slice(fragment.start, fragment.stop)
-
     side = side_of(conjunct)
     if side in (LEFT, BOTH):
-        return replace(before, left=(*before.left, text(conjunct)))
+        return replace(before, left=(*before.left, source.of(conjunct)))
     if side == RIGHT:
-        return replace(before, right=(*before.right, text(conjunct)))
+        return replace(before, right=(*before.right, source.of(conjunct)))
     comparison = compared(conjunct)
     if comparison is not None:
         if side_of(comparison.left) == RIGHT:
@@ -75,10 +71,10 @@ def _with(before: Conditions, conjunct: Fragment, times: MatchCondition, side_of
             comparison = Comparison(comparison.right, operator, comparison.left)
         is_of_both = (side_of(comparison.left), side_of(comparison.right)) == (LEFT, RIGHT)
         if is_of_both and comparison.operator in ("=", "<=>"):
-            key = Key(text(comparison.left), text(comparison.right), comparison.operator == "<=>")
+            key = Key(source.of(comparison.left), source.of(comparison.right), comparison.operator == "<=>")
             return replace(before, keys=(*before.keys, key))
         if is_of_both and _is_bound(comparison, times):
-            bound = TimeBound(flipped(comparison.operator), text(comparison.left))
+            bound = TimeBound(flipped(comparison.operator), source.of(comparison.left))
             return replace(before, bounds=(*before.bounds, bound))
     operator = ">=" if is_backward(times.operator) else "<="
     example = f"{times.right.text} {operator} {times.left.text} {'-' if operator == '>=' else '+'} INTERVAL 1 HOUR"

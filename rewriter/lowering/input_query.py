@@ -79,9 +79,6 @@ class Context:
             label_sets[subset.name.key] = tuple(sorted({i for m in subset.members for i in label_sets[m.key]}))
         return label_sets
 
-    def slice(self, fragment: Fragment) -> Text:
-        return self.source.slice(fragment.start, fragment.stop)
-
     def scope(self, *, in_define: bool) -> Scope:
         return Scope(
             source=self.source,
@@ -153,7 +150,7 @@ class Context:
 
 def partition_by(context: Context) -> tuple[Text, ...]:
     """The PARTITION BY keys; a key that is written twice counts once."""
-    texts = [context.slice(k.expression) for k in context.clause.partition_by]
+    texts = [context.source.of(k.expression) for k in context.clause.partition_by]
     return tuple({str(t): t for t in texts}.values())
 
 
@@ -184,7 +181,7 @@ def order_by(context: Context) -> tuple[tuple[Text, str], ...]:
     keys = []
     for key in context.clause.order_by:
         nulls = "" if key.nulls_first is None else (" NULLS FIRST" if key.nulls_first else " NULLS LAST")
-        keys.append((context.slice(key.expression), (" DESC" if key.is_descending else "") + nulls))
+        keys.append((context.source.of(key.expression), (" DESC" if key.is_descending else "") + nulls))
     columns = _columns_read(context)
     keys_written = [k.expression for k in context.clause.order_by] + [k.expression for k in context.clause.partition_by]
     sorted_by = {expression.text.lower() for expression in keys_written} | context.relation.ambiguous
@@ -208,14 +205,14 @@ def carried(context: Context) -> tuple[tuple[str, ...], Groups]:
     for key in context.clause.partition_by:
         column = context.column_name(key.expression)
         name = key.name.text if key.name else column or key.expression.text
-        groups["partition"].append((name, context.input_column("k", context.slice(key.expression))))
+        groups["partition"].append((name, context.input_column("k", context.source.of(key.expression))))
         seen.add((column or "").lower())
     if context.clause.rows_per_match.is_all_rows:
         seen |= context.relation.unread
         for order in context.clause.order_by:
             column = context.column_name(order.expression)
             if column is not None and column.lower() not in seen:
-                groups["order"].append((column, context.input_column("o", context.slice(order.expression))))
+                groups["order"].append((column, context.input_column("o", context.source.of(order.expression))))
                 seen.add(column.lower())
         for name in context.relation.names:
             if name.lower() not in seen:

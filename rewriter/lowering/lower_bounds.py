@@ -39,15 +39,15 @@ def texts_of_within(context: Context) -> list[Text]:
     """The texts whose types `within` and `add_row_time` need."""
     if not context.clause.order_by:
         return []
-    key = context.slice(context.clause.order_by[0].expression)
+    key = context.source.of(context.clause.order_by[0].expression)
     if context.clause.within is not None:
-        bound = context.slice(context.clause.within.bound)
+        bound = context.source.of(context.clause.within.bound)
         return [key, bound, _common_text(key, _end_of_within(context, context.clause.within, key))]
     return [key] if context.needs_times else []
 
 
 def _end_of_within(context: Context, within: Within, key: Text) -> Text:
-    return join("(", key, ") + ", context.slice(within.bound))
+    return join("(", key, ") + ", context.source.of(within.bound))
 
 
 def within(context: Context) -> list[Bound]:
@@ -55,7 +55,7 @@ def within(context: Context) -> list[Bound]:
     within = context.clause.within
     if within is None:
         return []
-    key = context.slice(context.clause.order_by[0].expression)
+    key = context.source.of(context.clause.order_by[0].expression)
     end = _end_of_within(context, within, key)
     try:
         key_type, common = _bound_types(context, key, end)
@@ -71,7 +71,7 @@ def within(context: Context) -> list[Bound]:
         raise BindError("WITHIN_TYPE", message, place=within.bound.place, hint=hint)
     bound = Bound(is_inclusive=within.is_inclusive, admits_start=within.between_rows, last=last_value(common))
     _add_columns(context, bound, key, end, common)
-    length = context.slice(within.bound)
+    length = context.source.of(within.bound)
     (length_type,) = context.relation.resolver.types([length])
     *others, first, last = context.columns
     total = total_key(key, key_type, common)
@@ -82,7 +82,7 @@ def within(context: Context) -> list[Bound]:
 
 def _cannot_be_added(context: Context, within: Within, key: Text) -> BindError:
     try:
-        key_type, bound_type = context.relation.resolver.types([key, context.slice(within.bound)])
+        key_type, bound_type = context.relation.resolver.types([key, context.source.of(within.bound)])
     except UnsupportedError:
         hint = "write WITHIN INTERVAL 10 MINUTES."
         return BindError("WITHIN_TYPE", "this is no duration", place=within.bound.place, hint=hint)
@@ -135,7 +135,7 @@ def add_row_time(context: Context) -> None:
     if not context.needs_times:
         return
     order = context.clause.order_by[0] if context.clause.order_by else None
-    key_type = context.relation.resolver.types([context.slice(order.expression)])[0] if order else ""
+    key_type = context.relation.resolver.types([context.source.of(order.expression)])[0] if order else ""
     is_time = key_type in (*INTEGER_BITS, "float", "double", "date", "timestamp", "timestamp_ntz")
     if order is None or order.is_descending or not is_time or context.relation.is_static:
         raise BindError(
@@ -145,7 +145,7 @@ def add_row_time(context: Context) -> None:
             hint="write ORDER BY time before MEASURES.",
         )
     if context.clause.within is None:
-        context.columns.append(InputColumn(ROW_TIME, context.slice(order.expression)))
+        context.columns.append(InputColumn(ROW_TIME, context.source.of(order.expression)))
 
 
 def _bound_types(context: Context, key: Text, end: Text) -> tuple[str, str]:
@@ -341,7 +341,7 @@ class _BoundReader:
             whole=self._over_one_row(node),
             is_inclusive=is_inclusive,
             is_strict=is_strict,
-            written=str(self.context.source.slice(place.start, place.stop)),
+            written=str(self.context.source.of(place)),
         )
 
     def _over_one_row(self, node: Node) -> Text:

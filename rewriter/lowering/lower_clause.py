@@ -86,7 +86,7 @@ def plan_of(
     """The plan with this task and these carried columns. It shows nothing yet, and nothing bounds its matches."""
     return MatchPlan(
         clause=context.clause,
-        relation=context.slice(context.clause.relation),
+        relation=context.source.of(context.clause.relation),
         columns=tuple(context.columns),
         carried=names,
         masks=tuple(conditions.masks),

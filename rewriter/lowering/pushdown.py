@@ -81,7 +81,7 @@ def pushed_down(plan: MatchPlan, tree: Tree, source: Source, resolver: TypeResol
     candidates = filters(plan.clause, tree, source, [shown.name for shown in plan.shown])
     if not candidates:
         return plan
-    keys = [source.slice(key.expression.start, key.expression.stop) for key in plan.clause.partition_by]
+    keys = [source.of(key.expression) for key in plan.clause.partition_by]
     types = resolver.types(keys)
     texts = [f.text for f in candidates if f.suits(types[f.key]) and are_repeatable([keys[f.key]], resolver)]
     return replace(plan, filters=(*plan.filters, *texts))
@@ -135,7 +135,7 @@ def filters(clause: MatchClause, tree: Tree, source: Source, names: Sequence[str
             text = join(
                 source.slice(conjunct.start, start),
                 "(",
-                source.slice(key.start, key.stop),
+                source.of(key),
                 ")",
                 source.slice(stop, conjunct.stop),
             )

@@ -131,7 +131,7 @@ def _frame_end(context: Context) -> FrameEnd:
     assert frame is not None
     if frame.rows is None:
         return FrameEnd() if frame.is_unbounded else FrameEnd(rows=0)
-    text = context.slice(frame.rows)
+    text = context.source.of(frame.rows)
     if str(text).isdigit() and len(str(text)) < 18:
         return FrameEnd(rows=int(str(text)))
     (kind,) = context.relation.resolver.types([text])

@@ -78,8 +78,7 @@ class OuterQuery:
         return (lo, hi) in self.mixed
 
     def text(self, lo: int, hi: int) -> Text:
-        fragment = self.tree.fragment(lo, hi)
-        return self.source.slice(fragment.start, fragment.stop)
+        return self.source.of(self.tree.fragment(lo, hi))
 
     # the outer query
 

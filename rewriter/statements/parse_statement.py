@@ -80,7 +80,7 @@ def with_clause(ctes: Sequence[Cte], source: Source) -> Text:
     if not ctes:
         return Text()
     word = "WITH RECURSIVE " if any(c.is_recursive for c in ctes) else "WITH "
-    definitions = (source.slice(c.definition.start, c.definition.stop) for c in ctes)
+    definitions = (source.of(c.definition) for c in ctes)
     return join(word, join(*definitions, separator=", "), " ")
 
 

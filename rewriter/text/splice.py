@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Union
 
 from sqlext.errors import Place
+from sqlext.rewriter.text.fragments import Fragment
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,10 @@ class Source:
                 start = edit.stop
         pieces.append(Piece(self.text[start:stop], start))
         return Text(tuple(p for p in pieces if p.text))
+
+    def of(self, fragment: Fragment | Place) -> Text:
+        """The text of a fragment of the statement, edited."""
+        return self.slice(fragment.start, fragment.stop)
 
     def edited(self, edits: Iterable[Edit]) -> Source:
         """The statement with further edits.

@@ -59,7 +59,7 @@ def _query(table: pattern_rules.RulesTable, definition: RuleDefinition, rule: Pa
     body = definition.body
     head = f"SELECT * FROM ({rows}) AS events MATCH_RECOGNIZE ({keys}ORDER BY {order} "
     if rule.measures_start is None:
-        return join(head, f"MEASURES {times} ", rule.source.slice(body.start, body.stop), ")")
+        return join(head, f"MEASURES {times} ", rule.source.of(body), ")")
     before, after = (
         rule.source.slice(*ends) for ends in ((body.start, rule.measures_start), (rule.measures_start, body.stop))
     )

@@ -153,7 +153,7 @@ def _of_join(join: JoinClause, edits: list[Edit]) -> Edit:
 
 def _edited(fragment: Fragment, edits: list[Edit]) -> str:
     inside = _outermost([e for e in edits if fragment.start <= e.start and e.stop <= fragment.stop])
-    return str(Source(fragment.source, tuple(inside)).slice(fragment.start, fragment.stop))
+    return str(Source(fragment.source, tuple(inside)).of(fragment))
 
 
 def _after(tree: Tree, keyword: Fragment, whole: Fragment) -> Edit:

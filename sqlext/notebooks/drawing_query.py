@@ -44,7 +44,7 @@ def drawing_query(statement: str) -> DrawingQuery | None:
             hint="write ORDER BY with a column of times.",
         )
     ctes = with_clause(parsed.ctes(clause.whole), Source(statement, ()))
-    body = Source(statement, _edits(statement, clause)).slice(clause.whole.start, clause.whole.stop)
+    body = Source(statement, _edits(statement, clause)).of(clause.whole)
     return DrawingQuery(
         text=f"{ctes}SELECT * FROM {body}",
         time=split_name(clause.order_by[0].expression.text)[-1],

@@ -91,7 +91,7 @@ class WindowTvfPlanner:
         time = None
         if call.time is not None:
             kind = time_type(call.time, source, resolver)
-            time = as_timestamp(source.slice(call.time.start, call.time.stop), kind)
+            time = as_timestamp(source.of(call.time), kind)
             if rows.isStreaming:
                 check_grouped_time(call, kind)
         if rows.isStreaming:

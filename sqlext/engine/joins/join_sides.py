@@ -37,7 +37,7 @@ class JoinSides:
         return self.tree.tokens[index_at(self.tree.tokens, self.clause.keyword.start)].depth > 0
 
     def text(self, fragment: Fragment) -> Text:
-        return self.source.slice(fragment.start, fragment.stop)
+        return self.source.of(fragment)
 
     def select(self, columns: TextLike, relation: TextLike) -> DataFrame:
         """The analysed query. Raises BindError for the errors that Spark finds in it."""

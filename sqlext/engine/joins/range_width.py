@@ -86,7 +86,7 @@ def _sum(terms: Sequence[Term], source: Source, of: str, queries: Queries) -> _S
     times."""
     if not terms:
         return _Sum()
-    texts = [source.slice(t.expression.start, t.expression.stop) for t in terms]
+    texts = [source.of(t.expression) for t in terms]
     try:
         kinds = [f.dataType.simpleString() for f in queries.run(_select(texts)).schema.fields]
         values = queries.run(_select([_as_number(text, kind) for text, kind in zip(texts, kinds)])).first()

@@ -97,7 +97,7 @@ class ClauseBinder:
         site, clause, tree = part.site, part.clause, self.statement.tree
         ctes = self.statement.ctes(site.whole)
         check_repeatable(tree, ctes, (site.relation, *subqueries(clause)))
-        relation = source.slice(clause.relation.start, clause.relation.stop)
+        relation = source.of(clause.relation)
         columns = f"* EXCEPT ({', '.join(hidden)})" if hidden else "*"
         rows = self._input(join(prefix, f"SELECT {columns} FROM ", relation), is_subquery=bool(site.depth))
         if rows.isStreaming and self.is_portable:
@@ -146,7 +146,7 @@ class ClauseBinder:
         errors: list[SqlExtError] = []
         for query in subqueries(clause):
             try:
-                rows = self.queries.run(join(prefix, source.slice(query.start, query.stop)))
+                rows = self.queries.run(join(prefix, source.of(query)))
             except BindError as e:
                 errors.append(correlation_error(clause, columns, e) or e)
                 continue

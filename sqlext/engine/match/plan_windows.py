@@ -82,8 +82,7 @@ class _QueryPlanner:
         self.settings = execution_settings(planner.spark)
 
     def text(self, lo: int, hi: int) -> Text:
-        fragment = self.tree.fragment(lo, hi)
-        return self.source.slice(fragment.start, fragment.stop)
+        return self.source.of(self.tree.fragment(lo, hi))
 
     def plan(self) -> Planned:
         try:

@@ -45,7 +45,7 @@ class ParsedRule:
 def parse_rule(call: SqlCall, definition: RuleDefinition) -> ParsedRule:
     """The parsed rule. Raises the syntax errors of the rule and of its parameters."""
     clause = definition.clause
-    query = join("SELECT * FROM events ", Source(call.text).slice(clause.start, clause.stop))
+    query = join("SELECT * FROM events ", Source(call.text).of(clause))
     with places_in_statement(query, definition):
         tokens = tokenize(str(query))
         clauses = [parse_match(str(query), tokens, site) for site in scan(str(query))]
@@ -58,7 +58,7 @@ def parse_rule(call: SqlCall, definition: RuleDefinition) -> ParsedRule:
 
 def check_rule(call: SqlCall, definition: RuleDefinition, rule: ParsedRule, table: RulesTable) -> CompiledRule:
     """Compile the rule over the events of a table. Raises BindError and UnsupportedError."""
-    clause = rule.source.slice(definition.clause.start, definition.clause.stop)
+    clause = rule.source.of(definition.clause)
     time_column(table)  # an error in the table has no place in the clause
     with places_in_statement(clause, definition):
         try:

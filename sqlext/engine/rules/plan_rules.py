@@ -96,7 +96,7 @@ class RulesPlanner:
                 place=clause.keyword.place,
                 hint="run the statement with spark.sql in an extended session.",
             )
-        relation = source.slice(clause.relation.start, clause.relation.stop)
+        relation = source.of(clause.relation)
         rows = self.queries.run(join(prefix, "SELECT * FROM ", relation))
         raise_all(list(_key_errors(clause, rows)))
         place = Place(clause.keyword.source, clause.rules.start, clause.rules.stop)

@@ -102,7 +102,7 @@ def _create(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -
     target = _target(call, statement, table)
     check_rule(call, definition, rule, target)
     effective_from, comment = _options(call, definition.effective_from, definition.comment, rule.source)
-    clause = str(rule.source.slice(definition.clause.start, definition.clause.stop))
+    clause = str(rule.source.of(definition.clause))
     version = RuleVersion(
         name=statement.rule, version=None, clause=clause, effective_from=effective_from, comment=comment
     )
@@ -169,7 +169,7 @@ def _events_schema(call: SqlCall, written: Fragment, name: Parts) -> T.StructTyp
     if not views.is_known(call.spark, name) and views.lookup(call.spark, call.sql, name) is not None:
         return call.spark.table(quote(name)).schema
     queries = Queries(call.sql, {}, call.text)
-    return queries.run(join("SELECT * FROM ", Source(call.text).slice(written.start, written.stop))).schema
+    return queries.run(join("SELECT * FROM ", Source(call.text).of(written))).schema
 
 
 def _options(
@@ -179,7 +179,7 @@ def _options(
     written = (effective_from, comment)
     if written == (None, None):
         return None, None
-    time, words = (source.slice(f.start, f.stop) if f else "NULL" for f in written)
+    time, words = (source.of(f) if f else "NULL" for f in written)
     text = join("SELECT unix_micros(CAST((", time, ") AS TIMESTAMP)), CAST(", words, " AS STRING)")
     queries = Queries(call.sql, {}, call.text)
     frame = queries.run(text)

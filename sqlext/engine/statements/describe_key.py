@@ -218,7 +218,7 @@ class _Description:
 
     def _condition(self) -> Text:
         assert self.command.key is not None
-        return Source(self.call.text).slice(self.command.key.start, self.command.key.stop)
+        return Source(self.call.text).of(self.command.key)
 
     def _facts(self, clause: KeptClause, state: State) -> Iterator[Fact]:
         yield from clause.facts(state, self.show)

@@ -48,7 +48,7 @@ def _condition(call: SqlCall, why: WhyStatement, statement: ParsedStatement) -> 
     """The condition with its parameters bound; a `?` in it is counted from the start of the whole text."""
     bodies = [(start + why.query.start, stop + why.query.start) for start, stop in statement.pattern_bodies]
     bound = Source(call.text, parameters.bind(call.text, call.args, bodies))
-    return str(bound.slice(why.condition.start, why.condition.stop))
+    return str(bound.of(why.condition))
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def _explain_rule(call: SqlCall, why: WhyStatement, statement: ParsedStatement, 
             place=place,
             hint=f"the rules are {names}.",
         )
-    relation = str(source.slice(clause.relation.start, clause.relation.stop))
+    relation = str(source.of(clause.relation))
     keys, order = ([column.name for column in part] for part in (clause.partition_by, clause.order_by))
     query = f"{statement.prefix(clause, source)}{rule_over(relation, version.clause, keys, order)}"
     answer = _explain(replace(call, text=query, args=None), (), condition, why.condition)

@@ -47,9 +47,9 @@ class IdlePlanner:
 
         Raises BindError (WATERMARK_TIME, IDLE_INTERVAL) and UnsupportedError (WATERMARK, STREAM).
         """
-        relation = source.slice(idle.relation.start, idle.relation.stop)
-        time = source.slice(idle.time.start, idle.time.stop)
-        named = join(", ", time, " AS ", source.slice(idle.name.start, idle.name.stop)) if idle.name else Text()
+        relation = source.of(idle.relation)
+        time = source.of(idle.time)
+        named = join(", ", time, " AS ", source.of(idle.name)) if idle.name else Text()
         rows = self.queries.run(join(prefix, "SELECT *", named, " FROM ", relation))
         resolver = SparkTypeResolver(self.queries, prefix, relation)
         after = duration(idle.idle, source, resolver, error_class="IDLE_INTERVAL")
@@ -65,7 +65,7 @@ class IdlePlanner:
             )
         column = self._time(idle, rows, join(prefix, "SELECT ", time, " FROM ", relation))
         name = self.queries.name(with_beats(rows, column, after, self.spark))
-        delay = source.slice(idle.delay.start, idle.delay.stop)
+        delay = source.of(idle.delay)
         text = join(
             f"(SELECT * EXCEPT ({BEAT}) FROM {name} WATERMARK {quoted(column)} DELAY OF ",
             delay,

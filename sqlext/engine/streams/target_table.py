@@ -80,7 +80,7 @@ def _check_types(frame: DataFrame, target: StreamTarget) -> None:
     source = Source(target.text)
     for name, column in zip(frame.columns, target.definition.columns):
         if column.type is not None:
-            cast = join(f"CAST({quoted(name)} AS ", source.slice(column.type.start, column.type.stop), ")")
+            cast = join(f"CAST({quoted(name)} AS ", source.of(column.type), ")")
             with _errors_at(target, cast, column.type.place), quiet_probes():
                 _ = frame.select(F.expr(str(cast))).schema  # over Connect only this asks the server
 
@@ -163,14 +163,14 @@ def table_statement(name: Parts, schema: T.StructType, target: StreamTarget, wit
         kind = "" if written is not None and written.type is not None else f" {type_text(column.dataType)}"
         item = Text((Piece(f"{quoted(column.name)}{kind}"),))
         if written is not None and written.rest is not None:
-            item = join(item, " ", source.slice(written.rest.start, written.rest.stop))
+            item = join(item, " ", source.of(written.rest))
         columns.append(item)
     clauses = [c for c in definition.clauses if with_location or not c.text.upper().startswith("LOCATION")]
     return join(
         f"CREATE TABLE {quote(name)} (",
         join(*columns, separator=", "),
         ") USING delta",
-        *(join(" ", source.slice(clause.start, clause.stop)) for clause in clauses),
+        *(join(" ", source.of(clause)) for clause in clauses),
     )
 
 

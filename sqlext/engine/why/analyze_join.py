@@ -96,7 +96,7 @@ def _joined(sides: JoinSides, shape: JoinShape, time_zone: str, join_type: str) 
         written = {condition.written for condition in shape.others}
         others = (c for c in clause.conjuncts if c.in_line in written)
         edits += [Edit(c.start, c.stop, "TRUE") for c in others]
-    return sides.source.edited(edits).slice(clause.whole.start, clause.whole.stop)
+    return sides.source.edited(edits).of(clause.whole)
 
 
 def _miss(shape: JoinShape, pairs: Row) -> NearestTime | None:

@@ -90,7 +90,7 @@ def clauses_of(text: str, columns: dict[str, str]) -> list[Fingerprint]:
         plan = RulesPlan(
             schema=schema, columns=types, keys=("k",), order=("ts",), sort=(), settings=SETTINGS, compile=plan_rule
         )
-        found.append(rules_fingerprint(plan, source.slice(clause.relation.start, clause.relation.stop)))
+        found.append(rules_fingerprint(plan, source.of(clause.relation)))
     return found
 
 
