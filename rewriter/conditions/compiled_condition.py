@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sqlext.errors import Place, UnsupportedError
-from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, kind_of
+from sqlext.expressions.calendars import DAY_US
+from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, TIMESTAMPS, decimal_of, kind_of
 from sqlext.pattern.task.task import (
     CLASSIFIER,
     MATCH_NUMBER,
@@ -41,7 +42,6 @@ _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%":
 _OTHER_KINDS = ["AND", "OR", "NOT", "negate", "BETWEEN", "IN", "CASE", "CAST", "call", "reference", "literal", "column"]
 _KINDS = frozenset([*_COMPARISONS, *_ARITHMETIC, *_OTHER_KINDS, "IS NULL"])
 _EXACT_DIGITS = 15  # integers with at most this number of digits are exact as a double
-_DAY_US = 86_400_000_000
 
 
 @dataclass(frozen=True)
@@ -225,11 +225,11 @@ class CompiledCondition:
                 is_ansi=self.parts.settings.is_ansi,
                 digits=digits[0],
             )
-        if function == "subtract" and set(arguments) <= {"timestamp", "timestamp_ntz"}:  # Spark subtracts local times
+        if function == "subtract" and set(arguments) <= set(TIMESTAMPS):  # Spark subtracts local times
             return self._same(function, node, "timestamp_ntz")
         if function == "subtract" and arguments == ["date", "date"]:
             return MachineCall(
-                function="multiply", arguments=(self._same(function, node, "date"), Literal(_DAY_US, "int")), kind="int"
+                function="multiply", arguments=(self._same(function, node, "date"), Literal(DAY_US, "int")), kind="int"
             )
         raise self._unsupported(
             node,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from sqlext.errors import BindError
+from sqlext.expressions.spark_types import TIME_TYPES, is_numeric
 from sqlext.rewriter.conditions.condition_parts import TypeResolver
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
-
-_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"})
 
 
 def duration(
@@ -47,7 +46,7 @@ def duration(
 def time_type(fragment: Fragment, source: Source, resolver: TypeResolver) -> str:
     """The type of the column in DESCRIPTOR: timestamp, timestamp_ntz or date. Raises BindError: WINDOW_TIME."""
     (kind,) = resolver.types([source.of(fragment)])
-    if kind not in ("timestamp", "timestamp_ntz", "date"):
+    if kind not in TIME_TYPES:
         raise BindError(
             "WINDOW_TIME",
             f"DESCRIPTOR needs a timestamp or a date, not {kind}",
@@ -81,7 +80,7 @@ def threshold(fragment: Fragment, source: Source, resolver: TypeResolver, is_pos
 def check_number(fragment: Fragment, source: Source, resolver: TypeResolver, error_class: str) -> None:
     """Raise BindError for an expression that is no number."""
     (kind,) = resolver.types([source.of(fragment)])
-    if kind.partition("(")[0] not in _NUMBERS:
+    if not is_numeric(kind):
         raise BindError(
             error_class,
             f"DELTA is a difference of numbers, not of {kind}",

@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Union
 
-from sqlext.expressions.spark_types import INTEGER_BITS
+from sqlext.expressions.spark_types import INTEGER_BITS, TIME_TYPES, is_numeric
 from sqlext.rewriter.text.splice import Text, TextLike, join, sub
 
 MICROS, NTZ_MICROS, DAYS, INTEGERS, FLOATS = "micros", "ntz micros", "days", "integers", "floats"
@@ -48,11 +48,11 @@ def domain(spark_types: tuple[str, ...]) -> str | None:
     ('micros', 'floats', None, None)
     """
     kinds = set(spark_types) - {"void"}
-    if kinds <= {"date", "timestamp", "timestamp_ntz"}:
+    if kinds <= set(TIME_TYPES):
         return MICROS if "timestamp" in kinds else NTZ_MICROS if "timestamp_ntz" in kinds else DAYS
     if all(kind in INTEGER_BITS for kind in kinds):
         return INTEGERS
-    if all(kind in INTEGER_BITS or kind in ("float", "double") or kind.startswith("decimal") for kind in kinds):
+    if all(map(is_numeric, kinds)):
         return FLOATS
     return None
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError
-from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, kind_of
+from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, MAX_DIGITS, TIME_TYPES, kind_of
 from sqlext.operators.match.plan import Bound
 from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.pattern.program.mapped_variables import FirstRows, first_rows
@@ -86,7 +86,7 @@ def _cannot_be_added(context: Context, within: Within, key: Text) -> BindError:
     except UnsupportedError:
         hint = "write WITHIN INTERVAL 10 MINUTES."
         return BindError("WITHIN_TYPE", "this is no duration", place=within.bound.place, hint=hint)
-    is_time = key_type in ("date", "timestamp", "timestamp_ntz")
+    is_time = key_type in TIME_TYPES
     hint = "write WITHIN INTERVAL 10 MINUTES." if is_time else "write a number in the unit of the key: WITHIN 600."
     message = f"the first ORDER BY key is {key_type}, and {bound_type} cannot be added to it"
     return BindError("WITHIN_TYPE", message, place=within.bound.place, hint=hint)
@@ -136,7 +136,7 @@ def add_row_time(context: Context) -> None:
         return
     order = context.clause.order_by[0] if context.clause.order_by else None
     key_type = context.relation.resolver.types([context.source.of(order.expression)])[0] if order else ""
-    is_time = key_type in (*INTEGER_BITS, "float", "double", "date", "timestamp", "timestamp_ntz")
+    is_time = key_type in (*INTEGER_BITS, *FLOATS, *TIME_TYPES)
     if order is None or order.is_descending or not is_time or context.relation.is_static:
         raise BindError(
             "ROWTIME_WITHOUT_TIME",

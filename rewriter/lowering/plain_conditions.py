@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlext.expressions.spark_types import INTEGER_BITS
+from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS
 from sqlext.rewriter.lowering.pushdown import compares_without_error, literal_kind
 from sqlext.rewriter.scalars.expression import Node, parse
 from sqlext.rewriter.text.lexemes import Lexeme
@@ -14,7 +14,7 @@ from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.tokens import tokenize
 
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>", "IN", "BETWEEN"})
-_NUMBERS = frozenset({*INTEGER_BITS, "float", "double"})
+_NUMBERS = frozenset({*INTEGER_BITS, *FLOATS})
 
 
 def raises_no_error(text: str, types: Mapping[str, str]) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlext.errors import SqlExtError
-from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, has_plain_equality
+from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, MAX_DIGITS, TIME_TYPES, decimal_of, has_plain_equality
 from sqlext.rewriter.conditions.condition_parts import TypeResolver
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.match.match_clause import MatchClause
@@ -65,13 +65,13 @@ def compares_without_error(spark_type: str, literals: Iterable[str]) -> bool:
     """
     if spark_type == "string":
         allowed = {"string", "date string", "time string", "pattern"}
-    elif spark_type in ("date", "timestamp", "timestamp_ntz"):
+    elif spark_type in TIME_TYPES:
         allowed = {"date", "time", "date string"} | ({"time string"} if spark_type != "date" else set())
     elif spark_type == "boolean":
         allowed = {"boolean"}
     else:
         digits = decimal_of(spark_type)
-        is_number = spark_type in (*INTEGER_BITS, "float", "double") or (digits and digits[0] <= MAX_DIGITS)
+        is_number = spark_type in (*INTEGER_BITS, *FLOATS) or (digits and digits[0] <= MAX_DIGITS)
         allowed = {"number"} if is_number else set()
     return set(literals) <= allowed | {"null"}
 

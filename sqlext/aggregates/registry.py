@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.coercion import decimal_type
 from sqlext.expressions.function import Types
-from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of, is_day_time, is_interval, is_numeric
+from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of, is_day_time, is_interval, is_numeric
 
 _MANY = 1 << 30
 A = TypeVar("A")  # how a caller represents an argument: by its text or by its number
@@ -162,7 +162,7 @@ def _of_any_type(spark_type: str) -> bool:
 
 
 def _of_numbers(spark_type: str) -> bool:
-    return spark_type in INTEGER_BITS or spark_type in ("float", "double")
+    return spark_type in INTEGER_BITS or spark_type in FLOATS
 
 
 def _of_numbers_and_decimals(spark_type: str) -> bool:

@@ -15,14 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError
+from sqlext.expressions.calendars import DAY_US
 from sqlext.expressions.effort import Allowance
 from sqlext.expressions.faults import value_of_type
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, columns_in, evaluate
-from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, is_day_time
+from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, TIME_TYPES, TIMESTAMPS, is_day_time
 from sqlext.expressions.values import arrow_type, computable, from_arrow, to_arrow
 
-_TIMES = ("date", "timestamp", "timestamp_ntz")
-_SAFE, _DAY_US = float(1 << 62), 86_400_000_000.0
+_SAFE = float(1 << 62)
 _FEW = 8  # rows are few if they are less than one in so many
 
 
@@ -293,7 +293,7 @@ def _objects(values: list) -> np.ndarray:
 
 def _dtype(spark_type: str) -> type | None:
     """How NumPy stores values of a type; None if it does not."""
-    if spark_type in INTEGER_BITS or spark_type in _TIMES or is_day_time(spark_type):
+    if spark_type in INTEGER_BITS or spark_type in TIME_TYPES or is_day_time(spark_type):
         return np.int64
     return np.float64 if spark_type in FLOATS else np.bool_ if spark_type == "boolean" else None
 
@@ -445,12 +445,12 @@ def _sum(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
 def _shifted_time(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
     """A timestamp plus or minus a time of days to seconds, which is a number of microseconds."""
     types = {a.type for a in scalar.arguments}
-    if scalar.type not in ("timestamp", "timestamp_ntz") or not (scalar.type in types and any(map(is_day_time, types))):
+    if scalar.type not in TIMESTAMPS or not (scalar.type in types and any(map(is_day_time, types))):
         return _sum(scalar, vectors)
     if scalar.function == "-" and scalar.arguments[0].type != scalar.type:
         return None
     time, interval = vectors if scalar.arguments[0].type == scalar.type else vectors[::-1]
-    most = _DAY_US if scalar.type == "timestamp" and scalar.settings.time_zone != "UTC" else _SAFE / 2
+    most = DAY_US if scalar.type == "timestamp" and scalar.settings.time_zone != "UTC" else _SAFE / 2
     if _largest(interval) >= most or _largest(time) >= _SAFE / 2:  # the time zone determines the days
         return None
     operate = np.add if scalar.function == "+" else np.subtract

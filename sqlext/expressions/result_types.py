@@ -15,6 +15,8 @@ from sqlext.expressions.function_table import FUNCTIONS, not_in_table
 from sqlext.expressions.spark_types import (
     FLOATS,
     INTEGER_BITS,
+    TIME_TYPES,
+    TIMESTAMPS,
     ArrayOf,
     MapOf,
     StructOf,
@@ -27,7 +29,6 @@ from sqlext.expressions.spark_types import (
 )
 
 _DAY_TIME, _YEAR_MONTH = "interval day to second", "interval year to month"
-_TIMES = ("timestamp", "timestamp_ntz")
 _PARTS_OF_INTERVALS = frozenset(
     {"month", "mon", "mons", "months", "hour", "h", "hours", "hr", "hrs", "minute", "m", "min", "mins", "minutes"}
 )
@@ -139,7 +140,7 @@ def _time_arithmetic(symbol: str, left: str, right: str) -> str | None:
         return "date"
     if symbol == "+" and right == "date" and left in ("int", "smallint", "tinyint"):
         return "date"
-    if symbol == "-" and left in ("date", *_TIMES) and right in ("date", *_TIMES):
+    if symbol == "-" and left in TIME_TYPES and right in TIME_TYPES:
         return "interval day" if left == right == "date" else _DAY_TIME
     if symbol == "*" and is_interval(right) and is_numeric(left):
         left, right = right, left
@@ -149,7 +150,7 @@ def _time_arithmetic(symbol: str, left: str, right: str) -> str | None:
 
 
 def _shifted(time: str, interval: str) -> str | None:
-    if time in _TIMES:
+    if time in TIMESTAMPS:
         return time
     if time != "date":
         return None

@@ -11,7 +11,8 @@ from functools import cache
 
 INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 FLOATS = ("float", "double")
-TIME_TYPES = ("date", "timestamp", "timestamp_ntz")
+TIMESTAMPS = ("timestamp", "timestamp_ntz")
+TIME_TYPES = ("date", *TIMESTAMPS)
 MAX_DIGITS = 18  # decimals of more digits do not fit an int64
 _DAY_TIME = re.compile(r"interval (day|hour|minute|second)( to (hour|minute|second))?")
 _YEAR_MONTH = re.compile(r"interval (year|month)( to month)?")
@@ -25,7 +26,7 @@ def kind_of(spark_type: str) -> str | None:
     >>> [kind_of(t) for t in ("date", "decimal(10,2)", "decimal(20,2)", "string", "map<int,int>")]
     ['int', 'int', None, 'rank', None]
     """
-    if spark_type in INTEGER_BITS or spark_type in ("date", "timestamp", "timestamp_ntz"):
+    if spark_type in INTEGER_BITS or spark_type in TIME_TYPES:
         return "int"
     if match := decimal_of(spark_type):
         return "int" if match[0] <= MAX_DIGITS else None
@@ -43,7 +44,7 @@ def decimal_of(spark_type: str) -> tuple[int, int] | None:
 
 def has_plain_equality(spark_type: str) -> bool:
     """True if two values of this type are one key exactly if they are the same value."""
-    plain = (*INTEGER_BITS, "boolean", "date", "timestamp", "timestamp_ntz", "string", "binary")
+    plain = (*INTEGER_BITS, *TIME_TYPES, "boolean", "string", "binary")
     return spark_type in plain or spark_type.startswith("decimal(")
 
 

@@ -11,9 +11,15 @@ from sqlext.expressions import faults
 from sqlext.expressions.calendars import DAY_US, add_months, zone
 from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, Types
 from sqlext.expressions.numbers import EXACT, fits
-from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of, is_day_time, is_interval, is_year_month
-
-_TIMES = ("timestamp", "timestamp_ntz")
+from sqlext.expressions.spark_types import (
+    INTEGER_BITS,
+    TIME_TYPES,
+    TIMESTAMPS,
+    decimal_of,
+    is_day_time,
+    is_interval,
+    is_year_month,
+)
 
 
 def shift_time(value: int, days: int, rest_us: int, name: str | None) -> int:
@@ -73,14 +79,14 @@ def _sum_types(signature: Signature) -> Types | None:
     """The operand types of `+` and `-`: all but intervals and counts of days are cast to the type of the times."""
     types, result = signature.types, signature.result
     if is_interval(result):
-        if any(t in ("date", *_TIMES) for t in types):
-            times = [t for t in types if t in _TIMES]
+        if any(t in TIME_TYPES for t in types):
+            times = [t for t in types if t in TIMESTAMPS]
             wanted = "date" if not times and set(types) <= {"date"} else (times or ["timestamp"])[0]
             return (wanted, wanted)
         return tuple(t if is_interval(t) else result for t in types)
     if result == "date":
         return tuple("int" if t in INTEGER_BITS else t if is_interval(t) or t == "date" else "date" for t in types)
-    if result in _TIMES:
+    if result in TIMESTAMPS:
         return tuple(t if is_interval(t) else result for t in types)
     return None
 

@@ -27,6 +27,8 @@ import pyarrow as pa
 from sqlext.errors import DataError, UnsupportedError
 from sqlext.expressions.faults import value_of_type
 from sqlext.expressions.spark_types import (
+    FLOATS,
+    TIMESTAMPS,
     ArrayOf,
     MapOf,
     StructOf,
@@ -93,7 +95,7 @@ def from_arrow(array: pa.Array, spark_type: str) -> list[Any]:
         return _from_nested(array, parts)
     if spark_type == "date":
         array = array.cast(pa.date32()).view(pa.int32())
-    elif spark_type in ("timestamp", "timestamp_ntz"):
+    elif spark_type in TIMESTAMPS:
         array = array.cast(pa.timestamp("us", tz=array.type.tz)).view(pa.int64())
     elif is_day_time(spark_type):
         array = array.cast(pa.duration("us")).view(pa.int64()) if pa.types.is_duration(array.type) else array
@@ -188,7 +190,7 @@ def hashable(value: Any, spark_type: str) -> Any:
         return tuple(hashable(element, t) for element, t in zip(value, parts.types))
     if isinstance(parts, MapOf):
         return frozenset((key, hashable(element, parts.value)) for key, element in value.items())
-    if spark_type in ("float", "double"):
+    if spark_type in FLOATS:
         return math.nan if value != value else value + 0.0  # math.nan is one object, which equals itself in a container
     return value
 
@@ -216,7 +218,7 @@ def compare(left: Any, right: Any, spark_type: str) -> int:
             if order := compare(a, b, t):
                 return order
         return 0
-    if spark_type in ("float", "double") and (left != left or right != right):
+    if spark_type in FLOATS and (left != left or right != right):
         return bool(left != left) - bool(right != right)
     return (left > right) - (left < right)
 

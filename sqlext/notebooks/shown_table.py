@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from sqlext.engine.streams.streaming_tables import check_ends
+from sqlext.expressions.spark_types import is_numeric
 from sqlext.notebooks.html_table import html_table
 from sqlext.sessions.results import TERMINAL_LIMIT, read_cells, rows_note
-from sqlext.sessions.text_tables import Cells, is_numeric, text_lines
+from sqlext.sessions.text_tables import Cells, text_lines
 
 _WIDTH = 160  # the width of the text form, in characters
 

@@ -12,16 +12,11 @@ from itertools import chain, islice
 from rich.cells import cell_len
 from rich.text import Text
 
+from sqlext.expressions.spark_types import is_numeric
+
 Cells = list[str | None]  # None represents NULL
 NULL = "NULL"
 BLOCK = 1000  # the number of rows whose cells decide how wide columns are
-
-_NUMERIC = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
-
-
-def is_numeric(kind: str) -> bool:
-    """Return True if this type, as in `dtypes`, is a number. Numbers are aligned at the right of a column."""
-    return kind.split("(")[0] in _NUMERIC
 
 
 def text_lines(columns: Sequence[tuple[str, str]], rows: Iterable[Cells], width: int | None) -> Iterator[Text]:

@@ -11,7 +11,8 @@ from pyspark.sql import types as t
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import CHAR_TYPE, SparkTypeResolver, with_outer_hint
 from sqlext.errors import BindError, Place, UnsupportedError
-from sqlext.expressions.spark_types import INTEGER_BITS, has_plain_equality
+from sqlext.expressions.calendars import DAY_US
+from sqlext.expressions.spark_types import INTEGER_BITS, has_plain_equality, is_numeric
 from sqlext.rewriter.emit.durations import duration
 from sqlext.rewriter.joins import asof_conditions
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Distance, Key, Limit, Presort
@@ -38,8 +39,6 @@ _DISTANCES = {
     "timestamp_ntz": "CAST({} AS TIMESTAMP_NTZ)",
     "date": "unix_date({})",
 }
-_DAY_US = 86_400_000_000
-_NUMBERS = frozenset({*INTEGER_BITS, "float", "double", "decimal"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,9 +152,9 @@ class _AsofBinder:
         """How distances of times are measured, and the limit in WITHIN. Raises BindError (WITHIN_TYPE, ASOF_TYPES)."""
         if times.within is None and times.operator != NEAREST:
             return None
-        kinds = [type_.simpleString().partition("(")[0] for type_ in types]
+        kinds = [type_.simpleString() for type_ in types]
         kind = next((kind for kind in _DISTANCES if kind in kinds), "number")
-        if not all(k in (_DISTANCES if kind in _DISTANCES else _NUMBERS) for k in kinds):
+        if not all(k in _DISTANCES if kind in _DISTANCES else is_numeric(k) for k in kinds):
             what = "NEAREST" if times.operator == NEAREST else "WITHIN"
             raise BindError(
                 "ASOF_TYPES",
@@ -175,7 +174,7 @@ class _AsofBinder:
         if kind in ("number", "date"):
             text = join("(", self.sides.text(within), ")")
             (of,) = resolver.types([text])
-            if of.partition("(")[0] in _NUMBERS:
+            if is_numeric(of):
                 if not _is_positive(text, resolver):
                     raise BindError(
                         "WITHIN_TYPE",
@@ -201,7 +200,7 @@ class _AsofBinder:
             )
         if kind == "timestamp_ntz":
             return join(f"INTERVAL '{micros // 1_000_000}.{micros % 1_000_000:06}' SECOND"), micros
-        return join(str(micros // _DAY_US if kind == "date" else micros)), micros
+        return join(str(micros // DAY_US if kind == "date" else micros)), micros
 
     def _check(self, condition: MatchCondition) -> bool:
         """Raise the errors that a plain JOIN of the same relations on the same conditions has; return True if it is a

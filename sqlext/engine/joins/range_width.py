@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlext.engine.queries.queries import Queries
 from sqlext.errors import BindError
+from sqlext.expressions.calendars import DAY_US
 from sqlext.rewriter.joins.interval_sql import BoundRange
 from sqlext.rewriter.joins.join_conditions import Term, TimeRange, offset
 from sqlext.rewriter.joins.time_buckets import CELLS, DAYS, FLOATS, INTEGERS, MICROS, Spread, position
 from sqlext.rewriter.text.splice import Source, Text, join
 
-_DAY_US = 86_400_000_000
 # The greatest difference of two offsets of one time zone, and more than any day is longer or shorter than 24 hours.
 _ZONE_SHIFT_US = 26 * 3_600_000_000
 _EXTENT = "__sqlext_extent"
@@ -69,7 +69,7 @@ def constant_width(range_: TimeRange, source: Source, of: str, queries: Queries,
 
 
 def _difference(lower: _Sum, upper: _Sum, of: str, time_zone: str) -> Width:
-    day = 1 if of == DAYS else _DAY_US
+    day = 1 if of == DAYS else DAY_US
     months = upper.months - lower.months
     nominal = upper.units - lower.units + months * 30 * day
     most = upper.units - lower.units + max(months * 31, months * 28) * day
@@ -117,10 +117,10 @@ def _added(sum_: _Sum, kind: str, value: Any, of: str) -> _Sum | None:
     if kind in ("interval year", "interval month", "interval year to month"):
         return None if of in (INTEGERS, FLOATS) else _Sum(sum_.units, sum_.months + value, sum_.has_days)
     if kind.startswith("interval "):
-        if of in (INTEGERS, FLOATS) or (of == DAYS and value % _DAY_US):
+        if of in (INTEGERS, FLOATS) or (of == DAYS and value % DAY_US):
             return None
-        units = value // _DAY_US if of == DAYS else value
-        return _Sum(sum_.units + units, sum_.months, sum_.has_days or abs(value) >= _DAY_US)
+        units = value // DAY_US if of == DAYS else value
+        return _Sum(sum_.units + units, sum_.months, sum_.has_days or abs(value) >= DAY_US)
     if of in (DAYS, INTEGERS) and isinstance(value, int):
         return _Sum(sum_.units + value, sum_.months, sum_.has_days)
     return _Sum(sum_.units + float(value)) if of == FLOATS else None

@@ -18,7 +18,7 @@ from sqlext.engine.rules.run_rules import RulesRun
 from sqlext.engine.streams.planner import Planned, Section
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
-from sqlext.expressions.spark_types import has_plain_equality, is_orderable, is_year_month
+from sqlext.expressions.spark_types import TIMESTAMPS, has_plain_equality, is_orderable, is_year_month
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rules.limits import MAX_LENGTH, MAX_VERSIONS
@@ -180,7 +180,7 @@ def _key_errors(clause: RulesClause, rows: DataFrame) -> Iterator[SqlExtError]:
             )
     time = clause.order_by[0]
     kind = types[time.name.lower()].dataType.simpleString()
-    if kind not in ("timestamp", "timestamp_ntz"):
+    if kind not in TIMESTAMPS:
         yield BindError(
             "RULES_TIME",
             f"the first ORDER BY key of MATCH_RULES is the time of the events, not {kind}",

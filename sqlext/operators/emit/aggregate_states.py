@@ -21,7 +21,7 @@ from sqlext.aggregates.registry import AGGREGATES
 from sqlext.aggregates.stored_states import read_state, write_states
 from sqlext.errors import DataError, Place
 from sqlext.expressions.function import ExecutionSettings
-from sqlext.expressions.spark_types import INTEGER_BITS
+from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, TIME_TYPES
 from sqlext.expressions.values import from_arrow
 from sqlext.expressions.values import to_arrow as values_to_arrow
 from sqlext.operators.emit.parts import FiringAggregate
@@ -31,7 +31,6 @@ from sqlext.pattern.task.task import Values
 States = tuple[np.ndarray, ...]
 Columns = Mapping[str, pa.Array]
 Errors = dict[int, DataError]
-_FLOATS, _TIMES = ("float", "double"), ("date", "timestamp", "timestamp_ntz")
 
 
 class Aggregation(Protocol):
@@ -70,7 +69,7 @@ def aggregation(call: FiringAggregate, columns: Columns, settings: ExecutionSett
     column = columns[call.columns[0]]
     if kernel in ("min", "max"):
         return Extreme(_values(column, kept), column.type, is_max=kernel == "max")
-    if kernel == "sum" and call.call.types[0] not in _FLOATS:
+    if kernel == "sum" and call.call.types[0] not in FLOATS:
         return IntegerSum(_values(column, kept), is_ansi=settings.is_ansi, place=call.place)
     return FloatSum(_values(column, kept), is_average=kernel == "avg")
 
@@ -82,8 +81,8 @@ def is_vectorised(call: FiringAggregate) -> bool:
         return not bound.is_distinct
     if len(bound.types) != 1 or (bound.is_distinct and kernel not in ("min", "max")):
         return False
-    is_number = bound.types[0] in (*INTEGER_BITS, *_FLOATS)
-    return kernel != "" and (is_number or (kernel in ("min", "max") and bound.types[0] in _TIMES))
+    is_number = bound.types[0] in (*INTEGER_BITS, *FLOATS)
+    return kernel != "" and (is_number or (kernel in ("min", "max") and bound.types[0] in TIME_TYPES))
 
 
 def depends_on_order(call: FiringAggregate) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Union
 
 from sqlext.expressions.column_values import TextSearch, cannot_fail, text_search, without_between
 from sqlext.expressions.scalar_tree import Constant, Scalar, ScalarCall
-from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS
+from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, TIME_TYPES
 
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 
@@ -96,4 +96,4 @@ def _test(condition: Scalar) -> Test | None:
 
 
 def _is_ordered(spark_type: str) -> bool:
-    return spark_type in FLOATS or spark_type in INTEGER_BITS or spark_type in ("date", "timestamp", "timestamp_ntz")
+    return spark_type in FLOATS or spark_type in INTEGER_BITS or spark_type in TIME_TYPES
