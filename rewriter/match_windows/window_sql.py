@@ -216,7 +216,7 @@ class OuterQuery:
         if node.kind == "literal" or (node.kind == "column" and names):
             return
         if is_free and not names:
-            yield _start(inside[0]), _stop(inside[-1])
+            yield inside[0].start, inside[-1].stop
         elif node.children:
             for child in node.children:
                 yield from self._parts(child, items, outputs)
@@ -225,7 +225,7 @@ class OuterQuery:
 
     def _columns(self, items: Sequence[Item], outputs: frozenset[str]) -> Iterator[tuple[int, int]]:
         """The columns in an expression whose syntax is not known."""
-        parts = [x if isinstance(x, Lexeme) else Lexeme(raw="0", start=_start(x), stop=_stop(x)) for x in items]
+        parts = [x if isinstance(x, Lexeme) else Lexeme(raw="0", start=x.start, stop=x.stop) for x in items]
         words = Words(parts, Scope(source=self.source, variables={}, columns=self.columns))
         for i, part in enumerate(parts):
             if words.is_column(i) and unquoted(part.raw).lower() not in outputs:
@@ -241,14 +241,6 @@ class OuterQuery:
             self.parts.append(text)
             texts.append(str(text))
         return f"{PART}{texts.index(str(text))}"
-
-
-def _start(item: Item) -> int:
-    return item.place.start if isinstance(item, Reference) else item.start
-
-
-def _stop(item: Item) -> int:
-    return item.place.stop if isinstance(item, Reference) else item.stop
 
 
 def rebased(plan: MatchPlan, number: int) -> tuple[list[InputColumn], Text, MatchPlan]:

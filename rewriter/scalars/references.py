@@ -61,6 +61,14 @@ class Reference:
     call: tuple[Text | int, ...] = ()
 
     @property
+    def start(self) -> int:
+        return self.place.start
+
+    @property
+    def stop(self) -> int:
+        return self.place.stop
+
+    @property
     def reads_labels(self) -> bool:
         """True if an argument reads CLASSIFIER()."""
         return "classifier" in self._kinds_in_arguments
@@ -112,24 +120,16 @@ def render(items: Sequence[Item], source: Source, replace_reference: Callable[[R
 def text_and_references(items: Sequence[Item], source: Source) -> list[Text | Reference]:
     """The references among consecutive items, with the text as the user wrote it before, between and after them."""
     pieces: list[Text | Reference] = []
-    at = _start(items[0])
+    at = items[0].start
     for item in items:
         if isinstance(item, Reference):
-            pieces += [source.slice(at, item.place.start), item]
-            at = item.place.stop
-    return [*pieces, source.slice(at, _stop(items[-1]))]
-
-
-def _start(item: Item) -> int:
-    return item.place.start if isinstance(item, Reference) else item.start
-
-
-def _stop(item: Item) -> int:
-    return item.place.stop if isinstance(item, Reference) else item.stop
+            pieces += [source.slice(at, item.start), item]
+            at = item.stop
+    return [*pieces, source.slice(at, items[-1].stop)]
 
 
 def place_of(items: Sequence[Item], source: Source) -> Place:
-    return Place(source.text, _start(items[0]), _stop(items[-1]))
+    return Place(source.text, items[0].start, items[-1].stop)
 
 
 def columns_hint(name: str, columns: Sequence[str]) -> str:

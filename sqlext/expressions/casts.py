@@ -34,6 +34,7 @@ from sqlext.expressions.spark_types import (
     is_year_month,
     nested,
 )
+from sqlext.expressions.time_arithmetic import in_time_range
 from sqlext.expressions.time_texts import (
     read_date,
     read_timestamp,
@@ -320,7 +321,7 @@ def _to_date(source: str, target: str, settings: ExecutionSettings) -> Evaluate 
 def _to_timestamp(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
     if source in ("date", "timestamp_ntz"):
         to_utc, unit = zone(settings.time_zone).to_utc, DAY_US if source == "date" else 1
-        return lambda value: _in_range(to_utc(value * unit))
+        return lambda value: in_time_range(to_utc(value * unit))
     if source == "string":
         zone(settings.time_zone)  # refuses an unknown zone
 
@@ -353,15 +354,9 @@ def _to_timestamp_ntz(source: str, target: str, settings: ExecutionSettings) -> 
 
     if source == "timestamp":
         to_local = zone(settings.time_zone).to_local
-        return lambda value: _in_range(to_local(value))
-    by_source: dict[str, Evaluate] = {"string": read, "date": lambda value: _in_range(value * DAY_US)}
+        return lambda value: in_time_range(to_local(value))
+    by_source: dict[str, Evaluate] = {"string": read, "date": lambda value: in_time_range(value * DAY_US)}
     return by_source.get(source)
-
-
-def _in_range(value: int) -> int:
-    if not fits(value, 64):
-        raise faults.datetime_overflow()
-    return value
 
 
 def _to_interval(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
