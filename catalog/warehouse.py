@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlparse
 from sqlext.catalog import streams
 from sqlext.catalog.views import is_known
 from sqlext.rewriter.heads.heads import DROP_TABLE, parse_head
+from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.kind import is_connect
 
@@ -38,10 +39,10 @@ class WarehouseTable:
 
     def statements(self) -> tuple[str, str]:
         """The statements that register the table in the catalog; they have no effect if it is registered."""
-        location = self.folder.as_posix().replace("\\", "\\\\").replace("'", "\\'")  # Hadoop reads C:/x on Windows
+        location = string_literal(self.folder.as_posix())  # Hadoop reads C:/x on Windows
         return (
             f"CREATE DATABASE IF NOT EXISTS {quote(self.name[:-1])}",
-            f"CREATE TABLE IF NOT EXISTS {quote(self.name)} USING delta LOCATION '{location}'",
+            f"CREATE TABLE IF NOT EXISTS {quote(self.name)} USING delta LOCATION {location}",
         )
 
 

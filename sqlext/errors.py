@@ -35,6 +35,11 @@ class Place:
     stop: int
 
     @property
+    def written(self) -> str:
+        """What the user wrote there."""
+        return self.text[self.start : self.stop]
+
+    @property
     def line(self) -> int:
         """1-based."""
         return self.text.count("\n", 0, self.start) + 1

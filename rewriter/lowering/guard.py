@@ -21,6 +21,8 @@ from sqlext.operators.rows.columns import FAILURE, LATE_ROW, NOT_COMPUTED, ROW_T
 from sqlext.pattern.conditions.condition_reads import all_columns_read, operands
 from sqlext.pattern.task.task import Aggregate, InterpretedAggregate
 from sqlext.rewriter.lowering.match_plan import InputColumn, MatchPlan, ShownColumn
+from sqlext.rewriter.text.fragments import in_line
+from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Piece, Text, join
 from sqlext.rewriter.text.tokens import NUMBER, STRING, Token, Tokens, tokenize
@@ -173,8 +175,7 @@ def _failure(tests: Mapping[str, Text]) -> Text:
 
 
 def _literal(value: str) -> Text:
-    escaped = " ".join(value.split()).replace("\\", "\\\\").replace("'", "\\'")
-    return Text((Piece(f"'{escaped}'", is_verbatim=False),))
+    return Text((Piece(string_literal(in_line(value)), is_verbatim=False),))
 
 
 # which expressions need no guard

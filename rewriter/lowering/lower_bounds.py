@@ -25,6 +25,7 @@ from sqlext.rewriter.lowering.total_sums import last_value, total_key, total_sum
 from sqlext.rewriter.match.match_clause import Within
 from sqlext.rewriter.scalars.expression import Node, conjuncts, has_column, parse
 from sqlext.rewriter.scalars.references import Item, Reference, place_of, render
+from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.lexemes import Lexeme
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Text, TextLike, join
@@ -205,7 +206,7 @@ class _StartBound:
     @property
     def meaning(self) -> tuple[str, bool]:
         """A value that is equal for conjuncts that set the same bound from the first row."""
-        return " ".join(str(self.end).split()), self.is_inclusive
+        return in_line(self.end), self.is_inclusive
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from sqlext.rewriter.lowering.match_plan import InputColumn
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.scalars.expression import conjuncts, parse
 from sqlext.rewriter.scalars.references import Item, place_of
+from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.nesting import balanced
 from sqlext.rewriter.text.splice import Source, Text
 
@@ -100,8 +101,7 @@ def _conjuncts(conditions: DefineLowering, source: Source, items: list[Item], la
     interpreted = InterpretedCondition(parts)
 
     def text(start: int, stop: int) -> str:
-        place = place_of(items[start:stop], source)
-        return " ".join(source.text[place.start : place.stop].split())
+        return in_line(place_of(items[start:stop], source).written)
 
     result = []
     for lo, hi in conjuncts(items):

@@ -19,6 +19,7 @@ from sqlext.rewriter.match.match_clause import Definition
 from sqlext.rewriter.scalars.analyse import analyse
 from sqlext.rewriter.scalars.expression import compared, conjuncts, parse
 from sqlext.rewriter.scalars.references import Item, Reference, place_of, render
+from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.nesting import balanced
 from sqlext.rewriter.text.splice import Text, join, standing_for
@@ -114,8 +115,7 @@ class DefineLowering:
         """A conjunct as EXPLAIN MATCH ANALYZE shows it."""
 
         def written(lo: int, hi: int) -> str:
-            place = place_of(items[lo:hi], self.context.source)
-            return " ".join(self.context.source.text[place.start : place.stop].split())
+            return in_line(place_of(items[lo:hi], self.context.source).written)
 
         def text(lo: int, hi: int) -> Text:
             return render(items[lo:hi], self.context.source, lambda r: self._local_text(r, label))

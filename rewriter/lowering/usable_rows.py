@@ -21,6 +21,7 @@ from sqlext.rewriter.lowering.guard import is_computable
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.plain_conditions import raises_no_error
 from sqlext.rewriter.lowering.stream_checks import is_processing_time
+from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.splice import Text, join
 
 _TIMES = (WITHIN_KEY, WITHIN_END, ROW_TIME)  # the event time, or the event time plus a constant
@@ -39,7 +40,7 @@ def only_usable_rows(
     bits = {bit for bit in plan.task.bits if bit is not None}
     conditions = {str(plan.masks[bit].rest): plan.masks[bit].rest for bit in sorted(bits)}
     usable = join(*(join("(", condition, ")") for condition in conditions.values()), separator=" OR ")
-    shown = " ".join(str(usable).split())
+    shown = in_line(usable)
     risky = _risky(plan)
     if risky:
         # Also in batch: Spark may move the filter below a join, which drops rows on which a condition fails.

@@ -116,7 +116,7 @@ def _query_before(tree: Tree, keyword: int) -> str | None:
     outside = [token.word for token in tokens[start:keyword] if token.depth == depth]
     if _PARTS_OF_QUERIES.isdisjoint(outside) or "SELECT" in outside:
         return None
-    text = " ".join(tree.fragment(start + 1, keyword).text.split())
+    text = tree.fragment(start + 1, keyword).in_line
     return text if len(text) < 60 else f"{text[:20].rpartition(' ')[0]} … {text[-20:].partition(' ')[2]}"
 
 

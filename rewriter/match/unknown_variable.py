@@ -47,7 +47,7 @@ def about_variable(error: SqlExtError, names: ClauseNames, columns: Sequence[str
     place = error.place
     if place is None or not error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
         return error
-    word = place.text[place.start : place.stop]
+    word = place.written
     if word.upper() in {name.upper() for name in names.variables}:
         message = f'"{word}" is a pattern variable, and the input has no column of this name'
         hint = f"COUNT({word}.*) is the number of its rows; write {word}.price for a column of them."
@@ -72,7 +72,7 @@ def about_result(error: SqlExtError, clause: MatchClause, columns: Sequence[str]
     place = error.place
     if place is None or error.hint or not error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
         return error
-    word = place.text[place.start : place.stop]
+    word = place.written
     column, is_all_rows = unquoted(word.rpartition(".")[2]), clause.rows_per_match.is_all_rows
     if is_all_rows or column.lower() not in {name.lower() for name in columns}:
         return error

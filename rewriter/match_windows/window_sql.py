@@ -168,7 +168,7 @@ class OuterQuery:
         call = next((call for call in self.site.calls if call.start == lo), None)
         if call is not None and call.stop == hi and call.over == lo + 1:
             return unquoted(self.tree.tokens[lo].text)
-        return " ".join(self.tree.fragment(lo, hi).text.split())
+        return self.tree.fragment(lo, hi).in_line
 
     def _edits(self, lo: int, hi: int, outputs: frozenset[str]) -> list[Edit]:
         """The edits of one expression: calls become their columns, other parts become columns of the base query."""

@@ -36,8 +36,7 @@ class Fragment:
 
     @property
     def in_line(self) -> str:
-        """The text with each run of white space as one blank, as messages show it."""
-        return " ".join(self.text.split())
+        return in_line(self.text)
 
     @property
     def place(self) -> Place:
@@ -66,6 +65,11 @@ class Name:
         """The identifier as Spark would show it: without quotes, its case unchanged."""
         raw = self.fragment.text
         return raw[1:-1].replace(raw[0] * 2, raw[0]) if self.is_quoted else raw
+
+
+def in_line(text: object) -> str:
+    """The text with each run of white space as one blank, as messages show it."""
+    return " ".join(str(text).split())
 
 
 def alone(text: str, start: int, stop: int) -> str:

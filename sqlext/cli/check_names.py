@@ -169,7 +169,7 @@ class NameChecker:
         Such errors are that a view, which represents a table of the file, is not a stream, and that the tables of its
         rules do not exist.
         """
-        named = error.place.text[error.place.start : error.place.stop].lower() if error.place is not None else ""
+        named = error.place.written.lower() if error.place is not None else ""
         is_no_stream = error.error_class == "SQLEXT_NOT_A_STREAM"
         is_missing = error.error_class in ("SQLEXT_NO_RULES_TABLE", "SQLEXT_TABLE_OR_VIEW_NOT_FOUND")
         return (is_no_stream and any(error.message.lower().startswith(f"{name} is a temp") for name in self.views)) or (

@@ -31,7 +31,7 @@ class Finding:
         place = self.error.place
         if place is None:
             return 1, 1, 1, 1
-        inside = place.text[place.start : place.stop]
+        inside = place.written
         column = len(inside) - inside.rfind("\n") if "\n" in inside else place.column + len(inside)
         return place.line, place.column, place.line + inside.count("\n"), column
 

@@ -28,6 +28,7 @@ from sqlext.pattern.why.funnel import Funnel, Steps, steps_of
 from sqlext.pattern.why.verdicts import VerdictCounts
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.operator_plan import sort_of, worker_plan
+from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.splice import join
 from sqlext.spark.worker_functions import map_in_arrow
 
@@ -68,7 +69,7 @@ def _report(planned: PhysicalPlan, counting: ConditionCounting, queries: Queries
         column=plan.clause.keyword.place.column,
         rows=counts.rows,
         filtered=counting.filtered(counts),
-        filters=tuple(" ".join(str(f).split()) for f in planned.filters_of_engine),
+        filters=tuple(map(in_line, planned.filters_of_engine)),
         variables=tuple(counting.variables(counts, examples, funnel)),
         elements=_elements(plan, funnel),
         funnel=funnel,
@@ -117,7 +118,7 @@ def _elements(plan: MatchPlan, funnel: Funnel) -> tuple[ElementReport, ...]:
     knows_copies = not isinstance(plan.task, CepTask)
     return tuple(
         ElementReport(
-            written=" ".join(source[element.whole[0] : element.whole[1]].split()),
+            written=in_line(source[slice(*element.whole)]),
             variable=element.name,
             at_least=element.at_least,
             reached=funnel.reached[number, 0],

@@ -43,6 +43,7 @@ from sqlext.rewriter.lowering.guard import FAIL, ON_DATA_ERROR, SKIP
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.pushdown import are_repeatable
 from sqlext.rewriter.lowering.usable_rows import only_usable_rows
+from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.splice import Text
 
 
@@ -200,7 +201,7 @@ def _check(clause: BoundClause, settings: SessionSettings) -> None:
 
 
 def _filters(plan: MatchPlan) -> list[tuple[str, str]]:
-    conditions = " AND ".join(" ".join(str(f).split()) for f in plan.filters)
+    conditions = " AND ".join(map(in_line, plan.filters))
     return [("filter", f"{conditions} is applied before the match, as WHERE allows.")] if conditions else []
 
 

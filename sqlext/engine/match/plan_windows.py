@@ -226,7 +226,7 @@ class _QueryPlanner:
             return error.with_(place=self.part.clauses[0].keyword.place, hint=hint)
         if error.place is None:
             return error
-        name = error.place.text[error.place.start : error.place.stop].rpartition(".")[2]
+        name = error.place.written.rpartition(".")[2]
         for window, clause in zip(self.site.windows, self.part.clauses):
             if any(measure.name.text.lower() == unquoted(name).lower() for measure in clause.measures):
                 named = self.tree.tokens[window.keyword].text

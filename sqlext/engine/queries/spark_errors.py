@@ -20,6 +20,7 @@ from sqlext.rewriter.scalars.foreign_words import (
     hint_of_syntax,
     hint_of_time_travel,
 )
+from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.names import QUOTED_HINT, Parts, name_at, split_name, tokens_of
 from sqlext.rewriter.text.splice import Piece, Text
 
@@ -115,7 +116,7 @@ def _message(e: PySparkException, place: Place | None, user_text: str) -> str:
     message = _without_numbers(QUALIFIER.sub("", message), user_text)
     message = _SUGGESTED.sub(lambda m: _suggestion(m[1], user_text), message)
     if place is not None and _COLUMN.search(message):  # Cannot resolve "(__s0 < 5)" due to …
-        written = " ".join(place.text[place.start : place.stop].split())
+        written = in_line(place.written)
         message = re.sub(r'"\([^"]*"', lambda m: f'"{written}"' if _COLUMN.search(m[0]) else m[0], message, count=1)
     return _COLUMN.sub("it", message)
 
@@ -164,7 +165,7 @@ def _unknown_function(
 def _call_of_value(place: Place | None) -> BindError:
     """The error of a parenthesis after a value, such as the second one of `MAX(v) (1)`: Spark receives the value as a
     column, and reads a call of a function."""
-    tokens = [] if place is None else tokens_of(place.text[place.start : place.stop])
+    tokens = [] if place is None else tokens_of(place.written)
     starts = [place.start + token.start for token in tokens if place and token.text == "(" and token.depth == 0]
     opening = Place(place.text, starts[-1], starts[-1] + 1) if place and starts else place
     return BindError(_SYNTAX_ERROR, "Syntax error at or near '('.", place=opening)

@@ -38,6 +38,7 @@ from sqlext.operators.stateful.operator import State
 from sqlext.operators.stateful.state_log import Stored, plan_of
 from sqlext.rewriter.heads.stream_heads import StreamCommand
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
+from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Source, Text, join
 
@@ -135,7 +136,7 @@ class _Description:
 
     def rows(self, clause: KeptClause, operator: StoredOperator | None) -> Iterator[tuple[str | None, ...]]:
         """The rows of the result about a clause."""
-        name = " ".join(clause.clause.text.split())
+        name = in_line(clause.clause.text)
         if operator is None:
             yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
             return
@@ -177,7 +178,7 @@ class _Description:
         self, joins: Sequence[JoinSides], stored: Sequence[StoredJoin]
     ) -> Iterator[tuple[str | None, ...]]:
         """The rows of the result about INTERVAL JOINs, which Spark's own joins of streams run."""
-        name = " ".join(joins[0].clause.whole.text.split())
+        name = joins[0].clause.whole.in_line
         if not stored:
             yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
             return

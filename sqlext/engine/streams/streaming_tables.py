@@ -44,6 +44,7 @@ from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW, TRIGGER_HINT, trigger_of
 from sqlext.rewriter.statements.resumed_words import resumed_tokens, resumed_words
+from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.rewriter.text.splice import Text
 from sqlext.rewriter.text.tokens import tokenize
@@ -157,7 +158,7 @@ def _stored_query(
     target: StreamTarget, clauses: Sequence[StreamClause], text: Text, is_repeatable: bool
 ) -> StoredQuery:
     stored = (
-        StoredClause(" ".join(clause.text.split()), clause.fingerprint.digest, dict(clause.fingerprint.parts))
+        StoredClause(in_line(clause.text), clause.fingerprint.digest, dict(clause.fingerprint.parts))
         for clause in clauses
     )
     return StoredQuery(

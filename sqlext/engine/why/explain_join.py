@@ -21,7 +21,7 @@ from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.joins.asof_sql import AsofJoin
 from sqlext.rewriter.joins.join_clause import NEAREST
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, between, compared, other_side
-from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.fragments import Fragment, in_line
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
 MAX_ROWS, MAX_CANDIDATES = 20, 3
@@ -99,7 +99,7 @@ class _Pairing:
         clause = self.sides.clause
         using, condition = [name.fragment.text for name in clause.using], clause.match_condition
         left, right = self._times(asof)
-        times = [(_in_line(left), left), (_in_line(right), right)]
+        times = [(in_line(left), left), (in_line(right), right)]
         far = self._distance(left, right)
         if asof.operator != NEAREST:
             shown = f"{times[0][0]} {asof.operator} {times[1][0]}"
@@ -114,7 +114,7 @@ class _Pairing:
         limit = asof.distance.limit if asof.distance is not None else None
         if limit is not None and far is not None:
             most = join(str(limit.micros)) if self.kind in (TIMESTAMP, LOCAL) else limit.value
-            written = f"WITHIN {_in_line(limit.written)}"
+            written = f"WITHIN {in_line(limit.written)}"
             yield _Conjunct(
                 sql=join(far, " <= ", most),
                 shown=written,
@@ -305,7 +305,3 @@ def _name(sides: JoinSides, side: str) -> str:
             hint="name the relation in WITH, or give it an alias.",
         )
     return name.text
-
-
-def _in_line(text: Text) -> str:
-    return " ".join(str(text).split())

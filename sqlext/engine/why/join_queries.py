@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from sqlext.engine.why.join_shape import TEXT, End, JoinShape
 from sqlext.rewriter.joins.asof_sql import Key
 from sqlext.rewriter.joins.join_conditions import LEFT
+from sqlext.rewriter.text.fragments import in_line
+from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
 # The order of events at one place: an end that excludes its place closes before the times there, and opens after them.
@@ -170,16 +172,8 @@ def _named(shape: JoinShape, side: str) -> TextLike:
     texts = [_of(key, side) for key in shape.keys]
     if not texts:
         return "''"
-    shown = [join(f"'{_escaped(_in_line(t))} = ', coalesce(CAST((", t, ") AS STRING), 'NULL')") for t in texts]
+    shown = [join(string_literal(f"{in_line(t)} = "), ", coalesce(CAST((", t, ") AS STRING), 'NULL')") for t in texts]
     return join("concat(", join(*shown, separator=", ', ', "), ")")
-
-
-def _in_line(text: Text) -> str:
-    return " ".join(str(text).split())
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
 # events
