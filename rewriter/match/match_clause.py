@@ -116,6 +116,12 @@ class MatchClause:
         return tuple(name.key for name in self.pattern_variables)
 
     @property
+    def skip_text(self) -> str:
+        """What follows AFTER MATCH, in one line; if the clause has no AFTER MATCH, the mode that then applies."""
+        after = self.after_match
+        return "SKIP PAST LAST ROW" if after is None else " ".join(after.fragment.text.split()[2:])
+
+    @property
     def conditions(self) -> dict[str, str]:
         """The condition of each variable of DEFINE as written, in one line."""
         return {item.variable.key: item.condition.in_line for item in self.definitions}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlext.expressions.function import ExecutionSettings, Types
@@ -54,6 +54,15 @@ def fold(aggregator: Aggregator, rows: Iterable[Sequence[Any]]) -> Any:
     for row in rows:
         state = aggregator.add(state, *row)
     return aggregator.value(state)
+
+
+def of_complete_rows(aggregator: Aggregator, position: int) -> Aggregator:
+    """The aggregate of the argument at `position`, over the rows on which no argument is NULL."""
+
+    def add(state: Any, *values: Any) -> Any:
+        return state if None in values else aggregator.add(state, values[position])
+
+    return replace(aggregator, add=add)
 
 
 # collections as linked lists

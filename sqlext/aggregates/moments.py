@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
-from sqlext.aggregates.aggregator import AggregateCall, Aggregator
+from sqlext.aggregates.aggregator import AggregateCall, Aggregator, of_complete_rows
 from sqlext.expressions.faults import division_by_zero
 
 _Moments = tuple[float, float, float, float, float]  # count, mean, and the sums of the 2nd to 4th powers of deviations
@@ -229,13 +228,8 @@ def regr_syy(call: AggregateCall) -> Aggregator:
 
 
 def _squares_aggregator(position: int) -> Aggregator:
-    """The sum of the squared deviations of one argument, over the rows on which none is NULL."""
-    one = _moment_aggregator(lambda state: state[2] if state[0] else None)
-
-    def add(state: _Moments, *values: Any) -> _Moments:
-        return state if None in values else one.add(state, values[position])
-
-    return replace(one, add=add)
+    """The sum of the squared deviations of the argument at `position`, over the rows on which none is NULL."""
+    return of_complete_rows(_moment_aggregator(lambda state: state[2] if state[0] else None), position)
 
 
 AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {

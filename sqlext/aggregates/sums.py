@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-from sqlext.aggregates.aggregator import AggregateCall, Aggregator
+from sqlext.aggregates.aggregator import AggregateCall, Aggregator, of_complete_rows
 from sqlext.errors import DataError
 from sqlext.expressions.faults import interval_overflow, overflow
 from sqlext.expressions.numbers import EXACT, fits, rescaled, to_decimal, wrap
@@ -43,7 +43,6 @@ def try_avg(call: AggregateCall) -> Aggregator:
 
 
 def regr_avgx(call: AggregateCall) -> Aggregator:
-    """The average of the second argument, over the rows on which none is NULL."""
     return _avg_of_pairs(call, 1)
 
 
@@ -52,12 +51,7 @@ def regr_avgy(call: AggregateCall) -> Aggregator:
 
 
 def _avg_of_pairs(call: AggregateCall, position: int) -> Aggregator:
-    one = avg(replace(call, types=(call.types[position],)))
-
-    def add(state: tuple, *values: Any) -> tuple:
-        return state if None in values else one.add(state, values[position])
-
-    return replace(one, add=add)
+    return of_complete_rows(avg(replace(call, types=(call.types[position],))), position)
 
 
 def _sum(call: AggregateCall, is_try: bool) -> Aggregator:

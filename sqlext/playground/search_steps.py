@@ -77,9 +77,4 @@ def search_steps(search: RowsSearch) -> dict[str, Any]:
         search.run(log)
     except (EnoughSteps, DataError):
         is_complete = False
-    return {"steps": log.steps, "is_complete": is_complete, "skip": _skip(search)}
-
-
-def _skip(search: RowsSearch) -> str:
-    after = search.plan.clause.after_match
-    return "SKIP PAST LAST ROW" if after is None else " ".join(after.fragment.text.split()[2:])
+    return {"steps": log.steps, "is_complete": is_complete, "skip": search.plan.clause.skip_text}

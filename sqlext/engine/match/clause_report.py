@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from sqlext.engine.queries.counts import MARK, count, table
+from sqlext.engine.queries.counts import MARK, count, report_text, table
 from sqlext.pattern.batch.recorder import (
     ABSENCE,
     BUDGET,
@@ -236,10 +236,9 @@ class ClauseReport:
     # the text
 
     def text(self) -> str:
-        return "\n".join([*self._start_here(), *self._conditions(), *self._work()])
+        return report_text(self._start_here(), self._conditions(), self._work())
 
     def _start_here(self) -> Iterator[str]:
-        yield "== Start here =="
         yield self.sentence
         zero, lines = self.first_zero, self.lines
         shown = [(line.text, line.number, MARK if i == zero else "") for i, line in enumerate(lines)]
@@ -257,8 +256,6 @@ class ClauseReport:
             yield f"LIMIT {self.limit} PARTITIONS: all numbers are of {count(self.funnel.partitions, 'partition')}."
 
     def _conditions(self) -> Iterator[str]:
-        if self.variables:
-            yield "== Conditions =="
         if self.in_turn:
             yield "A part after AND is counted only on rows on which the parts before it are TRUE: elsewhere it fails."
         for v in self.variables:
@@ -275,7 +272,6 @@ class ClauseReport:
                 yield f"  {written}: depends on the match; EXPLAIN MATCH WHY … FOR ROW shows its values"
 
     def _work(self) -> Iterator[str]:
-        yield "== Work =="
         funnel = self.funnel
         yield f"partitions: {funnel.partitions:,}, the largest has {count(funnel.largest, 'row')}"
         yield f"strategy that ran: {self.strategy}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -39,6 +39,17 @@ class Verdicts:
         """
         total = self.true + self.false + self.null
         return f"{self.written}: TRUE {self.true:,}, FALSE {self.false:,}, NULL {self.null:,} of {total:,} {of}"
+
+
+def report_text(start_here: Iterable[str], conditions: Iterable[str], work: Iterable[str]) -> str:
+    """The text of a report: the lines of its sections, each after its heading. An empty section has none."""
+    sections = {"Start here": [*start_here], "Conditions": [*conditions], "Work": [*work]}
+    return "\n".join(line for heading, lines in sections.items() if lines for line in (f"== {heading} ==", *lines))
+
+
+def first_zero(lines: Sequence[tuple[str, int]]) -> int | None:
+    """The index of the first line (text, number) of a funnel whose number is 0; None if there is none."""
+    return next((i for i, (_, number) in enumerate(lines) if not number), None)
 
 
 def count(number: int, one: str, several: str = "") -> str:

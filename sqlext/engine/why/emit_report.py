@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlext.engine.queries.counts import MARK, Verdicts, count, table
+from sqlext.engine.queries.counts import MARK, Verdicts, count, first_zero, report_text, table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,11 +60,6 @@ class EmitReport:
         return lines
 
     @property
-    def first_zero(self) -> int | None:
-        """The index of the first line from which on there is nothing; None if there are firings in the result."""
-        return next((i for i, (_, number) in enumerate(self.lines) if not number), None)
-
-    @property
     def sentence(self) -> str:
         """What the first zero means."""
         if not self.read:
@@ -97,12 +92,11 @@ class EmitReport:
     # the text
 
     def text(self) -> str:
-        return "\n".join([*self._start_here(), *self._conditions(), *self._work()])
+        return report_text(self._start_here(), self._conditions(), self._work())
 
     def _start_here(self) -> Iterator[str]:
-        yield "== Start here =="
         yield self.sentence
-        zero, details = self.first_zero, self._details()
+        zero, details = first_zero(self.lines), self._details()
         rows = []
         for i, (text, number) in enumerate(self.lines):
             rows.append((text, number, MARK if i == zero else ""))
@@ -120,8 +114,6 @@ class EmitReport:
         }
 
     def _conditions(self) -> Iterator[str]:
-        if self.conditions or self.having is not None:
-            yield "== Conditions =="
         for condition in self.conditions:
             yield condition.text("rows")
         if self.having is not None:
@@ -129,7 +121,6 @@ class EmitReport:
             yield from (f"  it leaves out {example}" for example in self.examples)
 
     def _work(self) -> Iterator[str]:
-        yield "== Work =="
         yield f"the largest window has {count(self.counts['largest'], 'row')}"
         yield "late rows: none, because a batch knows all rows before the first window fires"
         yield f"cost of this report: {self.seconds:.1f} s counting"

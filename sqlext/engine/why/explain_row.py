@@ -106,8 +106,8 @@ class PartitionWhy:
         if begins is None or any(match.start == row for match in self.matches or ()):
             return []
         return [
-            f"A match may also begin at this row, but AFTER MATCH {self._skip()} jumped over it. Would match with: "
-            f"AFTER MATCH SKIP TO NEXT ROW  -- {self._path(begins.mapped)}"
+            f"A match may also begin at this row, but AFTER MATCH {self.plan.clause.skip_text} jumped over it. "
+            f"Would match with: AFTER MATCH SKIP TO NEXT ROW  -- {self._path(begins.mapped)}"
         ]
 
     def _jumped_over(self, row: int) -> list[str]:
@@ -119,8 +119,8 @@ class PartitionWhy:
         if taker is None:
             return []
         return [
-            f"It is in no match: AFTER MATCH {self._skip()} jumped over row {self._n(match.start)}, where its match "
-            "would begin.",
+            f"It is in no match: AFTER MATCH {self.plan.clause.skip_text} jumped over row "
+            f"{self._n(match.start)}, where its match would begin.",
             f"Match {taker.number} maps other rows: {self._path(taker.mapped)}. The search went on at row "
             f"{self._n(self._resumed(taker))}.",
             f"Would match with: AFTER MATCH SKIP TO NEXT ROW  -- {self._path(match.mapped)}",
@@ -140,10 +140,6 @@ class PartitionWhy:
     def _resumed(self, match: Match) -> int:
         resumed = resume_row(self.task.skip, match.start, match.mapped)
         return resumed if isinstance(resumed, int) else match.start + 1
-
-    def _skip(self) -> str:
-        after = self.plan.clause.after_match
-        return "SKIP PAST LAST ROW" if after is None else " ".join(after.fragment.text.split()[2:])
 
     # in no match
 

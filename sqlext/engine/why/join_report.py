@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlext.engine.queries.counts import MARK, Verdicts, count, table
+from sqlext.engine.queries.counts import MARK, Verdicts, count, first_zero, report_text, table
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 
 
@@ -101,14 +101,9 @@ class JoinReport:
         return lines
 
     @property
-    def first_zero(self) -> int | None:
-        """The index of the first line from which on there are no pairs; None if there are pairs."""
-        return next((i for i, (_, number) in enumerate(self.lines) if not number), None)
-
-    @property
     def sentence(self) -> str:
         """What the first zero means."""
-        if self.first_zero is None:
+        if first_zero(self.lines) is None:
             return self._found()
         for name, side in self._sides():
             if not side.rows:
@@ -167,12 +162,11 @@ class JoinReport:
     # the text
 
     def text(self) -> str:
-        return "\n".join([*self._start_here(), *self._conditions(), *self._work()])
+        return report_text(self._start_here(), self._conditions(), self._work())
 
     def _start_here(self) -> Iterator[str]:
-        yield "== Start here =="
         yield self.sentence
-        zero = self.first_zero
+        zero = first_zero(self.lines)
         rows = [(text, number, MARK if i == zero else "") for i, (text, number) in enumerate(self.lines)]
         rows.append(("left rows with a partner", self.left.met, ""))
         if self._has_all_partners:
@@ -186,7 +180,6 @@ class JoinReport:
             yield f"LIMIT {self.limit} PARTITIONS: the numbers of {what} are those of {count(self.keys, 'key')}."
 
     def _conditions(self) -> Iterator[str]:
-        yield "== Conditions =="
         for name, side in self._sides():
             for c in side.conditions:
                 yield c.text(f"{name} rows")
@@ -198,7 +191,6 @@ class JoinReport:
             yield self.miss.text
 
     def _work(self) -> Iterator[str]:
-        yield "== Work =="
         what = f"different keys: {self.keys:,}" if self.has_keys else "no keys: one task pairs all rows"
         yield f"{what}; the largest has {count(self.largest, 'row')} of both relations"
         yield f"cost of this report: {self.seconds:.1f} s counting"
