@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from sqlext.expressions.function import ExecutionSettings, Types
@@ -54,6 +55,15 @@ def fold(aggregator: Aggregator, rows: Iterable[Sequence[Any]]) -> Any:
     for row in rows:
         state = aggregator.add(state, *row)
     return aggregator.value(state)
+
+
+def of_all_calls(aggregators: Mapping[str, Aggregator]) -> dict[str, Callable[[AggregateCall], Aggregator]]:
+    """The functions of calls for aggregators that are the same for all types and constants, by name."""
+    return {name: partial(_of_any_call, aggregator) for name, aggregator in aggregators.items()}
+
+
+def _of_any_call(aggregator: Aggregator, call: AggregateCall) -> Aggregator:
+    return aggregator
 
 
 def of_complete_rows(aggregator: Aggregator, position: int) -> Aggregator:

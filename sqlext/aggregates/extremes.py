@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from operator import and_, or_, xor
 from typing import Any
 
-from sqlext.aggregates.aggregator import AggregateCall, Aggregator
+from sqlext.aggregates.aggregator import AggregateCall, Aggregator, of_all_calls
 from sqlext.expressions.faults import invalid_value
 from sqlext.expressions.values import compare
 
@@ -108,26 +108,6 @@ def _number_of_rows(call: AggregateCall) -> int:
     return number
 
 
-def every(call: AggregateCall) -> Aggregator:
-    return folding(and_)
-
-
-def some(call: AggregateCall) -> Aggregator:
-    return folding(or_)
-
-
-def bit_and(call: AggregateCall) -> Aggregator:
-    return folding(and_)
-
-
-def bit_or(call: AggregateCall) -> Aggregator:
-    return folding(or_)
-
-
-def bit_xor(call: AggregateCall) -> Aggregator:
-    return folding(xor)
-
-
 # the first and the last value
 
 
@@ -151,6 +131,11 @@ def _skips_nulls(call: AggregateCall) -> bool:
     return call.ignores_nulls or call.constants.get(1) is True
 
 
+_OF_ALL_CALLS = {
+    **dict.fromkeys(("bool_and", "every", "bit_and"), folding(and_)),
+    **dict.fromkeys(("bool_or", "some", "any", "bit_or"), folding(or_)),
+    "bit_xor": folding(xor),
+}
 AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {
     "min": minimum,
     "max": maximum,
@@ -159,12 +144,5 @@ AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {
     "first_value": first,
     "any_value": first,
     "last_value": last,
-    "bool_and": every,
-    "every": every,
-    "bool_or": some,
-    "some": some,
-    "any": some,
-    "bit_and": bit_and,
-    "bit_or": bit_or,
-    "bit_xor": bit_xor,
+    **of_all_calls(_OF_ALL_CALLS),
 }

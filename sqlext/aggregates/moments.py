@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlext.aggregates.aggregator import AggregateCall, Aggregator, of_complete_rows
+from sqlext.aggregates.aggregator import AggregateCall, Aggregator, of_all_calls, of_complete_rows
 from sqlext.expressions.faults import division_by_zero
 
 _Moments = tuple[float, float, float, float, float]  # count, mean, and the sums of the 2nd to 4th powers of deviations
@@ -71,36 +71,14 @@ def _root(value: float | None) -> float | None:
     return None if value is None else math.sqrt(value) if value == value else value
 
 
-def var_pop(call: AggregateCall) -> Aggregator:
-    return _moment_aggregator(_population)
+def _skewness(state: _Moments) -> float | None:
+    n, _, m2, m3, _ = state
+    return None if not n or m2 == 0.0 else math.sqrt(n) * m3 / math.sqrt(m2 * m2 * m2)
 
 
-def var_samp(call: AggregateCall) -> Aggregator:
-    return _moment_aggregator(_sample)
-
-
-def stddev_pop(call: AggregateCall) -> Aggregator:
-    return _moment_aggregator(lambda state: _root(_population(state)))
-
-
-def stddev_samp(call: AggregateCall) -> Aggregator:
-    return _moment_aggregator(lambda state: _root(_sample(state)))
-
-
-def skewness(call: AggregateCall) -> Aggregator:
-    def value(state: _Moments) -> float | None:
-        n, _, m2, m3, _ = state
-        return None if not n or m2 == 0.0 else math.sqrt(n) * m3 / math.sqrt(m2 * m2 * m2)
-
-    return _moment_aggregator(value)
-
-
-def kurtosis(call: AggregateCall) -> Aggregator:
-    def value(state: _Moments) -> float | None:
-        n, _, m2, _, m4 = state
-        return None if not n or m2 == 0.0 else n * m4 / (m2 * m2) - 3.0
-
-    return _moment_aggregator(value)
+def _kurtosis(state: _Moments) -> float | None:
+    n, _, m2, _, m4 = state
+    return None if not n or m2 == 0.0 else n * m4 / (m2 * m2) - 3.0
 
 
 # pairs
@@ -152,14 +130,6 @@ def _merged_pairs(left: _Pairs, right: _Pairs) -> _Pairs:
     )
 
 
-def covar_pop(call: AggregateCall) -> Aggregator:
-    return _pair_aggregator(lambda state: state[3] / state[0] if state[0] else None)
-
-
-def covar_samp(call: AggregateCall) -> Aggregator:
-    return _pair_aggregator(lambda state: state[3] / (state[0] - 1.0) if state[0] > 1.0 else None)
-
-
 def corr(call: AggregateCall) -> Aggregator:
     """The coefficient of correlation; where x or y has one value only, Spark divides by zero."""
 
@@ -193,62 +163,36 @@ def _regression_aggregator(value: Callable[[_Pairs, _Moments], float | None]) ->
     return Aggregator(empty=empty, add=add, merge=merge, value=lambda state: value(*merge(empty, state)))
 
 
-def regr_slope(call: AggregateCall) -> Aggregator:
-    return _regression_aggregator(lambda pairs, x: pairs[3] / x[2] if x[2] else None)
-
-
-def regr_intercept(call: AggregateCall) -> Aggregator:
-    return _regression_aggregator(lambda pairs, x: pairs[2] - pairs[3] / x[2] * pairs[1] if x[2] else None)
-
-
-def regr_r2(call: AggregateCall) -> Aggregator:
+def _regr_r2(state: _Pairs) -> float | None:
     """The square of the coefficient of correlation; 1 where y has one value only, NULL where x has one value only."""
-
-    def value(state: _Pairs) -> float | None:
-        _, _, _, products, y_squares, x_squares = state
-        if x_squares == 0.0:
-            return None
-        root = _root(y_squares * x_squares)
-        correlation = products / root if root else math.nan
-        return 1.0 if y_squares == 0.0 else correlation * correlation
-
-    return _pair_aggregator(value)
+    _, _, _, products, y_squares, x_squares = state
+    if x_squares == 0.0:
+        return None
+    root = _root(y_squares * x_squares)
+    correlation = products / root if root else math.nan
+    return 1.0 if y_squares == 0.0 else correlation * correlation
 
 
-def regr_sxy(call: AggregateCall) -> Aggregator:
-    return _pair_aggregator(lambda state: state[3] if state[0] else None)
-
-
-def regr_sxx(call: AggregateCall) -> Aggregator:
-    return _squares_aggregator(1)
-
-
-def regr_syy(call: AggregateCall) -> Aggregator:
-    return _squares_aggregator(0)
-
-
-def _squares_aggregator(position: int) -> Aggregator:
-    """The sum of the squared deviations of the argument at `position`, over the rows on which none is NULL."""
-    return of_complete_rows(_moment_aggregator(lambda state: state[2] if state[0] else None), position)
-
-
-AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {
-    "stddev": stddev_samp,
-    "std": stddev_samp,
-    "stddev_samp": stddev_samp,
-    "stddev_pop": stddev_pop,
-    "variance": var_samp,
-    "var_samp": var_samp,
-    "var_pop": var_pop,
-    "skewness": skewness,
-    "kurtosis": kurtosis,
-    "corr": corr,
-    "covar_pop": covar_pop,
-    "covar_samp": covar_samp,
-    "regr_intercept": regr_intercept,
-    "regr_r2": regr_r2,
-    "regr_slope": regr_slope,
-    "regr_sxx": regr_sxx,
-    "regr_sxy": regr_sxy,
-    "regr_syy": regr_syy,
+_VAR_SAMP = _moment_aggregator(_sample)
+_STDDEV_SAMP = _moment_aggregator(lambda state: _root(_sample(state)))
+_SUM_OF_SQUARES = _moment_aggregator(lambda state: state[2] if state[0] else None)
+_OF_ALL_CALLS = {
+    "stddev": _STDDEV_SAMP,
+    "std": _STDDEV_SAMP,
+    "stddev_samp": _STDDEV_SAMP,
+    "stddev_pop": _moment_aggregator(lambda state: _root(_population(state))),
+    "variance": _VAR_SAMP,
+    "var_samp": _VAR_SAMP,
+    "var_pop": _moment_aggregator(_population),
+    "skewness": _moment_aggregator(_skewness),
+    "kurtosis": _moment_aggregator(_kurtosis),
+    "covar_pop": _pair_aggregator(lambda state: state[3] / state[0] if state[0] else None),
+    "covar_samp": _pair_aggregator(lambda state: state[3] / (state[0] - 1.0) if state[0] > 1.0 else None),
+    "regr_intercept": _regression_aggregator(lambda pairs, x: pairs[2] - pairs[3] / x[2] * pairs[1] if x[2] else None),
+    "regr_r2": _pair_aggregator(_regr_r2),
+    "regr_slope": _regression_aggregator(lambda pairs, x: pairs[3] / x[2] if x[2] else None),
+    "regr_sxx": of_complete_rows(_SUM_OF_SQUARES, 1),
+    "regr_sxy": _pair_aggregator(lambda state: state[3] if state[0] else None),
+    "regr_syy": of_complete_rows(_SUM_OF_SQUARES, 0),
 }
+AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {"corr": corr, **of_all_calls(_OF_ALL_CALLS)}

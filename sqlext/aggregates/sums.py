@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from sqlext.aggregates.aggregator import AggregateCall, Aggregator, of_complete_rows
@@ -24,38 +25,11 @@ class Overflow(Enum):
 OVERFLOW = Overflow.OVERFLOW
 
 
-def sum_of(call: AggregateCall) -> Aggregator:
-    """`sum`: bigint of integers, double of floats, a wider decimal of decimals, intervals of intervals."""
-    return _sum(call, is_try=False)
+def _sum(call: AggregateCall, *, is_try: bool) -> Aggregator:
+    """bigint of integers, double of floats, a wider decimal of decimals, intervals of intervals.
 
-
-def try_sum(call: AggregateCall) -> Aggregator:
-    return _sum(call, is_try=True)
-
-
-def avg(call: AggregateCall) -> Aggregator:
-    """`avg`: a double, a decimal of four more digits, or an interval."""
-    return _avg(call, is_try=False)
-
-
-def try_avg(call: AggregateCall) -> Aggregator:
-    return _avg(call, is_try=True)
-
-
-def regr_avgx(call: AggregateCall) -> Aggregator:
-    return _avg_of_pairs(call, 1)
-
-
-def regr_avgy(call: AggregateCall) -> Aggregator:
-    return _avg_of_pairs(call, 0)
-
-
-def _avg_of_pairs(call: AggregateCall, position: int) -> Aggregator:
-    return of_complete_rows(avg(replace(call, types=(call.types[position],))), position)
-
-
-def _sum(call: AggregateCall, is_try: bool) -> Aggregator:
-    """The state is the sum, None before the first value, or OVERFLOW."""
+    The state is the sum, None before the first value, or OVERFLOW.
+    """
     plus = _addition(call.types[0], call.result)
     is_ansi = call.settings.is_ansi
     wraps = call.types[0] in INTEGER_BITS and not is_ansi and not is_try
@@ -123,8 +97,11 @@ def _decimal_addition(limit: Decimal) -> Callable[[Any, Any], Any]:
     return plus
 
 
-def _avg(call: AggregateCall, is_try: bool) -> Aggregator:
-    """The state is (sum, count); integers are summed as doubles."""
+def _avg(call: AggregateCall, *, is_try: bool) -> Aggregator:
+    """A double, a decimal of four more digits, or an interval.
+
+    The state is (sum, count); integers are summed as doubles.
+    """
     argument = call.types[0]
     if digits := decimal_of(argument):
         total_type = f"decimal({min(38, digits[0] + 10)},{digits[1]})"
@@ -176,12 +153,16 @@ def _quotient(call: AggregateCall, total: Any, count: int, is_try: bool) -> Any:
     return total / count
 
 
+def _avg_of_pairs(call: AggregateCall, *, position: int) -> Aggregator:
+    """The average of the argument at `position`, over the rows on which none is NULL."""
+    return of_complete_rows(_avg(replace(call, types=(call.types[position],)), is_try=False), position)
+
+
 AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {
-    "sum": sum_of,
-    "try_sum": try_sum,
-    "avg": avg,
-    "mean": avg,
-    "try_avg": try_avg,
-    "regr_avgx": regr_avgx,
-    "regr_avgy": regr_avgy,
+    "sum": partial(_sum, is_try=False),
+    "try_sum": partial(_sum, is_try=True),
+    **dict.fromkeys(("avg", "mean"), partial(_avg, is_try=False)),
+    "try_avg": partial(_avg, is_try=True),
+    "regr_avgx": partial(_avg_of_pairs, position=1),
+    "regr_avgy": partial(_avg_of_pairs, position=0),
 }
