@@ -85,7 +85,7 @@ def guarded_measures(plan: MatchPlan, is_accepted: Callable[[Text], bool]) -> Ma
 
     `is_accepted`: whether Spark can analyse an expression over the rows from which the measures are computed.
     """
-    texts, failure = guarded_texts([column.text for column in plan.shown], {}, is_accepted)
+    texts, failure = guarded_texts([column.text for column in plan.shown], is_accepted)
     if failure is None:
         return plan
     measures = (replace(column, text=text) for column, text in zip(plan.shown, texts))
@@ -114,17 +114,14 @@ def guarded_columns(
     ]
 
 
-def guarded_texts(
-    texts: Sequence[Text], types: Mapping[str, str], is_accepted: Callable[[Text], bool]
-) -> tuple[list[Text], Text | None]:
+def guarded_texts(texts: Sequence[Text], is_accepted: Callable[[Text], bool]) -> tuple[list[Text], Text | None]:
     """The expressions with guards, which read the column FAILURE, and the expression of FAILURE.
 
     If none of the expressions can fail, they are returned as they are, with None.
 
-    `types`: the types of columns, by their names in lower case; `is_accepted`: whether Spark can analyse an expression
-    here.
+    `is_accepted`: whether Spark can analyse an expression here.
     """
-    tests = _tests({str(text): text for text in texts if not cannot_fail(str(text), types)}, is_accepted)
+    tests = _tests({str(text): text for text in texts if not cannot_fail(str(text), {})}, is_accepted)
     if not tests:
         return list(texts), None
     return list(map(_guard(tests), texts)), _failure(tests)

@@ -79,7 +79,7 @@ class DefineLowering:
             bit, condition = None, None
             if key in defined:
                 try:
-                    bit, condition = self._condition(label, *defined[key])
+                    bit, condition = self._condition(label, defined[key][1])
                 except SqlExtError as e:
                     errors.append(e)
             bits.append(bit)
@@ -97,7 +97,7 @@ class DefineLowering:
                 texts += texts_of_condition(self.parts(items, label), conjuncts(items))
         return texts
 
-    def _condition(self, label: int, definition: Definition, items: list[Item]) -> tuple[int | None, Condition | None]:
+    def _condition(self, label: int, items: list[Item]) -> tuple[int | None, Condition | None]:
         """The bit of the conjuncts that one row decides, and the condition for the others."""
         local: list[tuple[int, int]] = []
         dependent: list[tuple[int, int]] = []

@@ -49,12 +49,12 @@ def bind(text: str, args: Arguments, skip: Iterable[tuple[int, int]] = ()) -> tu
     >>> bind("SELECT x:path FROM t WHERE a > :lo AND b = :who", {"lo": 5, "who": "me"})
     (Edit(start=31, stop=34, replacement='5'), Edit(start=43, stop=47, replacement="'me'"))
     """
-    all_markers = list(markers(text, tokenize(text), tuple(skip)))
+    all_markers = list(markers(tokenize(text), tuple(skip)))
     errors: list[SqlExtError] = []
     edits: list[Edit] = []
     for position, marker in enumerate(all_markers):
         try:
-            value = _argument(text, marker, position, args)
+            value = _argument(marker, position, args)
             edits.append(Edit(marker.start, marker.stop, _spaced(text, marker, literal(value))))
         except BindError as e:
             errors.append(e.with_(place=Place(text, marker.start, marker.stop)))
@@ -62,7 +62,7 @@ def bind(text: str, args: Arguments, skip: Iterable[tuple[int, int]] = ()) -> tu
     return tuple(edits)
 
 
-def _argument(text: str, marker: Marker, position: int, args: Arguments) -> Any:
+def _argument(marker: Marker, position: int, args: Arguments) -> Any:
     if marker.name is None:
         if isinstance(args, Mapping) or args is None:
             raise BindError("MISSING_ARGUMENT", "? needs a list of arguments, and there is none")
@@ -82,11 +82,11 @@ def _argument(text: str, marker: Marker, position: int, args: Arguments) -> Any:
     raise BindError("MISSING_ARGUMENT", f'no argument is called "{marker.name}"', hint=hint)
 
 
-def markers(text: str, tokens: Tokens, skip: tuple[tuple[int, int], ...] = ()) -> Iterator[Marker]:
+def markers(tokens: Tokens, skip: tuple[tuple[int, int], ...] = ()) -> Iterator[Marker]:
     """All markers of a statement, in order, except those in strings, in format fields `{df:x}` and in `skip`.
 
     >>> text = "SELECT a:b, :c, {d:e}, f[0]:g, h::int, ':i', ?"
-    >>> [m.name for m in markers(text, tokenize(text))]
+    >>> [m.name for m in markers(tokenize(text))]
     ['c', None]
     """
     braces = 0

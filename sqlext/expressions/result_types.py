@@ -206,9 +206,9 @@ def _shift(types: Types, settings: ExecutionSettings, constants: Constants) -> s
 # choices
 
 
-def _choice(first: int, step: int = 1) -> Callable[[Types, ExecutionSettings, Constants], str | None]:
-    """The common type of the arguments from `first` on, every `step`th."""
-    return lambda types, settings, constants: _common(types[first::step], settings)
+def _choice(first: int) -> Callable[[Types, ExecutionSettings, Constants], str | None]:
+    """The common type of the arguments from `first` on."""
+    return lambda types, settings, constants: _common(types[first:], settings)
 
 
 def _case(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:

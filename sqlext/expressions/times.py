@@ -241,8 +241,8 @@ def _timestamp_seconds(value: Any) -> int | None:
     return _fitting(int(value * SECOND_US))
 
 
-def _plain(evaluate: Evaluate, *parameters: str, optional: int = 0) -> Function:
-    return Function(parameters=takes(*parameters, optional=optional), bind=lambda _: evaluate)
+def _plain(evaluate: Evaluate, *parameters: str) -> Function:
+    return Function(parameters=takes(*parameters), bind=lambda _: evaluate)
 
 
 _DATE_ADD = _plain(_add_days, "date", "int")

@@ -223,11 +223,6 @@ def compare(left: Any, right: Any, spark_type: str) -> int:
     return (left > right) - (left < right)
 
 
-def is_equal(left: Any, right: Any, spark_type: str) -> bool:
-    """True if two values are equal for `=`, or for `<=>` where they are NULL."""
-    return compare(left, right, spark_type) == 0
-
-
 def order_key(value: Any, spark_type: str) -> Any:
     """A key for `sorted`, `min` and `max` in the order of `compare`.
 

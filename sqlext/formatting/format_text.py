@@ -115,7 +115,7 @@ def _bodies(statement: ParsedStatement) -> Iterator[tuple[int, LayOut]]:
 
 def _queries(statement: ParsedStatement) -> Iterator[tuple[int, LayOut]]:
     for join in statement.of(JoinClause):
-        yield join.words.start, lay_out_join(statement.tree, join)
+        yield join.words.start, lay_out_join(join)
     for call in statement.of(WindowTvf):
         yield call.whole.start, lay_out_call(call)
     for emit in statement.of(EmitClause):

@@ -20,12 +20,11 @@ from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.text.tokens import WORD, Tokens, closing, index_at
-from sqlext.rewriter.tree.statement_tree import Tree
 
 LayOut = Callable[[str, Tokens], Layout]
 
 
-def lay_out_join(tree: Tree, join: JoinClause) -> LayOut:
+def lay_out_join(join: JoinClause) -> LayOut:
     """Put the join on a line of its own below FROM, and its conditions below it; a short FROM stays on one line."""
 
     def lay_out(text: str, tokens: Tokens) -> Layout:

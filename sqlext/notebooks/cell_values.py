@@ -27,7 +27,7 @@ def arguments(text: str, widgets: Widgets, variables: Mapping[str, Any]) -> dict
     {'n': 3, 'x': 1.5}
     """
     values: dict[str, Any] = {}
-    for marker in markers(text, tokenize(text)):
+    for marker in markers(tokenize(text)):
         if marker.name is not None and marker.name not in values:
             values[marker.name] = _value(marker.name, Place(text, marker.start, marker.stop), widgets, variables)
     return values

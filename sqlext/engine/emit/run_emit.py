@@ -161,7 +161,7 @@ def _result_of_stream(plan: EmitPlan, queries: Queries, firings: str) -> DataFra
         return queries.accepts(join("SELECT ", expression, f" FROM {firings}"))
 
     having = [] if plan.having is None else [plan.having]
-    texts, failure = guarded_texts([*(text for _, text in plan.shown), *having], {}, is_accepted)
+    texts, failure = guarded_texts([*(text for _, text in plan.shown), *having], is_accepted)
     if failure is None:
         return queries.run(result_query(plan, firings))
     names = [name for name, _ in plan.shown]

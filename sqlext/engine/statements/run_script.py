@@ -50,6 +50,6 @@ def _arguments(call: SqlCall, statement: ScriptStatement, pattern_bodies: tuple[
     """The arguments of one statement: the arguments for its own `?`, or all arguments by name."""
     if call.args is None or isinstance(call.args, Mapping):
         return call.args
-    positions = [m.start for m in markers(call.text, tokenize(call.text), pattern_bodies) if m.name is None]
+    positions = [m.start for m in markers(tokenize(call.text), pattern_bodies) if m.name is None]
     mine = [arg for at, arg in zip(positions, call.args) if statement.start <= at < statement.stop]
     return mine or None

@@ -104,8 +104,8 @@ def recent_progress(query: Any | None) -> Sequence[Progress]:
     return []
 
 
-def rows_per_second(recent: Sequence[Progress], hours: float = 1) -> float | None:
-    """The input rows per second over the last hours of these micro-batches; None if there are none.
+def rows_per_second(recent: Sequence[Progress]) -> float | None:
+    """The input rows per second over the last hour of these micro-batches; None if there are none.
 
     >>> batch = {"timestamp": "2026-01-01T00:00:00.000Z", "numInputRows": 10, "durationMs": {"triggerExecution": 4000}}
     >>> rows_per_second([batch, {**batch, "timestamp": "2026-01-01T00:00:06.000Z"}]), rows_per_second([])
@@ -114,7 +114,7 @@ def rows_per_second(recent: Sequence[Progress], hours: float = 1) -> float | Non
     if not recent:
         return None
     times = [(time_us(progress["timestamp"]) or 0) / 1e6 for progress in recent]
-    first = next(i for i, time in enumerate(times) if time >= times[-1] - 3600 * hours)
+    first = next(i for i, time in enumerate(times) if time >= times[-1] - 3600)
     seconds = times[-1] - times[first] + recent[-1]["durationMs"].get("triggerExecution", 0) / 1e3
     rows = sum(progress["numInputRows"] for progress in recent[first:])
     return round(rows / seconds, 3) if seconds > 0 else None

@@ -38,11 +38,10 @@ def tally(
     batches: Iterator[pa.RecordBatch],
     plan: MatchOperatorPlan,
     steps: Steps,
-    counted: Sequence[Counted] | None = None,
-    labels: Sequence[int] = (),
-    max_steps: int = MAX_STEPS,
+    counted: Sequence[Counted] | None,
+    labels: Sequence[int],
 ) -> Iterator[pa.RecordBatch]:
-    """The counts of all partitions of the rows, as JSON. After `max_steps` steps of the search, rows are only counted.
+    """The counts of all partitions of the rows, as JSON. After MAX_STEPS steps of the search, rows are only counted.
 
     `counted`: the conditions whose verdicts are counted, None if Spark counts them; `labels`: the label of each.
     """
@@ -59,7 +58,7 @@ def tally(
             values = [as_numpy(columns[c]) if isinstance(c, str) else verdicts(c, rows) for c in counted]
             group = as_numpy(columns[GROUP])
             counts.add(values, labels, np.ones(len(group), np.int64), group, group)
-        _search(rows, plan, steps, funnel, max_steps)
+        _search(rows, plan, steps, funnel)
     yield pa.RecordBatch.from_pydict({"funnel": [funnel.as_json()], "verdicts": [counts.as_json()]})
 
 
@@ -85,7 +84,7 @@ def _timed(batches: Iterator[pa.RecordBatch], funnel: Funnel) -> Iterator[pa.Rec
         yield batch
 
 
-def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, max_steps: int) -> None:
+def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel) -> None:
     task = plan.task
     began = time.perf_counter()
     starts = words.start_rows(task, rows) if isinstance(task, MatchTask) and words.applies(task) else None
@@ -94,7 +93,7 @@ def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, m
     else:
         funnel.found += sum(map(_matches, strategy.match(replace(task, strategy="auto"), rows)))
     funnel.match_s += time.perf_counter() - began
-    left = max_steps - funnel.steps
+    left = MAX_STEPS - funnel.steps
     if left <= 0:
         funnel.left_out += len(rows.mask)
     elif starts is not None and isinstance(task, MatchTask):
@@ -103,7 +102,7 @@ def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, m
         funnel.steps += counts.steps
         funnel.left_out += counts.left_out
     else:
-        _search_in_order(rows, plan, steps, funnel, max_steps)
+        _search_in_order(rows, plan, steps, funnel)
 
 
 def _matches(block: Spans) -> int:
@@ -111,7 +110,7 @@ def _matches(block: Spans) -> int:
     return len(block.start) if block.timed_out is None else int(np.count_nonzero(~block.timed_out))
 
 
-def _search_in_order(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, max_steps: int) -> None:
+def _search_in_order(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel) -> None:
     last = -1
 
     def consume(attempt: Attempt) -> None:
@@ -119,10 +118,10 @@ def _search_in_order(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: 
         last = attempt.start
         funnel.add(attempt, 1, steps=steps)
         funnel.steps += attempt.steps
-        if funnel.steps >= max_steps:
+        if funnel.steps >= MAX_STEPS:
             raise Enough
 
-    recorder = attempts(replace(plan.task, strategy="reference"), rows, consume, max_steps=max_steps)
+    recorder = attempts(replace(plan.task, strategy="reference"), rows, consume, max_steps=MAX_STEPS)
     funnel.tests += recorder.tests
     if not recorder.is_complete:
         funnel.left_out += len(rows.mask) - 1 - last

@@ -54,16 +54,6 @@ class Stop(NamedTuple):
     reason: str
 
 
-class Test(NamedTuple):
-    """A test of the condition of `label` on `row` after `path`: True, False or None (NULL)."""
-
-    attempt: Attempt
-    path: Mapped
-    row: int
-    label: int
-    verdict: bool | None
-
-
 @dataclass
 class Attempt:
     """The search from row `start` of the partition `bounds` for match `number`; rows from `limit` on are beyond WITHIN.
@@ -99,14 +89,14 @@ class Attempt:
 
 
 class Recorder:
-    """Receives the steps of one search after the other, and hands each attempt to `consume`, each test to `on_test`.
+    """Receives the steps of one search after the other, and hands each attempt to `consume`.
 
     `tests`: how often the condition of a label was True, False and None, over all attempts. `is_complete`: whether all
     rows have been searched.
     """
 
-    def __init__(self, consume: Callable[[Attempt], None], on_test: Callable[[Test], None] | None = None):
-        self.consume, self.on_test = consume, on_test
+    def __init__(self, consume: Callable[[Attempt], None]):
+        self.consume = consume
         self.tests: Counter[tuple[int, bool | None]] = Counter()
         self.is_complete = False
         self._attempt = Attempt(-1, 0, (0, 0), 0)
@@ -132,8 +122,6 @@ class Recorder:
         attempt, path = self._attempt, self._path
         self._step(depth)
         self.tests[label, verdict] += 1
-        if self.on_test is not None:
-            self.on_test(Test(attempt, tuple(path), row, label, verdict))
         if not verdict:
             if is_stop:
                 self._stop(Stop(step, label, row, NULL if verdict is None else FALSE))

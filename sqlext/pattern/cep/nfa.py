@@ -23,7 +23,7 @@ from sqlext.pattern.program.ast import Pattern
 Clause = tuple[tuple[int, bool], ...]
 Formula = tuple[Clause, ...]
 
-NEXT, FOLLOWED_BY, FOLLOWED_BY_ANY = "", "->", "->>"
+NEXT, FOLLOWED_BY = "", "->"
 
 
 @dataclass(frozen=True)

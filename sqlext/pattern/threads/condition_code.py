@@ -8,7 +8,7 @@ code is compiled for a query.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -117,10 +117,6 @@ def bits_of(value: bool | int | float | None, kind: str) -> int:
     if value is None:
         return 0
     return struct.unpack("<q", struct.pack("<d", value))[0] if kind == "float" else int(value)
-
-
-def _numbers(items: Iterable) -> dict:
-    return {item: i for i, item in enumerate(dict.fromkeys(items))}
 
 
 def _kind(condition: Condition) -> str:

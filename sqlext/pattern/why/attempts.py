@@ -21,7 +21,7 @@ import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern.batch import reference
-from sqlext.pattern.batch.recorder import Attempt, Recorder, Test
+from sqlext.pattern.batch.recorder import Attempt, Recorder
 from sqlext.pattern.cep import path_search
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.conditions.conditions import Satisfies, satisfier
@@ -36,7 +36,6 @@ def attempts(
     task: Task,
     rows: Rows,
     consume: Callable[[Attempt], None],
-    on_test: Callable[[Test], None] | None = None,
     max_steps: int = reference.MAX_STEPS,
 ) -> Recorder:
     """Search all partitions of `rows`, by the strategy `reference`; return the recorder, which has counted the tests.
@@ -44,7 +43,7 @@ def attempts(
     The search ends early when `consume` raises Enough, or an attempt has an error: its budget of steps, or a condition
     that cannot be computed. Conditions of the row alone are FALSE where they are NULL, because `Rows.mask` has one bit.
     """
-    recorder = Recorder(consume, on_test)
+    recorder = Recorder(consume)
     if isinstance(task, CepTask):
         blocks = path_search.find(task, rows, recorder)
     else:
