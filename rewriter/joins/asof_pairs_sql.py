@@ -41,8 +41,8 @@ class Value:
 class Pairs:
     """The join that workers compute.
 
-    `asof`: the join with only those columns of both relations that the query reads; `lefts`, `rights`: the values of
-    the rows; `ties`: those of `rights` that order right rows with one time, `shown`: those that the result has.
+    `asof`: the join with only the columns of both relations that the query reads. `lefts`, `rights`: the values of the
+    rows. `ties`: the values of `rights` that order right rows with equal times. `shown`: the values in the result.
     """
 
     asof: AsofJoin

@@ -49,8 +49,8 @@ class Conjunct:
 @dataclass(frozen=True, kw_only=True)
 class SearchPlan:
     """A clause, its task, and the columns that the search reads: `columns` of the input query, of which the conditions
-    read `operands` and WITHIN reads those of `bounds`. `conjuncts`: those of each label. `partition_by`, `order_by`: as
-    in `MatchPlan`."""
+    read `operands`, and WITHIN reads the columns of `bounds`. `conjuncts[l]`: the conjuncts of label l. `partition_by`,
+    `order_by`: as in `MatchPlan`."""
 
     clause: MatchClause
     task: Task

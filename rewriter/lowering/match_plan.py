@@ -77,8 +77,8 @@ class MatchPlan:
     `order_by` contains pairs (expression, direction). `masks[b]` is the condition of bit b; `operands` are the columns
     that conditions read (Rows.columns). All `bounds` hold at once. Without `needs_window`, workers compute the parts of
     masks that read neighbouring rows, and find the partitions by comparing keys. `frame_end` is the end of a window's
-    frame. `settings` are the session's. `conjuncts` are those of DEFINE, except the ones that
-    bound the match as WITHIN does.
+    frame. `settings` are the session's. `conjuncts` are the conjuncts of DEFINE, except the ones that bound the
+    match as WITHIN does.
     """
 
     clause: MatchClause

@@ -17,7 +17,8 @@ _ORACLE = frozenset({"DECODE", "NVL2", "TO_CHAR"})
 
 
 def differences(clause: MatchClause, columns: Collection[str] = ()) -> list[str]:
-    """One sentence for each difference that the text of the clause shows. `columns`: the names of those of its input.
+    """One sentence for each difference that the text of the clause shows. `columns`: the names of the
+    input's columns.
 
     >>> from sqlext.rewriter.match.parse_match import parse_match
     >>> from sqlext.rewriter.match.sites import scan

@@ -33,7 +33,7 @@ def names_of(clause: MatchClause) -> ClauseNames:
 def about_variable(error: SqlExtError, names: ClauseNames, columns: Sequence[str] = ()) -> SqlExtError:
     """The error, or an error about a pattern variable if that is what the column's name or qualifier is, or should be.
 
-    `columns`: those of the input, if they are known, for an error of Spark that suggests none.
+    `columns`: the columns of the input, if they are known, for an error of Spark that suggests none.
 
     >>> error = BindError("UNRESOLVED_COLUMN_WITH_SUGGESTION", "C.v cannot be resolved", place=Place("C.v > 1", 0, 3))
     >>> print(about_variable(error, ClauseNames(("A", "B"), frozenset({"T"}))))
@@ -67,7 +67,7 @@ def about_variable(error: SqlExtError, names: ClauseNames, columns: Sequence[str
 def about_result(error: SqlExtError, clause: MatchClause, columns: Sequence[str]) -> SqlExtError:
     """The error; if it is about a column of the input that the result of the clause does not have, with a hint.
 
-    `columns`: those of the clause's input.
+    `columns`: the columns of the clause's input.
     """
     place = error.place
     if place is None or error.hint or not error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):

@@ -14,7 +14,7 @@ _HINT = "write EXPLAIN MATCH ANALYZE [FORMAT JSON] [LIMIT n PARTITIONS] SELECT â
 
 @dataclass(frozen=True, kw_only=True)
 class AnalyzeStatement:
-    """`partitions`: at most so many are looked at, None for all."""
+    """`partitions`: the most partitions to read, None for all."""
 
     query: Fragment
     is_json: bool = False

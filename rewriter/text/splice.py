@@ -68,7 +68,7 @@ class Text:
         return None
 
     def origins(self, start: int, stop: int) -> list[int]:
-        """The offsets in the user's text of those of characters `start` to `stop` (exclusive) that the user wrote."""
+        """The offsets in the user's text of characters `start` to `stop` (exclusive), without generated ones."""
         offsets: list[int] = []
         for piece in self.part(start, stop).pieces:
             if piece.origin is not None:

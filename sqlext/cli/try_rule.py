@@ -25,8 +25,8 @@ from sqlext.rewriter.text.splice import Text, join
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """`partition` and `order` are those of MATCH_RULES; None: the first timestamp column. `rows`: how many rows are
-    read."""
+    """`partition` and `order` are the keys of MATCH_RULES; if `order` is None, the first timestamp column. `rows`: the
+    number of rows to read."""
 
     partition: tuple[Parts, ...]
     order: Parts | None

@@ -263,7 +263,8 @@ class RegexSearch:
         return any(self._run(body, at, slots, i) is not None for at in range(i - least, max(i - most, 0) - 1, -1))
 
     def _referred(self, instruction: tuple[Any, ...], i: int, slots: list[int]) -> int | None:
-        """The number of characters that equal those of a group, None if they differ or the group has no match."""
+        """The number of characters that equal the characters of a group, None if they differ or the group has no
+        match."""
         _, group, folds = instruction
         if group > self.program.groups or slots[2 * group + 1] < 0:
             return None

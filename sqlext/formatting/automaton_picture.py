@@ -22,7 +22,7 @@ from itertools import accumulate
 from sqlext.pattern.why.automaton import Automaton, AutomatonNode, Edge
 
 HEIGHT, _LETTER, _ARC = 40, 7.3, 17  # in pixels; _LETTER is the width of one at 12 pixels
-# Colours that have contrast on white and on black; all others are those of the text around the picture.
+# Colours that have contrast on white and on black; for all others, the colours of the text around the picture.
 _NEVER = "#d1495b"
 _OF_SYSTEM = (
     "<style>svg { color: #1f1f1f; background: #ffffff } "

@@ -1,4 +1,4 @@
-"""The look of what a notebook shows: the colours of the front end, and where it has none, those of the system."""
+"""The look of what a notebook shows: the colours of the front end, or the system's where it has none."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def _check_first_word(tree: Tree) -> None:
 
 @dataclass(frozen=True)
 class _Around:
-    """The query that reads a result with these columns. Ranges are those of tokens."""
+    """The query that reads a result with these columns. Ranges are of tokens."""
 
     tree: Tree
     result: MatchResult

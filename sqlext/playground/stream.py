@@ -48,8 +48,8 @@ def at_watermark(search: RowsSearch, watermark: float | None) -> dict[str, Any]:
     """What a stream has done when the watermark is at a time, in milliseconds (None: before all rows).
 
     `times`: when each match is emitted, by its first row and its number; a match that only the end of the input decides
-    is missing. `kept`: the places of the rows that a stream keeps, those that the watermark has not passed included.
-    `waiting`: those of them that it has not passed. A row that comes now with a time up to the watermark is late.
+    is missing. `kept`: the places of the rows that a stream keeps, including rows that the watermark has not
+    passed. `waiting`: the places of these. A row that comes now with a time up to the watermark is late.
     """
     key = in_order(to_values(search.computed[search.sort[0][0]].take(as_arrow(search.order))).values)
     unit = 1000 if key.dtype == np.int64 and _is_timestamp(search) else 1 / 86_400_000

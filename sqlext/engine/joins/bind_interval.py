@@ -23,8 +23,8 @@ from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.text.tokens import tokenize
 
 _EQUAL = frozenset({"="})
-# Buckets of twice the width of the range took 4 to 21 % less time than those of its width, with 0.3 to 93 partners a
-# row; those of four times took less with 14 partners, and more with 35 or more.
+# Buckets of twice the width of the range took 4 to 21 % less time than buckets of its width, with 0.3 to 93 partners
+# a row. Buckets of four times its width took less with 14 partners, and more with 35 or more.
 _CELLS = 2
 _CELLS_OF_STREAM = 1  # stored in checkpoints: the state is divided by the bucket
 

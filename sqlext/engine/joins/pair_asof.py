@@ -39,8 +39,8 @@ from sqlext.spark.worker_functions import map_in_arrow
 
 @dataclass(frozen=True, kw_only=True)
 class JoinComputation:
-    """Who may pair the rows of a join. `order`: who orders rows, one of `ordering.MODES`; `is_portable`: the join is
-    printed as plain SQL; `why_windows`: why Spark's windows pair them unless `order` is another than AUTO, or ""."""
+    """What decides who pairs the rows of a join. `order`: who orders rows, one of `ordering.MODES`; `is_portable`: the
+    join is printed as plain SQL; `why_windows`: why Spark's windows pair them if `order` is AUTO, or ""."""
 
     order: str
     is_portable: bool

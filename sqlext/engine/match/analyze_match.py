@@ -34,7 +34,7 @@ from sqlext.spark.worker_functions import map_in_arrow
 
 
 def analyze_clause(planned: PhysicalPlan, queries: Queries, limit: int | None) -> ClauseReport:
-    """The report about a clause in batch, whose input is read again. `limit`: at most so many partitions."""
+    """The report about a clause in batch, whose input is read again. `limit`: the most partitions to read."""
     plan = _limited(replace(planned.plan, filters=planned.filters_as_written), limit)
     try:
         return _report(planned, _counting(plan, planned, in_turn=False), queries, limit)
@@ -43,7 +43,7 @@ def analyze_clause(planned: PhysicalPlan, queries: Queries, limit: int | None) -
 
 
 def _limited(plan: MatchPlan, limit: int | None) -> MatchPlan:
-    """The plan over at most so many of its partitions, always the same ones."""
+    """The plan over at most `limit` of its partitions, always the same ones."""
     if limit is None or not plan.partition_by:
         return plan
     chosen = join("SELECT DISTINCT ", plan.key_hash, " AS __hash FROM ", plan.input, f" ORDER BY __hash LIMIT {limit}")

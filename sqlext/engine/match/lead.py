@@ -241,7 +241,7 @@ def _within(bound: Bound, n: int) -> list[str]:
 
 
 def _at(name: str, row: int) -> str:
-    """A column's value so many rows after the current row, NULL outside the partition."""
+    """A column's value `row` rows after the current row, NULL outside the partition."""
     if row == 0:
         return name
     return f"{'lead' if row > 0 else 'lag'}({name}, {abs(row)}) OVER {WINDOW}"

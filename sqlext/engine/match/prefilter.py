@@ -28,13 +28,13 @@ from sqlext.rewriter.text.tokens import Token, tokenize
 from sqlext.spark.quiet_probes import quiet_probes
 
 MODES = ("auto", "off", "on")
-BUCKETS = 1 << 21  # at most so many integers are broadcast, which take 32 MB
+BUCKETS = 1 << 21  # the most integers that are broadcast; they take 32 MB
 MIN_BYTES = 32 << 20  # about 4 M rows; the sample takes 0.1 s, which is 5 % of the whole query on a table of this size
 SAMPLE_ROWS = 1 << 15
 MAX_NEEDS = 16  # the most bits of a sampled row
 PAYS_BELOW = 0.25  # the share of keys; the second scan pays below 0.85 if the estimate is right
-SAMPLE_KEYS = 200  # about so many keys or more, of those that there are, are read whole
-_SHARED_HITS = 0.8  # if so many hits are on keys with several hits, the sample shows almost all keys with a hit
+SAMPLE_KEYS = 200  # at least about this many keys are read whole, if there are as many
+_SHARED_HITS = 0.8  # if this share of hits is on keys with several hits, the sample shows almost all keys with a hit
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,9 @@ def analyze_query(call: SqlCall, statement: AnalyzeStatement) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Analysis:
-    """A part of a query that is reported about: its first word, whether it is a stream, and what runs the report.
-    `title`: what such a part is called; `of`: the stored view that it is in, as its heading names it. `limit`: at most
-    so many partitions are looked at, None for all."""
+    """A part of a query of which there is a report: its first word, whether it is a stream, and what runs the report.
+    `title`: what such a part is called; `of`: the stored view that it is in, as its heading names it. `limit`: the
+    report reads at most this many partitions; None for all."""
 
     place: Place
     title: str
@@ -92,7 +92,7 @@ def _not_analyzed(why: str, place: Place) -> UnsupportedError:
 
 
 def _analyses(plan: StatementPlan) -> Iterator[_Analysis]:
-    """The parts of a statement and of the stored views that it reads, those of the views first, then inner ones."""
+    """The parts of a statement and of the stored views that it reads, the parts of views first, then inner parts."""
     own = []
     for relation in plan.relations.values():
         if isinstance(relation, ViewPlan):

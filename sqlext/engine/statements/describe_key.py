@@ -264,7 +264,7 @@ def _state(clause: KeptClause, stored: Stored) -> State:
 
 
 def _late_text(late: int, *, is_written: bool) -> str:
-    """How many rows of all keys came too late; `is_written`: those of the keys that are asked about follow.
+    """How many rows of all keys came too late; `is_written`: the late rows of the requested keys follow.
 
     >>> _late_text(0, is_written=False), _late_text(1, is_written=True)
     ('no row of any key has come too late', '1 row of all keys came too late and was dropped')

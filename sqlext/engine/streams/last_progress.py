@@ -1,4 +1,4 @@
-"""What the micro-batches of a streaming table reported, also those of queries that have ended."""
+"""What the micro-batches of a streaming table reported, also the ones of queries that have ended."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from sqlext.spark.progress import Progress, StreamState, kept_state
 class LastKnown(NamedTuple):
     """What is known of the last micro-batch of a table that has run, and the last state that the clauses reported.
 
-    `batch`: its number; `at_us`: when it began. A run without new rows has no micro-batch, so these may be those of an
-    earlier query of the table. What only the checkpoint tells lacks the rate, and of the state all but counts.
+    `batch`: its number; `at_us`: when it began. A run without new rows has no micro-batch, so these may be of an
+    earlier query of the table. What only the checkpoint tells has no rate, and of the state only counts.
     """
 
     batch: int | None = None

@@ -115,7 +115,8 @@ def prepare(spark: SparkSession, frame: DataFrame, target: StreamTarget, checkpo
 def as_table(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> DataFrame:
     """The query with the names and types of the table, whose columns it has in the same order.
 
-    A stream is written into Delta by the names of columns. Without a column list those of the query are the table's.
+    A stream is written into Delta by the names of columns. Without a column list the table
+    has the columns of the query.
     """
     fields = spark.table(quote(target.name)).schema.fields
     if len(fields) != len(frame.columns):

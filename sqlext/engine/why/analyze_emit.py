@@ -27,8 +27,8 @@ _NOTHING = ("rows", "outside", "in_windows", "windows", "largest", "early", "on_
 
 
 def analyze_emit(planned: PlannedEmit, queries: Queries, limit: int | None) -> EmitReport:
-    """The report about a query with EMIT in batch, whose input is read twice, and once more for its HAVING. `limit`: at
-    most so many of its keys."""
+    """The report about a query with EMIT in batch, whose input is read twice, and once more for its HAVING. `limit`:
+    the report reads at most this many keys."""
     began = time.monotonic()
     plan, clause = planned.plan, planned.plan.clause
     read = queries.run(_where_query(plan, planned.prefix)).collect()[0]
@@ -57,8 +57,8 @@ def analyze_emit(planned: PlannedEmit, queries: Queries, limit: int | None) -> E
 
 
 def _where_query(plan: EmitPlan, prefix: Text) -> Text:
-    """One row: the rows of the data, those that WHERE keeps (`taken`), those of them with a time (`timed`), and t, f, n
-    (TRUE, FALSE, NULL) of each member of WHERE."""
+    """One row: the rows of the data, the rows that WHERE keeps (`taken`), how many of these have a time (`timed`), and
+    t, f, n (TRUE, FALSE, NULL) of each member of WHERE."""
     whole = join(*(join("(", text, ")") for _, text in plan.where), separator=" AND ") if plan.where else "TRUE"
     columns: list[TextLike] = ["count(*) AS rows", join("count_if(", whole, ") AS taken")]
     _, of_row = plan.columns[plan.keys]
@@ -71,7 +71,7 @@ def _where_query(plan: EmitPlan, prefix: Text) -> Text:
 
 
 def _limited(rows: DataFrame, windows: EmitOperatorPlan, queries: Queries, limit: int | None) -> DataFrame:
-    """The rows of at most so many keys, always the same ones."""
+    """The rows of at most `limit` keys, always the same ones."""
     if limit is None or not windows.keys:
         return rows
     name, key = queries.name(rows), f"xxhash64({', '.join(windows.keys)})"

@@ -23,7 +23,7 @@ _KEYS_SHOWN = 3
 
 def analyze_join(sides: JoinSides, time_zone: str, limit: int | None) -> JoinReport:
     """The report about a join, whose relations Spark reads twice to three times. `time_zone`: the session's time zone;
-    `limit`: at most so many different keys are compared."""
+    `limit`: the most different keys to compare."""
     began = time.monotonic()
     shape, clause = shape_of(sides), sides.clause
     pairs = _row(sides, pairs_query(shape, sides.prefix, limit))

@@ -14,9 +14,9 @@ class EmitReport:
     """`read`: the rows of the data, of which WHERE keeps `taken`, of which `timed` have a time; `conditions`: the
     members of WHERE.
 
-    `counts`: those of `operators.emit.trace`, over rows that WHERE keeps. `having`: None without a HAVING; `examples`:
-    firings that it leaves out, as JSON. `time`: the time of rows as written, empty for a global window. `evictor`: as
-    written, or empty. `limit`: the counts are those of so many keys, None for all.
+    `counts`: the counts of `operators.emit.trace`, over rows that WHERE keeps. `having`: None without a HAVING;
+    `examples`: firings that it leaves out, as JSON. `time`: the time of rows as written, empty for a global window.
+    `evictor`: as written, or empty. `limit`: the counts are of this many keys; None for all.
     """
 
     line: int

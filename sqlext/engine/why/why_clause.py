@@ -82,8 +82,8 @@ class PartitionRows:
     """The rows of one partition, in any order.
 
     `columns`: the values of each text over the rows; `sort`: the texts that order them, with their directions, of which
-    the first `keys` are those of ORDER BY; `is_chosen: bool[n]`: the rows that are asked about. `first`: how many rows
-    of the partition come before these rows, and `total`: how many it has.
+    the first `keys` are the keys of ORDER BY; `is_chosen: bool[n]`: the rows that are asked about. `first`: how many
+    rows of the partition come before these rows, and `total`: how many it has.
     """
 
     columns: Mapping[str, pa.Array]
@@ -98,7 +98,7 @@ class PartitionRows:
         return self.total == len(self.is_chosen)
 
     def order(self, before_ties: Sequence[SortKey] = ()) -> np.ndarray:
-        """`int64[n]`: the rows in order; `before_ties`: the sort keys that come directly after those of ORDER BY."""
+        """`int64[n]`: the rows in order; `before_ties`: the sort keys between ORDER BY's and the others."""
         keys = [*self._sort(0, self.keys), *before_ties, *self._sort(self.keys, len(self.sort))]
         ranks = [ranked(self.columns[key.column], key) for key in keys if self._is_orderable(key.column)]
         return np.lexsort(ranks[::-1]) if ranks else np.arange(len(self.is_chosen))

@@ -53,7 +53,7 @@ class AsofPlan:
 
     @property
     def result_schema(self) -> pa.Schema:
-        """The columns of a result row: those of both relations."""
+        """The columns of a result row, from both relations."""
         return pa.schema([self.schema.field(name) for name in (*self.left, *self.right)])
 
     def _names(self, prefix: str) -> tuple[str, ...]:

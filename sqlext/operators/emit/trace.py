@@ -143,7 +143,7 @@ class Trace:
 
 
 def trace(table: pa.Table, plan: EmitOperatorPlan) -> Trace:
-    """The firings over the rows of whole keys, in any order; the columns of the table are those of `plan.schema`."""
+    """The firings over the rows of whole keys, in any order; the table has the columns of `plan.schema`."""
     plan = replace(plan, keeps_rows=True, aggregates=())
     has_time = table.column(plan.time).is_valid().combine_chunks()
     state = first_state(EmitOperator(windows=plan).tables, BEGINNING)

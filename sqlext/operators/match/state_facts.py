@@ -21,12 +21,12 @@ from sqlext.pattern.why.reasons import why_refused
 from sqlext.pattern.why.row_search import Closest
 
 WAITS = "the watermark has not passed it, "
-# what is said of each conjunct that keeps a partial match (its path and a stop) from going on
+# returns a sentence for each conjunct that keeps a partial match (its path and a stop) from going on
 Failed = Callable[[KeptKey, Mapped, Stop], Iterable[str]]
 
 
 def match_facts(kept: KeptKey, names: Mapping[str, str], failed: Failed, show: ShowTime) -> Iterator[Fact]:
-    """The facts: the rows, then those of `search_facts`. `names`: the columns that are shown of a row."""
+    """The facts about the rows, then the facts of `search_facts`. `names`: the columns that are shown of a row."""
     n = kept.table.num_rows
     for i in range(min(n, MAX_ROWS)):
         about = [row_text(kept.table, i, names), *_conditions(kept, i), fate(kept, i, show)]

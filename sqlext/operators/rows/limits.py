@@ -10,7 +10,7 @@ class Limits:
     """How many rows, and about how many bytes, are computed at once and are in a batch of the result. Neither
     partitions nor rows are divided.
 
-    `held_bytes`: of rows that come in no order, so many bytes are kept in memory, and the others on disk.
+    `held_bytes`: how many bytes of rows in no order are kept in memory; the others are on disk.
     `free_bytes`: what a worker may take beyond its rows; None means what the system has free.
     """
 

@@ -253,7 +253,7 @@ def shared_rows(rows: pa.Table, plan: RulesPlan) -> SharedRows:
 
 
 def kept_rows(state: State, plan: RulesPlan) -> SharedRows:
-    """The rows of the state, which are those of one key, in the order in which rules read them."""
+    """The rows of the state, all of one key, in the order in which rules read them."""
     none = with_ids(plan.schema.empty_table(), state.rows)
     rows = _numbered(arrivals(state, none, LAST_WATERMARK, time=plan.time, keys=plan.keys), plan)
     rows = rows.take(as_arrow(np.lexsort((_integers(rows, ROW), times(rows, plan.time)))))

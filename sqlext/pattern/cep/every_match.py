@@ -82,7 +82,8 @@ def _arrays(buffer: Buffer) -> tuple[np.ndarray, ...]:
 def enumerated(
     states: NfaStates, buffer: Buffer, hits: np.ndarray, low: np.ndarray, high: np.ndarray, max_mapped: int = MAX_MAPPED
 ) -> Iterator[MatchList]:
-    """The matches of all hits that start at rows `low: int64[h]` to `high` (inclusive); those of one row come together.
+    """The matches of all hits that start at rows `low: int64[h]` to `high` (inclusive); the matches of one row follow
+    one another.
 
     Raises DataError: MATCH_BUDGET.
     """

@@ -305,7 +305,8 @@ def aggregate(
 
 
 class _Members(NamedTuple):
-    """What is aggregated: `values` by row or by mapped row, where those of each match start, and which labels count."""
+    """The input of an aggregate: `values` by row or by mapped row, where the values of each match start, and which
+    labels count."""
 
     values: np.ndarray
     start: np.ndarray

@@ -171,8 +171,8 @@ def has_more_targets(graph: Graph, most: int) -> bool:
 
 @lru_cache(maxsize=16)
 def listed_targets(program: Program, bits: tuple[int | None, ...]) -> list[list[int]] | None:
-    """The targets after each position, then the targets of a search, then those of a search from the partition's first
-    row; None if there are too many positions or targets to list.
+    """The targets after each position, then the targets of a search, then the targets of a search from the partition's
+    first row; None if there are too many positions or targets to list.
 
     >>> listed_targets(Program((MatchLabel(0), Split(0, 2), Done()), ("A",)), (0,))
     [[0, -1], [0], [0]]

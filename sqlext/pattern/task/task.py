@@ -203,7 +203,7 @@ class Task:
 
     Row i satisfies label l if bit `bits[l]` of its mask is set (`bits[l]` None: no row-local condition) and
     `conditions[l]` (None: no run-dependent condition) is true for the path. `is_within`: Rows.limit is present.
-    `frame`: the matches are those of a window, see `Frame`. `strategy` names the strategy that runs the task; "auto"
+    `frame`: the frame if the matches are of a window. `strategy` names the strategy that runs the task; "auto"
     lets `pattern.strategy` choose.
     """
 

@@ -34,12 +34,12 @@ class Funnel:
 
     `largest`: the rows of the largest partition; `left_out`: rows that were not searched, because the search had taken
     all its steps. `tried`: start rows at which the search began; AFTER MATCH SKIP jumps over the others.
-    `reached[e, 0]`: those from which it mapped a row to element e of the pattern; `reached[e, k]`: to the k-th copy of
-    it. `endings`: how the attempts ended. `lost[e, r]`: attempts without a match whose furthest path has rows and could
-    not go on to element e for the reason r, see `Stop`. `matches`, `empty`: matches of the search, and those of them
+    `reached[e, 0]`: start rows from which it mapped a row to element e of the pattern; `reached[e, k]`: to the k-th
+    copy of it. `endings`: how the attempts ended. `lost[e, r]`: attempts without a match whose furthest path has rows
+    and could not go on to element e for the reason r, see `Stop`. `matches`: matches of the search; `empty`: matches
     that map no row; `found`: matches in all rows, by the strategy that runs the task. `steps`: of the searches that
     were run; `tests[l, v]`: how often the condition of label l had the value v when the search tested it. `spark_s`:
-    seconds in which workers waited for rows; `match_s`: in which they read them and that strategy ran.
+    seconds in which workers waited for rows; `match_s`: seconds in which they read them and that strategy ran.
     """
 
     rows: int = 0

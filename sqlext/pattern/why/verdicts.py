@@ -46,7 +46,7 @@ class VerdictCounts:
         last: np.ndarray,
     ) -> None:
         """Count rows: `verdicts: int8[n]` and the label of each condition; `number: int64[n]`: how many rows each entry
-        stands for; `first`, `last: int64[n]`: the smallest and the largest number of their groups."""
+        represents; `first`, `last: int64[n]`: the smallest and the largest number of their groups."""
         self.rows += int(number.sum())
         for condition, verdict in enumerate(verdicts):
             for value in (TRUE, FALSE, NULL):
