@@ -10,7 +10,7 @@ from sqlext.errors import BindError, ParseError, SqlExtError, UnsupportedError, 
 from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
 from sqlext.operators.match.plan import OperandColumn
 from sqlext.pattern.conditions.columnar import is_columnar
-from sqlext.pattern.task.task import Condition, MachineCall
+from sqlext.pattern.task.task import NO_SKIP, Condition, MachineCall
 from sqlext.rewriter.conditions.condition import build_condition, texts_of_condition
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
 from sqlext.rewriter.lowering.input_query import Context
@@ -56,7 +56,7 @@ class DefineLowering:
         """Raise UnsupportedError for MATCH_NUMBER() with NO SKIP, which numbers matches after they are decided."""
         after = self.context.clause.after_match
         number = next((x for x in items if isinstance(x, Reference) and x.kind == "match number"), None)
-        if number is not None and after is not None and after.mode == "NO SKIP":
+        if number is not None and after is not None and after.mode == NO_SKIP:
             message = "AFTER MATCH NO SKIP numbers matches after DEFINE is evaluated, so DEFINE cannot read the number"
             raise UnsupportedError("NUMBER_IN_DEFINE", message, place=number.place)
 
@@ -117,19 +117,15 @@ class DefineLowering:
         def written(lo: int, hi: int) -> str:
             return in_line(place_of(items[lo:hi], self.context.source).written)
 
-        def text(lo: int, hi: int) -> Text:
-            return render(items[lo:hi], self.context.source, lambda r: self._local_text(r, label))
-
         if not is_local or self.context.relation.is_static:
             return CountedConjunct(label=label, written=written(*conjunct))
         ranges = [(node.start, node.stop) for node in compared(parse(items, *conjunct))]
-        operands = {written(*r): text(*r) for r in ranges if r != conjunct}
-        reads_neighbours = any(isinstance(x, Reference) and x.step for x in items[slice(*conjunct)])
+        operands = {written(*r): self._text(items, r, label) for r in ranges if r != conjunct}
         return CountedConjunct(
             label=label,
             written=written(*conjunct),
-            text=text(*conjunct),
-            condition=self._neighbours(items, [conjunct], label) if reads_neighbours else None,
+            text=self._text(items, conjunct, label),
+            condition=self._neighbours(items, [conjunct], label) if _reads_neighbours(items, conjunct) else None,
             operands=tuple(operands.items()),
         )
 
@@ -167,8 +163,12 @@ class DefineLowering:
 
         Workers can find that number in conditions on neighbours, but not in Spark's window functions.
         """
-        reads = any(isinstance(x, Reference) and x.step for x in items[slice(*conjunct)])
-        return not (self.context.needs_times and reads) or self._neighbours(items, [conjunct], label) is not None
+        reads = self.context.needs_times and _reads_neighbours(items, conjunct)
+        return not reads or self._neighbours(items, [conjunct], label) is not None
+
+    def _text(self, items: list[Item], conjunct: tuple[int, int], label: int) -> Text:
+        """A part of a condition as SQL over the rows of the input query."""
+        return render(items[slice(*conjunct)], self.context.source, lambda r: self._local_text(r, label))
 
     def _local_text(self, reference: Reference, label: int) -> Text:
         if reference.kind == "classifier":
@@ -182,17 +182,15 @@ class DefineLowering:
     def _bit(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> int:
         """A new bit for these conjuncts."""
 
-        def text(lo: int, hi: int) -> Text:
-            return render(items[lo:hi], self.context.source, lambda r: self._local_text(r, label))
-
         def shape(lo: int, hi: int) -> Text:
             return render(items[lo:hi], self.context.source, lambda r: self._local_text(replace(r, step=0), label))
 
-        reading = [r for r in ranges if any(isinstance(x, Reference) and x.step for x in items[slice(*r)])]
-        rest = [text(*r) for r in ranges if r not in reading]
+        texts = {r: self._text(items, r, label) for r in ranges}
+        reading = [r for r in ranges if _reads_neighbours(items, r)]
+        rest = [text for r, text in texts.items() if r not in reading]
         neighbours = self._neighbours(items, reading, label) if reading else None
         self.needs_window |= bool(reading) and neighbours is None
-        self.masks.append(Mask(_all_of([text(*r) for r in ranges]), _all_of(rest or [join("TRUE")]), neighbours))
+        self.masks.append(Mask(_all_of(list(texts.values())), _all_of(rest or [join("TRUE")]), neighbours))
         self.mask_shapes += [shape(*r) for r in ranges]
         return len(self.masks) - 1
 
@@ -240,6 +238,11 @@ def _is_wide(column: OperandColumn) -> bool:
     """True if the column has decimals that do not fit an int64."""
     digits = decimal_of(column.spark_type)
     return digits is not None and digits[0] > MAX_DIGITS
+
+
+def _reads_neighbours(items: Sequence[Item], conjunct: tuple[int, int]) -> bool:
+    """True if the conjunct reads PREV or NEXT of the current row."""
+    return any(isinstance(x, Reference) and x.step for x in items[slice(*conjunct)])
 
 
 def _all_of(conjuncts: list[Text]) -> Text:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlext.errors import BindError
 from sqlext.pattern.program import ast
+from sqlext.pattern.task.task import NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.relaxations import GAP, QUANTIFIER_TEXT, edited, relaxations
 from sqlext.rewriter.text.splice import Edit
@@ -14,7 +15,6 @@ from sqlext.rewriter.text.tokens import tokenize
 
 GREEDY, RELUCTANT = "greedy", "reluctant"
 STRICT, RELAXED = "strict", "relaxed"
-_MODES = ("PAST LAST ROW", "TO NEXT ROW")
 SKIP, QUANTIFIERS, GAPS, WITHIN = "skip", "quantifiers", "gaps", "within"
 
 
@@ -24,9 +24,10 @@ def controls_of(clause: MatchClause) -> dict[str, Any]:
     return {
         "skip": _skip(clause),
         "skips": [
-            *_MODES,
+            SKIP_PAST_LAST_ROW,
+            SKIP_TO_NEXT_ROW,
             *(f"TO {end} {v.text}" for v in clause.pattern_variables for end in ("FIRST", "LAST")),
-            "NO SKIP",
+            NO_SKIP,
         ],
         "quantifiers": _quantifiers(clause),
         "gaps": RELAXED if _relaxed(clause) else STRICT if _gaps(clause) else None,
@@ -63,7 +64,7 @@ def with_control(clause: MatchClause, control: str, value: str) -> str:
 def _skip(clause: MatchClause) -> str:
     after = clause.after_match
     if after is None:
-        return _MODES[0]
+        return SKIP_PAST_LAST_ROW
     return after.mode if after.target is None else f"{after.mode} {after.target.text}"
 
 
@@ -72,7 +73,7 @@ def _with_skip(clause: MatchClause, mode: str) -> Iterator[Edit]:
         raise BindError(
             "PLAYGROUND_QUESTION", f"PATTERN has no variable for SKIP {mode}", hint="choose a mode of the list."
         )
-    text = f"AFTER MATCH {mode}" if mode == "NO SKIP" else f"AFTER MATCH SKIP {mode}"
+    text = f"AFTER MATCH {mode}" if mode == NO_SKIP else f"AFTER MATCH SKIP {mode}"
     if clause.after_match is not None:
         yield Edit(clause.after_match.fragment.start, clause.after_match.fragment.stop, text)
         return
