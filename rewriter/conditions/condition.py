@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sqlext.errors import BindError, SqlExtError, UnsupportedError
+from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
 from sqlext.pattern.task.task import Condition
 from sqlext.rewriter.conditions.compiled_condition import CompiledCondition
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
@@ -42,8 +42,7 @@ def build_condition(parts: ConditionParts, start: int, stop: int, undo: Callable
     node = parse(parts.items, start, stop)
     parts.resolve([parts.typed_text(node)])
     if parts.type(node) not in ("boolean", "void"):
-        message = f"a DEFINE condition must be boolean, not {parts.type(node)}"
-        raise BindError("NOT_A_CONDITION", message, place=parts.place(node))
+        raise not_boolean(parts.type(node), parts.place(node))
     try:
         return CompiledCondition(parts).lower(node)
     except UnsupportedError:
@@ -52,3 +51,8 @@ def build_condition(parts: ConditionParts, start: int, stop: int, undo: Callable
         return InterpretedCondition(parts).value(node, "boolean")
     except UnsupportedError as e:
         raise e.with_(place=e.place or parts.place(node)) from None
+
+
+def not_boolean(spark_type: str, place: Place) -> BindError:
+    """The error for a condition of another type."""
+    return BindError("NOT_A_CONDITION", f"a DEFINE condition must be boolean, not {spark_type}", place=place)

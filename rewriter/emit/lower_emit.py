@@ -31,6 +31,7 @@ from sqlext.rewriter.conditions.condition_parts import TypeResolver
 from sqlext.rewriter.emit.durations import as_timestamp, check_number, duration, threshold, time_type
 from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart
 from sqlext.rewriter.emit.select_items import SelectItem
+from sqlext.rewriter.emit.window_relations import WINDOW_KEYS
 from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, parts_of_text, read_aggregate
 from sqlext.rewriter.scalars.references import Scope, Words
 from sqlext.rewriter.text.and_list import and_list
@@ -49,7 +50,6 @@ KNOWN = {
     "window_timing": TIMING,
     "window_rowtime": ROWTIME,
 }
-WINDOW_KEYS = ("window_start", "window_end", "window_time")
 _GROUPINGS = ("", "ROLLUP", "CUBE", "GROUPING")
 
 

@@ -10,7 +10,7 @@ from sqlext.rewriter.text.splice import Source, Text, TextLike, join
 
 WINDOW = "__window"  # Spark's own column: a struct of start and end, which carries the watermark
 _BEFORE_END = "INTERVAL '0.000001' SECOND"
-_NAMES = ("window_start", "window_end", "window_time")
+WINDOW_KEYS = ("window_start", "window_end", "window_time")
 
 
 def windowed(call: WindowTvf, source: Source, durations: Mapping[str, int], time: Text | None) -> Text:
@@ -20,7 +20,8 @@ def windowed(call: WindowTvf, source: Source, durations: Mapping[str, int], time
     """
     data = source.of(call.data)
     if call.kind == GLOBAL or time is None:
-        return join("(SELECT *, ", ", ".join(f"CAST(NULL AS TIMESTAMP) AS {n}" for n in _NAMES), " FROM ", data, ")")
+        nulls = ", ".join(f"CAST(NULL AS TIMESTAMP) AS {name}" for name in WINDOW_KEYS)
+        return join(f"(SELECT *, {nulls} FROM ", data, ")")
     if call.kind == SESSION:
         return _sessions(call, source, data, durations["GAP"], time)
     rows = join("(SELECT *, ", spark_window(call, durations, time), f" AS {WINDOW} FROM ", data, ")")

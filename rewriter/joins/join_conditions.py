@@ -12,7 +12,7 @@ from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import closing, tokenize, words_of
-from sqlext.rewriter.tree.keywords import ends_operand
+from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, ends_operand
 
 LEFT, RIGHT, BOTH, NEITHER = "left", "right", "both", "neither"
 # The relation that alone can compute an expression: BOTH for a constant, NEITHER if it needs both relations.
@@ -25,12 +25,7 @@ _ORDERED = {">=": _LOWER, ">": _LOWER, "<=": _UPPER, "<": _UPPER}
 _OTHER = {_LOWER: _UPPER, _UPPER: _LOWER}
 # An expression with one of these words at its top is more than a comparison or a BETWEEN.
 _LOOSER = frozenset({"AND", "OR", "NOT", "IS", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "<>", "!=", "!"})
-_UNITS = frozenset(
-    f"{unit}{s}"
-    for unit in ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
-    for s in ("", "S")
-)
-_CONSTANT_WORDS = _UNITS | {"INTERVAL", "TO", "MAKE_DT_INTERVAL", "MAKE_YM_INTERVAL"}
+_CONSTANT_WORDS = INTERVAL_UNITS | {"INTERVAL", "TO", "MAKE_DT_INTERVAL", "MAKE_YM_INTERVAL"}
 
 
 def other_side(side: str) -> str:

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sqlext.errors import BindError, ParseError, SqlExtError, UnsupportedError, raise_all
+from sqlext.errors import ParseError, SqlExtError, UnsupportedError, raise_all
 from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
 from sqlext.operators.match.plan import OperandColumn
 from sqlext.pattern.conditions.columnar import is_columnar
 from sqlext.pattern.task.task import NO_SKIP, Condition, MachineCall
-from sqlext.rewriter.conditions.condition import build_condition, texts_of_condition
+from sqlext.rewriter.conditions.condition import build_condition, not_boolean, texts_of_condition
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
 from sqlext.rewriter.lowering.input_query import Context
 from sqlext.rewriter.lowering.match_plan import WINDOW, CountedConjunct, Mask
@@ -223,8 +223,7 @@ class DefineLowering:
             if spark_type not in ("boolean", "void"):
                 origins = [o for i in range(len(str(text))) if (o := text.origin(i)) is not None]
                 place = self.context.scope(in_define=True).place(min(origins), max(origins) + 1)
-                message = f"a DEFINE condition must be boolean, not {spark_type}"
-                errors.append(BindError("NOT_A_CONDITION", message, place=place))
+                errors.append(not_boolean(spark_type, place))
         raise_all(errors)
 
     def _operand(self, text: Text, spark_type: str, kind: str) -> int:

@@ -18,6 +18,7 @@ from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, MAX_DIGITS, TIM
 from sqlext.rewriter.conditions.condition_parts import TypeResolver
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.scalars.expression import COMPARISONS
 from sqlext.rewriter.text.and_list import split_at_and
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
@@ -30,7 +31,6 @@ _AFTER_RELATION = frozenset({"WHERE", "JOIN", "INNER", "CROSS", "LEFT", ","})
 # With these words in the FROM clause, rows of the result may be missing from the join, padded, or changed.
 _OPAQUE = frozenset({"ASOF", "RIGHT", "FULL", "SEMI", "ANTI", "NATURAL", "LATERAL", "PIVOT", "UNPIVOT", "FROM"})
 _FUNCTIONS_WITHOUT_CALL = re.compile("USER|SESSION_USER|LOCALTIME|CURRENT_.*")
-_COMPARISONS = frozenset({"=", "==", "<=>", "<", "<=", ">", ">=", "<>", "!="})
 _NUMBER = re.compile(r"-? ?(\d{1,18}|\d{1,9}\.\d{1,9})(L|S|Y|BD)?", re.IGNORECASE)
 _STRING = re.compile(r"'([^'\\]|\\.|'')*'", re.DOTALL)
 _TYPED = re.compile(r"(DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ) ?'[^'\\]*'", re.IGNORECASE)
@@ -206,7 +206,7 @@ def _condition(conjunct: Fragment, source: Source, keys: _Keys) -> _Condition | 
         return None if literals is None else _Condition(key, place, literals)
     for i, part in enumerate(parts):
         column = _column(parts[i + 1 :], keys)
-        if part.raw in _COMPARISONS and column is not None and len(parts) == i + 1 + column[0]:
+        if part.raw in COMPARISONS and column is not None and len(parts) == i + 1 + column[0]:
             kind = literal_kind(parts[:i])
             place = parts[i + 1].start, parts[-1].stop
             return _Condition(column[1], place, (kind,)) if kind else None
@@ -232,7 +232,7 @@ def _compared_with(parts: list[Lexeme]) -> tuple[str, ...] | None:
     words = [part.word for part in parts]
     if words in (["IS", "NULL"], ["IS", "NOT", "NULL"]):
         return ()
-    if words and words[0] in _COMPARISONS:
+    if words and words[0] in COMPARISONS:
         return _all_literals([parts[1:]])
     if words[:1] == ["NOT"]:
         words, parts = words[1:], parts[1:]

@@ -27,11 +27,11 @@ from sqlext.rewriter.text.lexemes import lexemes
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit
 from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.tree.keywords import ORDER_WORDS
 
 CONDITION, WITHIN, QUANTIFIER, TIES = "condition", "within", "quantifier", "ties"
 GAP, ABSENCE = "gap", "absence"
 QUANTIFIER_TEXT = re.compile(r"([*+?]|\{[^{}]*\})([?+]?)$")
-_DIRECTION = ("ASC", "DESC", "NULLS", "FIRST", "LAST")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +233,7 @@ def with_tie_order(clause: MatchClause, column: str, is_descending: bool) -> Rel
     stop = last.stop
     for token in tokenize(text):
         if token.start >= last.stop:
-            if token.word not in _DIRECTION:
+            if token.word not in ORDER_WORDS:
                 break
             stop = token.stop
     key = f", {quoted(column) if not column.isidentifier() else column}{' DESC' if is_descending else ''}"

@@ -27,15 +27,13 @@ from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join, sub
-from sqlext.rewriter.tree.keywords import ends_operand
+from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, ORDER_WORDS, ends_operand
 from sqlext.rewriter.tree.read_windows import CallOver, Range, WindowQuery, end_of_window, start_of_call
 from sqlext.rewriter.tree.statement_tree import Tree
 
 MIXED = "__mixed"  # the columns of the base query in the places of the mixed items
 COLUMN, PART = "__c", "__h"  # columns of the select list; parts of mixed items
 _OVER_WINDOW = re.compile(rf"\bOVER {WINDOW}\b")
-_DIRECTIONS = frozenset({"ASC", "DESC", "NULLS", "FIRST", "LAST"})
-_UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
 
 
 @dataclass(kw_only=True)
@@ -112,7 +110,7 @@ class OuterQuery:
             if is_filter:
                 edits.append(Edit(self.tree.tokens[head].start, self.tree.tokens[head].stop, "WHERE"))
             for lo, hi in items:
-                while hi - 1 > lo and self.tree.tokens[hi - 1].word in _DIRECTIONS:
+                while hi - 1 > lo and self.tree.tokens[hi - 1].word in ORDER_WORDS:
                     hi -= 1
                 if is_filter or hi != lo + 1 or self.tree.key(lo) not in columns:
                     edits += self._edits(lo, hi, frozenset() if is_filter else outputs)
@@ -156,7 +154,7 @@ class OuterQuery:
         if hi - 2 > lo and tokens[hi - 2].word == "AS":
             return hi - 2
         last, before = tokens[hi - 1], tokens[hi - 2]
-        is_unit = last.word.rstrip("S") in _UNITS and not before.is_name and before.text not in (")", "]")
+        is_unit = last.word in INTERVAL_UNITS and not before.is_name and before.text not in (")", "]")
         is_name = last.may_name and last.word != "END" and not is_unit and before.text != "."
         return hi - 1 if is_name and hi - 1 > lo and ends_operand(tokens, hi - 2) else hi
 

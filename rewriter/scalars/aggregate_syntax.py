@@ -9,6 +9,7 @@ from sqlext.aggregates.registry import AggregateParts, SortPart
 from sqlext.errors import Place
 from sqlext.rewriter.scalars.references import Reference, Words
 from sqlext.rewriter.text.splice import Text
+from sqlext.rewriter.text.tokens import OPENING
 
 Bounds = tuple[int, int]  # a range of lexemes
 
@@ -117,7 +118,7 @@ def _order_by(words: Words, lo: int, hi: int) -> int:
     """The index of ORDER BY between the parentheses of a call, or `hi` without ORDER BY."""
     i = lo
     while i < hi:
-        if words.raw(i) in ("(", "[", "{"):
+        if words.raw(i) in OPENING:
             i = words.closing(i)
         elif i > lo and _is_order_by(words, i):
             return i

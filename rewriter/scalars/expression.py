@@ -16,13 +16,15 @@ from sqlext.rewriter.text.and_list import split_at_and
 from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.nesting import MAX_NESTING, balanced
+from sqlext.rewriter.text.tokens import CLOSING, OPENING
+from sqlext.rewriter.tree.keywords import INTERVAL_UNITS
 
 # https://spark.apache.org/docs/latest/sql-ref-operators.html "Operator Precedence", loosest first
-_COMPARISONS = frozenset({"=", "==", "<=>", "<>", "!=", "<", "<=", ">", ">="})
+COMPARISONS = frozenset({"=", "==", "<=>", "<>", "!=", "<", "<=", ">", ">="})
 _BINARY = {
     "OR": 1,
     "AND": 2,
-    **dict.fromkeys(_COMPARISONS, 5),
+    **dict.fromkeys(COMPARISONS, 5),
     "|": 6,
     "^": 7,
     "&": 8,
@@ -39,11 +41,9 @@ _BINARY = {
 _ASSOCIATIVE = ("AND", "OR")
 DEEP = "deep"
 _NOT, _PREDICATE, _UNARY = 3, 4, 12
-_UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
 _LIKE = {"LIKE": "LIKE", "ILIKE": "ILIKE", "RLIKE": "RLIKE", "REGEXP": "RLIKE"}
 _PREDICATES = ("IS", "NOT", "BETWEEN", "IN", *_LIKE)
 _WITH_UNIT = ("timestampdiff", "timestampadd", "datediff", "date_diff", "dateadd", "date_add")  # with three arguments
-_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _ENDS = (")", "]", ",", "THEN", "WHEN", "ELSE", "END", "AS", "ESCAPE")  # of an operand
 
 
@@ -112,7 +112,7 @@ def closing_item(items: Sequence[Item], opening: int) -> int:
     for i in range(opening, len(items)):
         item = items[i]
         word = item.word if isinstance(item, Lexeme) else ""
-        depth += (word in _OPENING) - (word in _CLOSING)
+        depth += (word in OPENING) - (word in CLOSING)
         if depth == 0:
             return i
     return len(items) - 1
@@ -327,7 +327,7 @@ class _ExpressionParser:
         first = self.i
         while self.is_literal(ahead=self.word() == "-"):
             self.i += 1 + (self.word() == "-")
-            while self.word().rstrip("S") in _UNITS or self.word() == "TO":
+            while self.word() in INTERVAL_UNITS or self.word() == "TO":
                 self.i += 1
         if self.i == first:
             raise _CannotRead

@@ -11,6 +11,7 @@ from sqlext.errors import BindError, Place
 from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme
 from sqlext.rewriter.text.names import QUOTED_HINT, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
+from sqlext.rewriter.text.tokens import CLOSING, OPENING
 
 FILTER_PLACE = -1
 QUOTES = "'\""
@@ -174,7 +175,7 @@ class Words:
         """The index of the parenthesis that closes the one at i."""
         depth = 0
         for j in range(i, len(self.parts)):
-            depth += (self.parts[j].raw in ("(", "[", "{")) - (self.parts[j].raw in (")", "]", "}"))
+            depth += (self.parts[j].raw in OPENING) - (self.parts[j].raw in CLOSING)
             if depth == 0:
                 return j
         return len(self.parts) - 1
@@ -184,7 +185,7 @@ class Words:
         bounds: list[tuple[int, int]] = []
         start = i = opening + 1
         while i < close:
-            if self.parts[i].raw in ("(", "[", "{"):
+            if self.parts[i].raw in OPENING:
                 i = self.closing(i)
             elif self.parts[i].raw == ",":
                 bounds.append((start, i))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.tokens import QUERY_STARTS, Tokens, closing, tokenize, words_of
-
-_OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
+from sqlext.rewriter.text.tokens import CLOSING, OPENING, QUERY_STARTS, Tokens, closing, tokenize, words_of
 
 
 def top_level(words: Sequence[str]) -> Iterator[int]:
@@ -19,7 +17,7 @@ def top_level(words: Sequence[str]) -> Iterator[int]:
     """
     depth = cases = 0
     for i, word in enumerate(words):
-        depth -= word[:1] in _CLOSING
+        depth -= word[:1] in CLOSING
         if not depth and words[i - 1 : i] != ["."]:
             if word == "CASE":
                 cases += 1
@@ -27,7 +25,7 @@ def top_level(words: Sequence[str]) -> Iterator[int]:
                 cases -= 1
             elif not cases:
                 yield i
-        depth += word[:1] in _OPENING
+        depth += word[:1] in OPENING
 
 
 def split_at_and(words: Sequence[str]) -> list[tuple[int, int]]:

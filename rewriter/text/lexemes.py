@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.text.tokens import QUERY_STARTS, tokenize
 
 # The words that begin a subquery after a parenthesis in an expression. MAP and REDUCE begin queries too, but in an
 # expression they are functions.
-SUBQUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
+SUBQUERY_STARTS = QUERY_STARTS - {"MAP", "REDUCE"}  # which are functions where an expression may be
 
 
 @dataclass(frozen=True, kw_only=True)

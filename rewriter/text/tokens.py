@@ -17,6 +17,7 @@ from sqlglot.errors import TokenError
 from sqlext.errors import ParseError, Place
 
 WORD, QUOTED, STRING, NUMBER, SYMBOL = "word", "quoted", "string", "number", "symbol"
+OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
 QUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
 # The words that Spark's tokenizer knows, for highlighting; several words may be one of them: "ORDER BY".
 SPARK_KEYWORDS = frozenset(word for word in Spark.tokenizer_class.KEYWORDS if word.replace(" ", "").isidentifier())

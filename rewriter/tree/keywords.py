@@ -12,6 +12,7 @@ INTERVAL_UNITS = frozenset({
     "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR", "MICROSECONDS",
     "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS", "WEEKS", "MONTHS", "YEARS",
 })  # fmt: skip
+ORDER_WORDS = frozenset({"ASC", "DESC", "NULLS", "FIRST", "LAST"})  # after a key of ORDER BY
 
 # No operand ends with these words, so the word after one of them is a name, whatever else it may mean.
 _OPERATORS = frozenset([

@@ -63,12 +63,17 @@ def choose(task: Task) -> tuple[str, str]:
         return matcher.name, matcher.reason(task)
     refusal = _strategy_refusal(task)
     if refusal:
-        raise UnsupportedError(
-            "STRATEGY_NOT_APPLICABLE",
-            f'strategy "{task.strategy}" cannot run this clause: {refusal}',
-            hint=f'leave the strategy at "auto", which takes {_first(BATCH_MATCHERS, task).name}.',
-        )
+        raise not_applicable(task, task.strategy, refusal)
     return task.strategy, f'strategy "{task.strategy}" was asked for.'
+
+
+def not_applicable(task: Task, strategy: str, refusal: str) -> UnsupportedError:
+    """The error for a strategy that refuses the task."""
+    return UnsupportedError(
+        "STRATEGY_NOT_APPLICABLE",
+        f'strategy "{strategy}" cannot run this clause: {refusal}',
+        hint=f'leave the strategy at "auto", which takes {_first(BATCH_MATCHERS, task).name}.',
+    )
 
 
 def accepts(task: Task) -> bool:

@@ -14,7 +14,7 @@ from sqlext.engine.emit.run_emit import run_emit, stream_clause
 from sqlext.engine.queries.queries import WATERMARK, Queries, SparkTypeResolver
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.streams import side_tables
-from sqlext.engine.streams.planner import Planned
+from sqlext.engine.streams.planner import NOT_PORTABLE, Planned
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.emit.parts import CUMULATE, SESSION
@@ -126,10 +126,7 @@ class EmitPlanner:
     def plan(self, emit: EmitClause, source: Source, prefix: Text) -> Planned:
         if self.is_portable:
             raise UnsupportedError(
-                "PORTABLE_EMIT",
-                "EMIT cannot be written in plain SQL",
-                place=emit.keyword.place,
-                hint="run the statement with spark.sql in an extended session.",
+                "PORTABLE_EMIT", "EMIT cannot be written in plain SQL", place=emit.keyword.place, hint=NOT_PORTABLE
             )
         rows, resolver = _bound(emit.call, source, prefix, self.queries, emit.alias)
         if rows.isStreaming:

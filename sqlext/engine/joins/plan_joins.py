@@ -22,6 +22,7 @@ from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.pair_asof import JoinComputation, PairedAsof, plan_pairs
 from sqlext.engine.joins.run_asof import StreamAsof, check_key_types, check_stream_and_table, check_streams
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.planner import Planned, Section
 from sqlext.errors import UnsupportedError
@@ -54,7 +55,7 @@ class JoinPlanner:
         sides: list[JoinSides],
     ):
         self.spark, self.statement, self.queries, self.computation = spark, statement, queries, computation
-        self.time_zone = spark.conf.get("spark.sql.session.timeZone") or ""
+        self.time_zone = time_zone(spark)
         self.hidden_in_inputs, self.sides = hidden_in_inputs, sides
         self.hidden: dict[Query, dict[str, list[str]]] = {}
 

@@ -19,6 +19,7 @@ from sqlext.engine.queries.queries import (
     with_outer_hint,
 )
 from sqlext.engine.queries.session_settings import execution_settings
+from sqlext.engine.streams.planner import NOT_PORTABLE
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.conditions.condition_parts import TypeResolver
 from sqlext.rewriter.lowering.input_query import InputRelation
@@ -101,12 +102,8 @@ class ClauseBinder:
         columns = f"* EXCEPT ({', '.join(hidden)})" if hidden else "*"
         rows = self._input(join(prefix, f"SELECT {columns} FROM ", relation), is_subquery=bool(site.depth))
         if rows.isStreaming and self.is_portable:
-            raise UnsupportedError(
-                "STREAM",
-                "sqlext_match matches the rows that are there now, not a stream",
-                place=clause.relation.place,
-                hint="run the statement with spark.sql in an extended session.",
-            )
+            message = "sqlext_match matches the rows that are there now, not a stream"
+            raise UnsupportedError("STREAM", message, place=clause.relation.place, hint=NOT_PORTABLE)
         if rows.isStreaming and is_processing_time(clause):
             time = clause.order_by[0].expression
             source = source.edited([Edit(time.start, time.stop, PROCTIME_VALUE)])

@@ -35,7 +35,6 @@ from sqlext.engine.queries.queries import Queries, SparkTypeResolver
 from sqlext.engine.queries.session_settings import choice
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.stream_clause import StreamClause
-from sqlext.errors import UnsupportedError
 from sqlext.operators.stateful.side_rows import LATE
 from sqlext.pattern import strategy
 from sqlext.rewriter.lowering import operator_plan, stream_checks
@@ -191,13 +190,8 @@ def _check(clause: BoundClause, settings: SessionSettings) -> None:
     if clause.is_streaming:
         stream_checks.check_plan(clause.plan)
     elif settings.strategy == lead.NAME and (refusal := lead.refusal(clause.plan)) is not None:
-        cheapest, _ = strategy.choose(replace(clause.plan.task, strategy="auto"))
-        raise UnsupportedError(
-            "STRATEGY_NOT_APPLICABLE",
-            f'strategy "{lead.NAME}" cannot run this clause: {refusal}',
-            place=clause.plan.clause.keyword.place,
-            hint=f'leave the strategy at "auto", which takes {cheapest}.',
-        )
+        error = strategy.not_applicable(clause.plan.task, lead.NAME, refusal)
+        raise error.with_(place=clause.plan.clause.keyword.place)
 
 
 def _filters(plan: MatchPlan) -> list[tuple[str, str]]:

@@ -8,11 +8,16 @@ from sqlext.errors import BindError
 from sqlext.expressions.function import ExecutionSettings
 
 
+def time_zone(spark: SparkSession) -> str:
+    """The name of the session's time zone."""
+    return spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
+
+
 def execution_settings(spark: SparkSession) -> ExecutionSettings:
     """The settings of a session on which computed values depend."""
     return ExecutionSettings(
         is_ansi=spark.conf.get("spark.sql.ansi.enabled", "true") == "true",
-        time_zone=spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
+        time_zone=time_zone(spark),
     )
 
 

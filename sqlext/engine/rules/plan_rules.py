@@ -15,7 +15,7 @@ from sqlext.engine.queries.python_functions import python_functions
 from sqlext.engine.queries.queries import WATERMARK, Queries
 from sqlext.engine.queries.session_settings import count, execution_settings
 from sqlext.engine.rules.run_rules import RulesRun
-from sqlext.engine.streams.planner import Planned, Section
+from sqlext.engine.streams.planner import NOT_PORTABLE, Planned, Section
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.expressions.spark_types import TIMESTAMPS, has_plain_equality, is_orderable, is_year_month
@@ -94,7 +94,7 @@ class RulesPlanner:
                 "PORTABLE_RULES",
                 "sqlext_match does not know MATCH_RULES",
                 place=clause.keyword.place,
-                hint="run the statement with spark.sql in an extended session.",
+                hint=NOT_PORTABLE,
             )
         relation = source.of(clause.relation)
         rows = self.queries.run(join(prefix, "SELECT * FROM ", relation))

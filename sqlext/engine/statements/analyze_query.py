@@ -18,6 +18,7 @@ from sqlext.engine.match.analyze_match import analyze_clause
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.counts import PartReport
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan
 from sqlext.engine.statements.run_statement import plan_to_run
@@ -125,12 +126,11 @@ def _of_emit(planned: PlannedEmit, queries: Queries) -> _Analysis:
 
 
 def _of_join(sides: JoinSides, spark: SparkSession) -> _Analysis:
-    time_zone = spark.conf.get("spark.sql.session.timeZone") or ""
     return _Analysis(
         place=sides.clause.keyword.place,
         title="Join",
         is_streaming=any(sides.rows(side, "1").isStreaming for side in (LEFT, RIGHT)),
-        run=partial(analyze_join, sides, time_zone),
+        run=partial(analyze_join, sides, time_zone(spark)),
     )
 
 

@@ -22,6 +22,7 @@ from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.match.kept_match import kept_match
 from sqlext.engine.queries.counts import count
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.kept_rules import kept_rules
 from sqlext.engine.rules.plan_rules import PlannedRules
@@ -186,7 +187,7 @@ class _Description:
             text = "the query has several joins of streams: Spark's state does not say of which one it is"
             yield self._row(name, None, Fact(KEY, None, text))
             return
-        kept = KeptInterval(joins[0], stored[0], self.call.spark.conf.get("spark.sql.session.timeZone") or "")
+        kept = KeptInterval(joins[0], stored[0], time_zone(self.call.spark))
         if not kept.keys:
             self.has_keys = True
             text = "the join compares no keys: Spark keeps copies of its rows by buckets of time, which are not shown"

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlext.engine.match.forms import PhysicalPlan
+from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS
@@ -43,7 +44,7 @@ def find_near_misses(
     key = key_json(physical.plan.partition_by, keys)
     condition = join(key, " IN (", ", ".join(map(string_literal, wanted)), ")")
     extra = [key, *(join(quoted(name)) for name in columns)]
-    found, time_zone = {}, call.spark.conf.get("spark.sql.session.timeZone") or "UTC"
+    found, zone = {}, time_zone(call.spark)
     rows = ChosenRows(
         call=call,
         physical=physical,
@@ -55,7 +56,7 @@ def find_near_misses(
     )
     for why in partitions_why(rows):
         read = {str(text): why.partition.columns[str(text)].take(pa.array(why.order)) for text in extra}
-        values = {name: _as_pandas(read[quoted(name)], time_zone) for name in columns}
+        values = {name: _as_pandas(read[quoted(name)], zone) for name in columns}
         found[read[str(key)][0].as_py()] = PartitionMisses(near_misses(why), values)
     return found
 

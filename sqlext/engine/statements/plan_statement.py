@@ -33,7 +33,7 @@ from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.queries.view_columns import view_columns
 from sqlext.engine.rules.plan_rules import RulesPlanner
 from sqlext.engine.streams.idle_sources import IdlePlanner
-from sqlext.engine.streams.planner import PlannedRelation, Planner, Section
+from sqlext.engine.streams.planner import NOT_PORTABLE, PlannedRelation, Planner, Section
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import Place, SqlExtError, UnsupportedError
 from sqlext.rewriter.emit.emit_clause import EmitClause
@@ -249,11 +249,9 @@ def plan_portable(call: SqlCall) -> StatementPlan:
 
     def plan_clause(clause: BoundClause, queries: Queries) -> tuple[None, str]:
         if clause.plan.task.frame is not None:
+            message = "sqlext_match does not know windows with row patterns"
             raise UnsupportedError(
-                "PORTABLE_WINDOW",
-                "sqlext_match does not know windows with row patterns",
-                place=clause.plan.clause.keyword.place,
-                hint="run the statement with spark.sql in an extended session.",
+                "PORTABLE_WINDOW", message, place=clause.plan.clause.keyword.place, hint=NOT_PORTABLE
             )
         return None, f"({portable_query(clause.plan, clause.prefix)})"
 

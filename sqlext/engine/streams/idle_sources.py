@@ -20,7 +20,7 @@ from pyspark.sql import types as T
 
 from sqlext.engine.queries.queries import WATERMARK, Queries, SparkTypeResolver
 from sqlext.engine.queries.spark_errors import cast_hint
-from sqlext.engine.streams.planner import Planned, Section
+from sqlext.engine.streams.planner import NOT_PORTABLE, Planned, Section
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.stateful.beats import beat_unless_marked, mark_if_any
 from sqlext.rewriter.emit.durations import duration
@@ -58,10 +58,7 @@ class IdlePlanner:
             return Planned(edits=[edit], sections=[_section(idle, "a table has no watermark")])
         if self.is_portable:
             raise UnsupportedError(
-                "STREAM",
-                "plain SQL has no heartbeat for an idle source",
-                place=idle.clause.place,
-                hint="run the statement with spark.sql in an extended session.",
+                "STREAM", "plain SQL has no heartbeat for an idle source", place=idle.clause.place, hint=NOT_PORTABLE
             )
         column = self._time(idle, rows, join(prefix, "SELECT ", time, " FROM ", relation))
         name = self.queries.name(with_beats(rows, column, after, self.spark))

@@ -13,6 +13,8 @@ from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.rewriter.text.splice import Edit, Source, Text
 
 Part = TypeVar("Part", contravariant=True)
+# the hint for what plain SQL with `sqlext_match` cannot express
+NOT_PORTABLE = "run the statement with spark.sql in an extended session."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import Checkpoint, StoredQuery, stored_query
 from sqlext.catalog.warehouse import WAREHOUSE, warehouse_tables
+from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.streams import reports
 from sqlext.engine.streams.last_progress import LastKnown, last_known, recent_progress, rows_per_second
 from sqlext.engine.streams.streaming_tables import STREAM, TRIGGER
@@ -215,7 +216,7 @@ def shown_time(spark: SparkSession, time_us: int | None) -> str | None:
 
 def time_text(spark: SparkSession) -> Callable[[int], str]:
     """The function that writes a time, in microseconds, as Spark prints it in the session's time zone."""
-    of_session = zone(spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC")
+    of_session = zone(time_zone(spark))
     return lambda time_us: write_timestamp(of_session.to_local(time_us))
 
 

@@ -17,9 +17,10 @@ from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.emit.run_emit import firing_schema, result_query, rows_query, window_plan
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams.kept_clause import NUMBER, as_json, coming_rows
+from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
 from sqlext.engine.why.emit_row import EmitWords, FiringResult, row_lines, shown_points
 from sqlext.engine.why.shown_values import shown
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import BindError
 from sqlext.operators.emit.operator import EmitOperator
 from sqlext.operators.emit.parts import GLOBAL, SESSION
 from sqlext.operators.emit.plan import EmitOperatorPlan
@@ -32,7 +33,6 @@ from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.text.tokens import tokenize
 
-MAX_ROWS = 20  # that are explained
 MAX_READ = 20_000  # rows of their keys
 _CHOSEN, _KEPT, _ROW, _HOLDS, _NEAR = "__chosen", "__kept", "__row", "__holds", "__near"
 
@@ -44,8 +44,7 @@ def explain_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession, co
     """
     plan = planned.plan
     if planned.is_streaming:
-        message = "WHY does not explain a stream: leave STREAM out to ask about the rows of the table"
-        raise UnsupportedError("WHY", message, place=plan.clause.keyword.place)
+        raise no_stream(plan.clause.keyword.place)
     windows = window_plan(plan, queries.run(rows_query(plan.columns, plan, planned.prefix)).schema)
     try:
         table = queries.run(_query(plan, windows, planned.prefix, condition)).toArrow()
@@ -68,9 +67,9 @@ def _answers(
         cut = [f"{MAX_READ:,} rows were read, and the keys have more."] if table.num_rows == MAX_READ else []
         yield "\n".join([f"Row {table.column(_ROW)[i].as_py()}", *lines, *cut])
     if not chosen:
-        yield f"FOR ROW {written} chooses no row of the input."
+        yield no_row(written)
     if len(chosen) > MAX_ROWS:
-        yield f"FOR ROW {written} chooses more rows: the first {MAX_ROWS} are explained."
+        yield more_rows(written)
 
 
 def _query(plan: EmitPlan, windows: EmitOperatorPlan, prefix: Text, condition: str) -> Text:

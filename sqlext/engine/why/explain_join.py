@@ -15,6 +15,7 @@ from sqlext.engine.joins.bind_asof import bind_asof
 from sqlext.engine.joins.bind_interval import range_between
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.counts import count
+from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
 from sqlext.engine.why.join_shape import DATE, LOCAL, TEXT, TIMESTAMP, number, shape_of
 from sqlext.engine.why.shown_values import interval
 from sqlext.errors import BindError, UnsupportedError
@@ -24,7 +25,7 @@ from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, between, compared
 from sqlext.rewriter.text.fragments import Fragment, in_line
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
-MAX_ROWS, MAX_CANDIDATES = 20, 3
+MAX_CANDIDATES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,15 +56,14 @@ def explain_join(sides: JoinSides, condition: str, written: Fragment) -> str:
     clause = sides.clause
     side = _side(sides, condition, written)
     if any(sides.rows(of, "1").isStreaming for of in (LEFT, RIGHT)):
-        message = "WHY does not explain a stream: leave STREAM out to ask about the rows of the table"
-        raise UnsupportedError("WHY", message, place=clause.keyword.place)
+        raise no_stream(clause.keyword.place)
     asof = bind_asof(sides).asof if clause.kind == "ASOF" else None
     pairing = _Pairing(sides, side, asof, shape_of(sides).kind)
     rows = sides.queries.run(pairing.query(condition)).collect()
     answers = ["\n".join(pairing.lines(list(group))) for _, group in groupby(rows, key=lambda row: row["__chosen"])]
     if len(answers) > MAX_ROWS:
-        answers[MAX_ROWS:] = [f"FOR ROW {written.text} chooses more rows: the first {MAX_ROWS} are explained."]
-    return "\n\n".join(answers) or f"FOR ROW {written.text} chooses no row of the input."
+        answers[MAX_ROWS:] = [more_rows(written.text)]
+    return "\n\n".join(answers) or no_row(written.text)
 
 
 def _side(sides: JoinSides, condition: str, written: Fragment) -> str:

@@ -19,6 +19,7 @@ from sqlext.engine.queries.python_functions import python_function
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, is_aggregate
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row
 from sqlext.engine.why.explain_row import PartitionWhy
 from sqlext.engine.why.shown_values import shown_cell
 from sqlext.engine.why.why_clause import PartitionRows, WhyClause, sort_keys
@@ -35,7 +36,6 @@ from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import repeated
 from sqlext.rewriter.text.splice import Edit, Text, join
 
-MAX_ROWS = 20  # that are explained
 MAX_READ = 20_000  # rows of their partitions
 WHOLE_PARTITION, BEFORE, AFTER = 5_000, 2_000, 500  # rows; of a longer partition, those around the chosen rows
 _CHOSEN, _NUMBER, _TOTAL, _LOW, _HIGH = "__chosen", "__n", "__total", "__low", "__high"
@@ -128,7 +128,7 @@ def _answers(rows: ChosenRows, condition: str) -> Iterator[str]:
         partition = why.partition
         for row in why.chosen():
             if shown == MAX_ROWS:
-                yield f"FOR ROW {condition} chooses more rows: the first {MAX_ROWS} are explained."
+                yield more_rows(condition)
                 return
             shown += 1
             title = f"Row {row + 1 + partition.first} of {partition.total}"
@@ -143,7 +143,7 @@ def _answers(rows: ChosenRows, condition: str) -> Iterator[str]:
                 lines.append(f"The search read {n:,} rows of the partition, from row {partition.first + 1:,} on.")
             yield "\n".join([title, *lines])
     if not shown:
-        yield f"FOR ROW {condition} chooses no row of the input."
+        yield no_row(condition)
 
 
 def partitions_why(rows: ChosenRows) -> Iterator[PartitionWhy]:

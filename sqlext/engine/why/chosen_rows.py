@@ -1,0 +1,23 @@
+"""The rows that FOR ROW chooses: how many are explained, and what is said of none, of more, and of a stream's."""
+
+from __future__ import annotations
+
+from sqlext.errors import Place, UnsupportedError
+
+MAX_ROWS = 20  # that are explained
+
+
+def no_row(written: str) -> str:
+    """The sentence if the condition chooses no row."""
+    return f"FOR ROW {written} chooses no row of the input."
+
+
+def more_rows(written: str) -> str:
+    """The sentence if the condition chooses more than MAX_ROWS rows."""
+    return f"FOR ROW {written} chooses more rows: the first {MAX_ROWS} are explained."
+
+
+def no_stream(place: Place) -> UnsupportedError:
+    """The error for the rows of a stream."""
+    message = "WHY does not explain a stream: leave STREAM out to ask about the rows of the table"
+    return UnsupportedError("WHY", message, place=place)
