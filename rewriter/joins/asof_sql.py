@@ -140,6 +140,11 @@ class AsofJoin:
     distance: Distance | None = None
 
     @property
+    def words(self) -> str:
+        """The words of Spark's join."""
+        return "LEFT JOIN" if self.is_left else "JOIN"
+
+    @property
     def directions(self) -> tuple[str, ...]:
         """The comparisons whose partners are candidates: for NEAREST there are two of them."""
         return (">=", "<=") if self.operator == NEAREST else (self.operator,)
@@ -309,10 +314,9 @@ def _on_sql(asof: AsofJoin, nearest: Text) -> Text:
         conditions.append(join("(", key.left, f") {'<=>' if key.matches_null else '='} {name}"))
     conditions += [join(f"{names.at} {bound.operator} (", bound.left, ")") for bound in asof.conditions.bounds]
     conditions += [join("(", condition, ")") for condition in asof.conditions.left]
-    kind = "LEFT JOIN" if asof.is_left else "JOIN"
     return join(
         asof.left,
-        f" {kind} (\n",
+        f" {asof.words} (\n",
         nearest,
         f"\n) AS {asof.own} ON ",
         join(*conditions, separator=" AND "),
@@ -326,13 +330,12 @@ def _using_sql(asof: AsofJoin, nearest: Text) -> Text:
     The time must be equal too, so it gets the same name on both sides.
     """
     names = Names(asof)
-    kind = "LEFT JOIN" if asof.is_left else "JOIN"
     return join(
         asof.left,
         " CROSS JOIN LATERAL (SELECT (",
         asof.left_time,
         f") AS {names.time}) AS {asof.own}_left",
-        f" {kind} (SELECT {names.row}.*, {names.time} FROM (\n",
+        f" {asof.words} (SELECT {names.row}.*, {names.time} FROM (\n",
         nearest,
         f"\n)) AS {asof.name or f'{asof.own}_right'} USING ({', '.join((*asof.using, names.time))})",
     )
@@ -344,10 +347,9 @@ def _using_time_sql(asof: AsofJoin, nearest: Text) -> Text:
     Each right row gets the time of the left rows whose nearest row it is, so that Spark's USING finds it.
     """
     names = Names(asof)
-    kind = "LEFT JOIN" if asof.is_left else "JOIN"
     return join(
         asof.left,
-        f" {kind} (SELECT {names.row}.* EXCEPT ({asof.using_time}), {names.time} AS {asof.using_time} FROM (\n",
+        f" {asof.words} (SELECT {names.row}.* EXCEPT ({asof.using_time}), {names.time} AS {asof.using_time} FROM (\n",
         nearest,
         f"\n)) AS {asof.name or f'{asof.own}_right'} USING ({', '.join((*asof.using, asof.using_time))})",
     )

@@ -61,19 +61,10 @@ def _counts(query: str, place: Place, args: Any, spark: SparkSession | None, fra
     """The counts of the clause whose keyword is at a place, as `automaton` takes them."""
     import json
 
-    from sqlext.engine.queries.sql_call import SqlCall
-    from sqlext.engine.statements.analyze_query import analyze_query
-    from sqlext.rewriter.statements.analyze_statement import AnalyzeStatement
-    from sqlext.rewriter.text.fragments import Fragment
-    from sqlext.sessions.explain import active_session
-    from sqlext.sessions.hook import unhooked
-    from sqlext.sessions.quoted_names import names_in_backticks
+    from sqlext.sessions.explain import analyzed, call_on
 
-    session = spark or active_session()
-    call = SqlCall(spark=session, sql=unhooked(session), text=query, args=args, frames=frames)
-    with names_in_backticks(call) as call:
-        whole = Fragment(call.text, 0, len(call.text.rstrip().rstrip(";")))
-        report = json.loads(analyze_query(call, AnalyzeStatement(query=whole, is_json=True)))
+    with call_on(spark, query, args, frames) as call:
+        report = json.loads(analyzed(call, is_json=True))
     counted = [clause for clause in report["clauses"] if clause.get("elements")]
     clause = [c for c in counted if (c["line"], c["column"]) == (place.line, place.column)][-1]  # views come first
     return {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sqlext.engine.queries.sql_call import SqlCall
@@ -25,19 +27,10 @@ def explain(
     == Clause 1, line 1 ==
     …
     """
-    from sqlext.engine.statements.analyze_query import analyze_query
     from sqlext.engine.statements.explain_statement import explain_statement
-    from sqlext.rewriter.statements.analyze_statement import AnalyzeStatement
-    from sqlext.rewriter.text.fragments import Fragment
-    from sqlext.sessions.quoted_names import names_in_backticks
 
-    session = spark or active_session()
-    call = SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames)
-    with names_in_backticks(call) as call:
-        if analyze:
-            query = Fragment(call.text, 0, len(call.text.rstrip().rstrip(";")))
-            return analyze_query(call, AnalyzeStatement(query=query))
-        return explain_statement(call)
+    with call_on(spark, text, args, frames) as call:
+        return analyzed(call) if analyze else explain_statement(call)
 
 
 def why(
@@ -62,13 +55,10 @@ def why(
     """
     from sqlext.engine.statements.explain_why import explain_why
     from sqlext.rewriter.statements.why_statement import parse_why
-    from sqlext.sessions.quoted_names import names_in_backticks
 
-    session = spark or active_session()
     for_rule = "" if rule is None else f" FOR RULE `{rule}`"
     text = f"EXPLAIN MATCH WHY {query.strip().rstrip(';')}{for_rule}\nFOR ROW {condition}"
-    call = SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames)
-    with names_in_backticks(call) as call:
+    with call_on(spark, text, args, frames) as call:
         statement = parse_why(call.text)
         assert statement is not None
         return explain_why(call, statement)
@@ -83,12 +73,29 @@ def compile(text: str, args: Any = None, *, spark: SparkSession | None = None) -
     Raises the SqlExtError that running the text would raise.
     """
     from sqlext.engine.statements.run_statement import compile_statement
+
+    with call_on(spark, text, args, {}) as call:
+        return compile_statement(call)
+
+
+def analyzed(call: SqlCall, *, is_json: bool = False) -> str:
+    """The report of EXPLAIN MATCH ANALYZE about a query."""
+    from sqlext.engine.statements.analyze_query import analyze_query
+    from sqlext.rewriter.statements.analyze_statement import AnalyzeStatement
+    from sqlext.rewriter.text.fragments import Fragment
+
+    query = Fragment(call.text, 0, len(call.text.rstrip().rstrip(";")))
+    return analyze_query(call, AnalyzeStatement(query=query, is_json=is_json))
+
+
+@contextmanager
+def call_on(spark: SparkSession | None, text: str, args: Any, frames: dict[str, Any]) -> Iterator[SqlCall]:
+    """`spark.sql(text, args, **frames)` on a session, by default the active one, with names in backticks."""
     from sqlext.sessions.quoted_names import names_in_backticks
 
     session = spark or active_session()
-    call = SqlCall(spark=session, sql=unhooked(session), text=text, args=args)
-    with names_in_backticks(call) as call:
-        return compile_statement(call)
+    with names_in_backticks(SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames)) as call:
+        yield call
 
 
 def active_session() -> SparkSession:

@@ -116,10 +116,7 @@ def rows_ahead(condition: Condition | None) -> int:
     >>> rows_ahead(MachineCall(function="is_null", arguments=(ahead,), kind="bool"))
     2
     """
-    if condition is None:
-        return 0
-    sources = [operand.source for operand in operands(condition)]
-    return max([0, *(s.step for s in sources if isinstance(s, Navigation) and s.argument not in CLASSIFIERS)])
+    return max([0, *_steps(condition)])
 
 
 def reads_ahead(task: Task, neighbours: Iterable[Condition | None] = ()) -> bool:
@@ -129,7 +126,10 @@ def reads_ahead(task: Task, neighbours: Iterable[Condition | None] = ()) -> bool
 
 def rows_back(condition: Condition | None) -> int:
     """How many rows before a match's first one a condition may read."""
-    if condition is None:
-        return 0
-    sources = [operand.source for operand in operands(condition)]
-    return max([0, *(-s.step for s in sources if isinstance(s, Navigation) and s.argument not in CLASSIFIERS)])
+    return max([0, *(-step for step in _steps(condition))])
+
+
+def _steps(condition: Condition | None) -> list[int]:
+    """The steps of the navigations in a condition that read columns."""
+    sources = [operand.source for operand in operands(condition)] if condition is not None else []
+    return [s.step for s in sources if isinstance(s, Navigation) and s.argument not in CLASSIFIERS]
