@@ -13,7 +13,6 @@ from itertools import pairwise
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.pattern.cep.nfa_compile import is_contiguous
 from sqlext.pattern.program import ast
-from sqlext.pattern.task.task import NO_SKIP
 from sqlext.rewriter.match import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.text.lexemes import lexemes
@@ -50,7 +49,7 @@ def _only_neighbours(clause: MatchClause) -> Errors:
 
 def _no_every_match(clause: MatchClause) -> Errors:
     after = clause.after_match
-    if after is not None and after.mode == NO_SKIP:
+    if after is not None and after.mode == "NO SKIP":
         message = "a row of a window has one match, so AFTER MATCH NO SKIP is not allowed there"
         yield BindError("NO_SKIP_IN_WINDOW", message, place=after.fragment.place, hint="write SKIP TO NEXT ROW.")
 
