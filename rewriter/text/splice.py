@@ -77,6 +77,15 @@ class Text:
         return offsets
 
     @property
+    def unplaced(self) -> Text:
+        """The text as if the user had not written it: no error points to it.
+
+        >>> Source("SELECT a").slice(7, 8).unplaced
+        Text(pieces=(Piece(text='a', origin=None, is_verbatim=True),))
+        """
+        return Text(tuple(replace(piece, origin=None) for piece in self.pieces))
+
+    @property
     def span(self) -> tuple[int, int] | None:
         """The offsets in the user's text of the first character that the user wrote, and just past the last one."""
         written = [p for p in self.pieces if p.origin is not None and p.text.strip()]

@@ -15,6 +15,7 @@ from sqlext.engine.why.explain_emit import explain_emit
 from sqlext.engine.why.explain_join import explain_join
 from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS
 from sqlext.engine.why.explain_rows import ChosenRows, explain_rows
+from sqlext.engine.why.row_condition import RowCondition, likeliest
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
 from sqlext.pattern.why.row_search import Budget
 from sqlext.rewriter.rules.rule_text import rule_over
@@ -22,7 +23,6 @@ from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.statements import parameters
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
 from sqlext.rewriter.statements.why_statement import WhyStatement
-from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source
 
 _HINT = "it explains MATCH_RECOGNIZE, INTERVAL JOIN, ASOF JOIN and EMIT, and a rule of MATCH_RULES by FOR RULE name."
@@ -36,19 +36,19 @@ def explain_why(call: SqlCall, why: WhyStatement) -> str:
         edits = parameters.bind(query, call.args, statement.pattern_bodies)
         condition = _condition(call, why, statement)
         if why.rule is not None:
-            return _explain_rule(call, why, statement, Source(query, edits), condition)
-        return _explain(replace(call, text=query), edits, condition, why.condition)
+            return _explain_rule(call, why.rule, statement, Source(query, edits), condition)
+        return _explain(replace(call, text=query), edits, condition)
     except SqlExtError as error:
         if error.place is not None and error.place.text == query:
             raise error.moved(call.text, why.query.start) from None
         raise
 
 
-def _condition(call: SqlCall, why: WhyStatement, statement: ParsedStatement) -> str:
+def _condition(call: SqlCall, why: WhyStatement, statement: ParsedStatement) -> RowCondition:
     """The condition with its parameters bound; a `?` in it is counted from the start of the whole text."""
     bodies = [(start + why.query.start, stop + why.query.start) for start, stop in statement.pattern_bodies]
     bound = Source(call.text, parameters.bind(call.text, call.args, bodies))
-    return str(bound.of(why.condition))
+    return RowCondition(written=why.condition, sql=bound.of(why.condition))
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class _ExplainedPart:
     answer: Callable[[], str]
 
 
-def _explain(call: SqlCall, edits: tuple, condition: str, written: Fragment) -> str:
+def _explain(call: SqlCall, edits: tuple, condition: RowCondition) -> str:
     """The answers of all parts of a query whose rows have the columns of the condition."""
     plan = plan_statement(call)
     budget = Budget(MAX_ALL_STEPS, MAX_STEPS)
-    parts = list(_parts(plan, "", edits, condition, written, budget))
+    parts = list(_parts(plan, "", edits, condition, budget))
     if not parts:
         message = "WHY has nothing to explain in this query"
         raise UnsupportedError("WHY", message, place=Place(call.text, 0, 1), hint=_HINT)
@@ -76,61 +76,60 @@ def _explain(call: SqlCall, edits: tuple, condition: str, written: Fragment) -> 
         except BindError as error:  # the condition may be about the input of one of several parts
             errors.append(error)
     if not answers:
-        raise errors[0]
+        raise likeliest(errors)
     return "\n\n".join(answers)
 
 
 def _parts(
-    plan: StatementPlan, of: str, edits: tuple, condition: str, written: Fragment, budget: Budget
+    plan: StatementPlan, of: str, edits: tuple, condition: RowCondition, budget: Budget
 ) -> Iterator[_ExplainedPart]:
     """The parts of a statement and of the stored views that it reads. `of`: which view it is, empty for the query."""
-    asked = condition, written
     for relation in plan.relations.values():
         if isinstance(relation, ViewPlan):
-            yield from _parts(relation.statement, f" of view {relation.view.name}", (), condition, written, budget)
+            yield from _parts(relation.statement, f" of view {relation.view.name}", (), condition, budget)
         elif isinstance(relation, PhysicalPlan):
             rows = ChosenRows(
                 call=plan.call,
                 physical=relation,
                 queries=plan.queries,
-                condition=condition,
+                condition=condition.sql.unplaced,
                 budget=budget,
                 parameters=edits,
             )
             title = f"Clause in line {relation.plan.clause.keyword.place.line}{of}"
-            yield _ExplainedPart(title, partial(explain_rows, rows, written))
+            yield _ExplainedPart(title, partial(explain_rows, rows, condition))
         elif isinstance(relation, PlannedEmit):
-            answer = partial(explain_emit, relation, plan.queries, plan.call.spark, *asked)
+            answer = partial(explain_emit, relation, plan.queries, plan.call.spark, condition)
             yield _ExplainedPart(f"EMIT in line {relation.plan.clause.keyword.place.line}{of}", answer)
     for sides in plan.joins:
         clause = sides.clause
         yield _ExplainedPart(
-            f"{clause.kind} JOIN in line {clause.keyword.place.line}{of}", partial(explain_join, sides, *asked)
+            f"{clause.kind} JOIN in line {clause.keyword.place.line}{of}", partial(explain_join, sides, condition)
         )
 
 
-def _explain_rule(call: SqlCall, why: WhyStatement, statement: ParsedStatement, source: Source, condition: str) -> str:
+def _explain_rule(call: SqlCall, rule: str, statement: ParsedStatement, source: Source, condition: RowCondition) -> str:
     """The answer about the last version of a rule, as a clause over the events of MATCH_RULES."""
     clauses = [part for part in statement.parts if isinstance(part, RulesClause)]
     if len(clauses) != 1:
-        message = f"FOR RULE {why.rule} needs a query with one MATCH_RULES"
+        message = f"FOR RULE {rule} needs a query with one MATCH_RULES"
         hint = "write SELECT * FROM events MATCH_RULES (…) FOR RULE name FOR ROW condition."
         raise UnsupportedError("WHY", message, place=Place(source.text, 0, 1), hint=hint)
     (clause,) = clauses
     place = Place(source.text, clause.rules.start, clause.rules.stop)
     known = pattern_rules.current(pattern_rules.versions(call.sql, clause.rules.parts))
-    version = next((v for name, v in known.items() if name.lower() == str(why.rule).lower()), None)
+    version = next((v for name, v in known.items() if name.lower() == rule.lower()), None)
     if version is None or version.clause is None:
         names = ", ".join(sorted(name for name, v in known.items() if not v.is_dropped)) or "none"
         raise BindError(
             "UNKNOWN_RULE",
-            f"there is no rule {why.rule} on {'.'.join(clause.rules.parts)}",
+            f"there is no rule {rule} on {'.'.join(clause.rules.parts)}",
             place=place,
             hint=f"the rules are {names}.",
         )
     relation = str(source.of(clause.relation))
     keys, order = ([column.name for column in part] for part in (clause.partition_by, clause.order_by))
     query = f"{statement.prefix(clause, source)}{rule_over(relation, version.clause, keys, order)}"
-    answer = _explain(replace(call, text=query, args=None), (), condition, why.condition)
+    answer = _explain(replace(call, text=query, args=None), (), condition)
     state = "" if version.enabled else ", which is disabled"
     return f"Rule {version.name}, version {version.version}{state}, over all rows of its input\n\n{answer}"

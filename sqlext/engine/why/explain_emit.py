@@ -19,8 +19,8 @@ from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams.kept_clause import NUMBER, as_json, coming_rows
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
 from sqlext.engine.why.emit_row import EmitWords, FiringResult, row_lines, shown_points
+from sqlext.engine.why.row_condition import RowCondition
 from sqlext.engine.why.shown_values import shown
-from sqlext.errors import BindError
 from sqlext.operators.emit.operator import EmitOperator
 from sqlext.operators.emit.parts import GLOBAL, SESSION
 from sqlext.operators.emit.plan import EmitOperatorPlan
@@ -37,8 +37,8 @@ MAX_READ = 20_000  # rows of their keys
 _CHOSEN, _KEPT, _ROW, _HOLDS, _NEAR = "__chosen", "__kept", "__row", "__holds", "__near"
 
 
-def explain_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession, condition: str, written: Fragment) -> str:
-    """Which firings see the rows of the data that the condition chooses, which the user wrote as `written`.
+def explain_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession, condition: RowCondition) -> str:
+    """Which firings see the rows of the data that the condition chooses.
 
     Raises UnsupportedError for a stream, and BindError if Spark refuses the condition.
     """
@@ -46,11 +46,10 @@ def explain_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession, co
     if planned.is_streaming:
         raise no_stream(plan.clause.keyword.place)
     windows = window_plan(plan, queries.run(rows_query(plan.columns, plan, planned.prefix)).schema)
-    try:
-        table = queries.run(_query(plan, windows, planned.prefix, condition)).toArrow()
-    except BindError as error:
-        raise error.placed(written.place) from None
-    return "\n\n".join(_answers(plan, windows, table, queries, spark, written.text))
+    asked = condition.over(queries, planned.prefix, plan.data)
+    query = _query(plan, windows, planned.prefix, condition.sql.unplaced)
+    table = asked.run(lambda: queries.run(query).toArrow())
+    return "\n\n".join(_answers(plan, windows, table, queries, spark, condition.written.text))
 
 
 def _answers(
@@ -72,7 +71,7 @@ def _answers(
         yield more_rows(written)
 
 
-def _query(plan: EmitPlan, windows: EmitOperatorPlan, prefix: Text, condition: str) -> Text:
+def _query(plan: EmitPlan, windows: EmitOperatorPlan, prefix: Text, condition: Text) -> Text:
     """The rows of the keys that have a chosen row, as far as they can be in its windows, chosen rows first.
 
     `__kept`: whether WHERE keeps the row; the other columns of the plan are NULL where it does not. w0, w1, …: the

@@ -17,6 +17,7 @@ from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.counts import count
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
 from sqlext.engine.why.join_shape import DATE, LOCAL, TEXT, TIMESTAMP, number, shape_of
+from sqlext.engine.why.row_condition import ConditionOver, RowCondition, likeliest
 from sqlext.engine.why.shown_values import interval
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.joins.asof_sql import AsofJoin
@@ -48,34 +49,42 @@ class _Conjunct:
     wider: tuple[str, str] | None = None
 
 
-def explain_join(sides: JoinSides, condition: str, written: Fragment) -> str:
+def explain_join(sides: JoinSides, condition: RowCondition) -> str:
     """The partners of the rows of one relation that the condition chooses, or why they have none.
 
     Raises UnsupportedError for a join that is not explained, and BindError if no relation can compute the condition.
     """
     clause = sides.clause
-    side = _side(sides, condition, written)
+    side, asked = _side(sides, condition)
     if any(sides.rows(of, "1").isStreaming for of in (LEFT, RIGHT)):
         raise no_stream(clause.keyword.place)
     asof = bind_asof(sides).asof if clause.kind == "ASOF" else None
     pairing = _Pairing(sides, side, asof, shape_of(sides).kind)
-    rows = sides.queries.run(pairing.query(condition)).collect()
+    query = pairing.query(condition.sql.unplaced)
+    rows = asked.run(lambda: sides.queries.run(query).collect())
     answers = ["\n".join(pairing.lines(list(group))) for _, group in groupby(rows, key=lambda row: row["__chosen"])]
     if len(answers) > MAX_ROWS:
-        answers[MAX_ROWS:] = [more_rows(written.text)]
-    return "\n\n".join(answers) or no_row(written.text)
+        answers[MAX_ROWS:] = [more_rows(condition.written.text)]
+    return "\n\n".join(answers) or no_row(condition.written.text)
 
 
-def _side(sides: JoinSides, condition: str, written: Fragment) -> str:
-    """The relation whose columns the condition reads; the left one if both can compute it."""
-    errors = []
+def _side(sides: JoinSides, condition: RowCondition) -> tuple[str, ConditionOver]:
+    """The relation whose columns the condition reads, and the condition over it; the left one if it reads no column.
+
+    Raises BindError.
+    """
+    found, errors = {}, []
     for side in (LEFT, RIGHT):
         try:
-            sides.rows(side, f"({condition}) AS c")
-            return side
+            found[side] = condition.over(sides.queries, sides.prefix, sides.relations[side])
         except BindError as error:
             errors.append(error)
-    raise errors[0].placed(written.place)
+    if not found:
+        raise likeliest(errors).with_(hint="the condition chooses rows of one of the two relations.")
+    if len(found) == 2:  # a column of both relations is ambiguous
+        both = join(sides.relations[LEFT], " CROSS JOIN ", sides.relations[RIGHT])
+        condition.over(sides.queries, sides.prefix, both)
+    return next(iter(found.items()))
 
 
 class _Pairing:
@@ -188,7 +197,7 @@ class _Pairing:
 
     # the query
 
-    def query(self, condition: str) -> Text:
+    def query(self, condition: Text) -> Text:
         """For each chosen row its partners, or the candidates that the fewest conjuncts refuse, the nearest ones first;
         and of those that one conjunct alone refuses the nearest one."""
         other = other_side(self.side)
@@ -204,7 +213,7 @@ class _Pairing:
         refused = " + ".join(f"IF(__c{i}, 0, 1)" for i in range(len(self.conjuncts))) or "0"
         mask = "concat(" + ", ".join(["''", *(f"IF(__c{i}, 1, 0)" for i in range(len(self.conjuncts)))]) + ")"
         relations = self.sides.relations
-        pairs = join(relations[self.side], " LEFT JOIN ", relations[other], f" ON TRUE WHERE ({condition})")
+        pairs = join(relations[self.side], " LEFT JOIN ", relations[other], " ON TRUE WHERE (", condition, ")")
         order = "__far NULLS LAST, __is_after, __tie, __candidate"
         ranked = (
             f"SELECT *, {refused} AS __refused, "

@@ -21,9 +21,10 @@ from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row
 from sqlext.engine.why.explain_row import PartitionWhy
-from sqlext.engine.why.shown_values import shown_cell
+from sqlext.engine.why.row_condition import RowCondition
+from sqlext.engine.why.shown_values import shown_cell, shown_name
 from sqlext.engine.why.why_clause import PartitionRows, WhyClause, sort_keys
-from sqlext.errors import BindError, SqlExtError, UnsupportedError
+from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.expressions.scalar_tree import Constant
 from sqlext.operators.rows.arrow import as_numpy
 from sqlext.operators.rows.row_order import key_codes
@@ -32,9 +33,8 @@ from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_conjuncts import SearchPlan
 from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.scalars.static_binder import StaticBinder
-from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import repeated
-from sqlext.rewriter.text.splice import Edit, Text, join
+from sqlext.rewriter.text.splice import Edit, Text, TextLike, join
 
 MAX_READ = 20_000  # rows of their partitions
 WHOLE_PARTITION, BEFORE, AFTER = 5_000, 2_000, 500  # rows; of a longer partition, those around the chosen rows
@@ -45,14 +45,14 @@ _CHOSEN, _NUMBER, _TOTAL, _LOW, _HIGH = "__chosen", "__n", "__total", "__low", "
 class ChosenRows:
     """The rows of a clause's input that a condition chooses.
 
-    `call`: the statement with the clause, which has these `parameters`; `condition`: with its parameters bound;
-    `budget`: of the searches; `extra`: columns that are read of each row besides the clause's own.
+    `call`: the statement with the clause, which has these `parameters`; `budget`: of the searches; `extra`: columns
+    that are read of each row besides the clause's own.
     """
 
     call: SqlCall
     physical: PhysicalPlan
     queries: Queries
-    condition: str
+    condition: TextLike
     budget: Budget
     parameters: tuple[Edit, ...] = ()
     extra: Sequence[Text] = ()
@@ -110,19 +110,17 @@ class ChosenRows:
         return {str(text): text for text in (*plan.partition_by, *order, *columns, *self.extra)}
 
 
-def explain_rows(rows: ChosenRows, written: Fragment) -> str:
-    """Why the chosen rows are, or are not, in a match. `written`: the condition as the user wrote it.
+def explain_rows(rows: ChosenRows, condition: RowCondition) -> str:
+    """Why the rows that the condition chooses are, or are not, in a match.
 
     Raises UnsupportedError for what is not built, and BindError if Spark refuses the condition.
     """
-    try:
-        return "\n\n".join(_answers(rows, written.text))
-    except BindError as error:
-        raise error.placed(written.place) from None
-
-
-def _answers(rows: ChosenRows, condition: str) -> Iterator[str]:
     clause = rows.clause()
+    asked = condition.over(rows.queries, rows.physical.prefix, rows.physical.plan.relation)
+    return asked.run(lambda: "\n\n".join(_answers(rows, clause, condition.written.text)))
+
+
+def _answers(rows: ChosenRows, clause: WhyClause, condition: str) -> Iterator[str]:
     shown = 0
     for keys, why in rows.partitions(clause, clause.plan()):
         partition = why.partition
@@ -133,7 +131,9 @@ def _answers(rows: ChosenRows, condition: str) -> Iterator[str]:
             shown += 1
             title = f"Row {row + 1 + partition.first} of {partition.total}"
             at = int(why.order[row])
-            values = [f"{t} = {shown_cell(c, clause.type_of(t), at, why.settings)}" for t, c in keys.items()]
+            values = [
+                f"{shown_name(t)} = {shown_cell(c, clause.type_of(t), at, why.settings)}" for t, c in keys.items()
+            ]
             title = ", ".join(
                 [title + (" of its partition" if keys else ""), *values, *filter(None, [why.keys_of(row)])]
             )

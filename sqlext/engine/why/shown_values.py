@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -58,3 +59,12 @@ def interval(us: int) -> str:
     sign, rest = ("-", -us) if us < 0 else ("", us)
     seconds, fraction = divmod(rest, 1_000_000)
     return f"INTERVAL '{sign}{seconds}.{f'{fraction:06}'.rstrip('0')}' SECOND"
+
+
+def shown_name(expression: str) -> str:
+    """An expression with the names that need no backticks without them.
+
+    >>> shown_name("`card`"), shown_name("e.`card no`")
+    ('card', 'e.`card no`')
+    """
+    return re.sub(r"`([A-Za-z_]\w*)`", r"\1", expression)
