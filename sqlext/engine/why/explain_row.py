@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.why.failed_conjuncts import failed_texts, value
-from sqlext.engine.why.shown_values import interval, shown_cell
+from sqlext.engine.why.shown_values import interval, shown_cell, shown_name
 from sqlext.engine.why.why_clause import KnownTruth, PartitionRows, WhyClause, searched
 from sqlext.operators.rows.arrow import to_values
 from sqlext.operators.rows.columns import WITHIN_END, WITHIN_KEY, SortKey
@@ -31,8 +31,8 @@ from sqlext.pattern.batch.recorder import (
     Stop,
 )
 from sqlext.pattern.conditions.conditions import Path
-from sqlext.pattern.task.skip import resume_row
-from sqlext.pattern.task.task import NO_SKIP, SKIP_TO_NEXT_ROW, Skip
+from sqlext.pattern.task.skip import failure_text, resume_row
+from sqlext.pattern.task.task import NO_SKIP, SKIP_TO_NEXT_ROW, Rows, Skip, Task
 from sqlext.pattern.why.reasons import why_refused
 from sqlext.pattern.why.row_search import Budget, Closest, Match, all_matches, closest, decided_matches
 from sqlext.rewriter.lowering.lower_conjuncts import Conjunct, SearchPlan
@@ -74,14 +74,33 @@ class PartitionWhy:
         self.order = self.partition.order()
         self.task, self.rows = searched(self.plan, self.partition, self.order, self._known)
         self.settings = self.clause.relation.settings
-        self.matches = decided_matches(self.task, self.rows, self.budget)
+        found = decided_matches(self.task, self.rows, self.budget)
+        self.failure = found.failure if found else None
+        if self.failure is not None:  # the answers are those of a clause that goes on at the next row
+            self.task = self._with_next_row(self.task)
+            found = decided_matches(self.task, self.rows, self.budget)
+        self.matches = found.listed if found else None
 
     def chosen(self) -> list[int]:
         """The places of the rows that are asked about, in the order of the partition."""
         return np.flatnonzero(self.partition.is_chosen[self.order]).tolist()
 
+    def _with_next_row(self, task: Task) -> Task:
+        return replace(task, skip=replace(task.skip, else_next_row=True))
+
     def lines(self, row: int) -> list[str]:
         """The text about a row, which is row `row` in the order of the partition."""
+        return [*self._fails(), *self._answer(row)]
+
+    def _fails(self) -> list[str]:
+        """The lines about a query that AFTER MATCH SKIP ends with an error."""
+        if self.failure is None:
+            return []
+        match = f"match {self.failure.number}, which begins at row {self._n(self.failure.start)}"
+        text = failure_text(self.task.skip, self.task.program.labels, self.failure, match)
+        return [f"The query fails. {text}.", "With ELSE NEXT ROW after it:"]
+
+    def _answer(self, row: int) -> list[str]:
         if self.matches is None:
             return ["The search took too many steps: whether the row is in a match is not decided."]
         mine = [match for match in self.matches if match.maps(row)]
@@ -132,10 +151,14 @@ class PartitionWhy:
             return []
         if "" not in self._variants:
             task = replace(self.task, skip=Skip(SKIP_TO_NEXT_ROW))
-            matches = all_matches(task, self.rows, self.budget)
-            self._variants[""] = VariantMatches(order=self.order, matches=matches)
+            self._variants[""] = VariantMatches(order=self.order, matches=self._matches_of(task, self.rows))
         variant = self._variants[""]
         return variant.matches if variant else None
+
+    def _matches_of(self, task: Task, rows: Rows) -> list[Match] | None:
+        """The matches of a changed clause; None if they are not decided, or if it fails."""
+        found = all_matches(task if self.failure is None else self._with_next_row(task), rows, self.budget)
+        return None if found is None or found.failure is not None else found.listed
 
     def _resumed(self, match: Match) -> int:
         resumed = resume_row(self.task.skip, match.start, match.mapped)
@@ -316,7 +339,7 @@ class PartitionWhy:
             return None
         name = relaxation.sql if relaxation.kind == TIES else ""
         task, rows = searched(plan, self.partition, order, self._known, name, distance)
-        return VariantMatches(order=order, matches=all_matches(task, rows, self.budget))
+        return VariantMatches(order=order, matches=self._matches_of(task, rows))
 
     def _smallest_bound(self, without: Relaxation, at: int) -> list[Relaxation]:
         """The smallest bound of WITHIN that is enough, and no bound at all where none can be written."""
@@ -397,7 +420,9 @@ class PartitionWhy:
         values = []
         for text, _ in self.partition.sort[: self.partition.keys]:
             spark_type = self.clause.type_of(text)
-            values.append(f"{text} = {shown_cell(self.partition.columns[text], spark_type, at, self.settings)}")
+            values.append(
+                f"{shown_name(text)} = {shown_cell(self.partition.columns[text], spark_type, at, self.settings)}"
+            )
         return f"{before}{', '.join(values)}{after}" if values else ""
 
     def _path(self, mapped: Mapped) -> str:

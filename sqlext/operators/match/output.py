@@ -22,6 +22,7 @@ from sqlext.pattern.measures.navigation import OutputRows
 from sqlext.pattern.measures.window_rows import in_frames
 from sqlext.pattern.stream.rowtime import result_times
 from sqlext.pattern.task.event_time import NEVER
+from sqlext.pattern.task.skip import NO_TARGET, failure_text
 from sqlext.pattern.task.task import MAPPED, Rows, Spans, Values
 from sqlext.pattern.task.within import floats_in_order
 
@@ -299,13 +300,11 @@ def _skip_error(columns: dict[str, pa.Array], spans: Spans, plan: MatchOperatorP
     """The run-time error of AFTER MATCH SKIP, which names the variable, the partition and the match."""
     failure, skip, labels = spans.failure, plan.task.skip, plan.task.program.labels
     assert failure is not None
-    name = " or ".join(labels[i] for i in skip.labels)
     values = [shown_value(columns[c][failure.start]) for c in plan.partition_by]
     keys = ["NULL" if value is None else str(value) for value in values]
     match = f"match {failure.number}" + (f" of partition ({', '.join(keys)})" if keys else "")
     hint = "write ELSE NEXT ROW after it to resume at the next row instead."
-    if failure.reason == "no row":
-        what = f"no row is mapped to {name} in {match}"
-        return DataError("SKIP_TO_MISSING_ROW", f"AFTER MATCH SKIP {skip.mode} {name}: {what}", hint=hint)
-    what = f"this is the first row of {match}, so matching would never end"
-    return DataError("SKIP_TO_FIRST_ROW", f"AFTER MATCH SKIP {skip.mode} {name}: {what}", hint=hint)
+    text = failure_text(skip, labels, failure, match)
+    if failure.reason == NO_TARGET:
+        return DataError("SKIP_TO_MISSING_ROW", text, hint=hint)
+    return DataError("SKIP_TO_FIRST_ROW", text, hint=hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_NEXT_ROW, Skip
+from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_NEXT_ROW, Skip, SkipFailure
 
 NO_TARGET, FIRST_ROW = "no row", "first row"  # SkipFailure.reason
 
@@ -34,6 +34,21 @@ def resume_row(skip: Skip, start: int, mapped: Sequence[tuple[int, int]], curren
     if skip.else_next_row:
         return next_row
     return NO_TARGET if target is None else FIRST_ROW
+
+
+def failure_text(skip: Skip, labels: Sequence[str], failure: SkipFailure, match: str) -> str:
+    """Why a query ends at a match, which is called `match`; `labels`: the names of all labels.
+
+    >>> failure_text(Skip(SKIP_TO_FIRST, labels=(0,)), ("A", "B"), SkipFailure(FIRST_ROW, 10, 1), "match 1")
+    'AFTER MATCH SKIP TO FIRST A: this is the first row of match 1, so matching would never end'
+    >>> failure_text(Skip(SKIP_TO_FIRST, labels=(1,)), ("A", "B"), SkipFailure(NO_TARGET, 10, 1), "match 1")
+    'AFTER MATCH SKIP TO FIRST B: no row is mapped to B in match 1'
+    """
+    name = " or ".join(labels[i] for i in skip.labels)
+    what = f"this is the first row of {match}, so matching would never end"
+    if failure.reason == NO_TARGET:
+        what = f"no row is mapped to {name} in {match}"
+    return f"AFTER MATCH SKIP {skip.mode} {name}: {what}"
 
 
 def numbered(start: int, labels: Sequence[int]) -> list[tuple[int, int]]:

@@ -6,7 +6,7 @@ paths that map the row or end before it, the one that lacks the fewest rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -30,7 +30,7 @@ from sqlext.pattern.cep import path_search
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.conditions.conditions import Satisfies, satisfier
 from sqlext.pattern.program.program import Done, Jump, MatchLabel, MatchStart, Program, successors
-from sqlext.pattern.task.task import MatchTask, Rows, Spans, Task
+from sqlext.pattern.task.task import MatchTask, Rows, SkipFailure, Spans, Task
 
 _ENDS = (WITHIN, ABSENCE, UNTIL, POSSESSIVE)  # the reasons why a search skips no further rows
 
@@ -55,6 +55,15 @@ class Match:
         return any(r == row for r, _ in self.mapped)
 
 
+@dataclass(frozen=True)
+class Matches:
+    """Matches in order. `failure`: why the query ends after the last of them, where AFTER MATCH SKIP has no row to go
+    on at."""
+
+    listed: list[Match]
+    failure: SkipFailure | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Closest:
     """The partial match that came closest to a match through a row.
@@ -72,34 +81,43 @@ class Closest:
     is_complete: bool
 
 
-def all_matches(task: Task, rows: Rows, budget: Budget) -> list[Match] | None:
-    """The matches of all partitions, in order; None if the budget of steps does not decide them.
+def all_matches(task: Task, rows: Rows, budget: Budget) -> Matches | None:
+    """The matches of all partitions; None if the budget of steps does not decide them.
 
     >>> import numpy as np
     >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
     >>> task = MatchTask(program=a_b, bits=(0, 1), conditions=(None, None))
     >>> rows = Rows(bounds=np.array([0, 4]), mask=np.array([[1], [2], [1], [1]], np.uint8))
-    >>> all_matches(task, rows, Budget(100, 100))
+    >>> all_matches(task, rows, Budget(100, 100)).listed
     [Match(start=0, number=1, mapped=((0, 0), (1, 1)))]
     """
     recorder = _Counting(budget)
     try:
         if isinstance(task, CepTask):
-            return [match for spans in path_search.find(task, rows, recorder) for match in _listed(spans)]
+            return _of_blocks(path_search.find(task, rows, recorder))
         assert isinstance(task, MatchTask)
-        return [match for spans in reference.find(task, rows, recorder=recorder) for match in _listed(spans)]
+        return _of_blocks(reference.find(task, rows, recorder=recorder))
     except (DataError, RecursionError):
         return None
 
 
-def decided_matches(task: Task, rows: Rows, budget: Budget) -> list[Match] | None:
+def decided_matches(task: Task, rows: Rows, budget: Budget) -> Matches | None:
     """The value of `all_matches`; where its search takes too many steps, that of the strategy that runs the task."""
     matches = all_matches(task, rows, budget)
     if matches is None:
         with suppress(DataError):
-            return [match for spans in strategy.match(replace(task, strategy="auto"), rows) for match in _listed(spans)]
+            return _of_blocks(strategy.match(replace(task, strategy="auto"), rows))
     return matches
+
+
+def _of_blocks(blocks: Iterable[Spans]) -> Matches:
+    matches: list[Match] = []
+    failure = None
+    for spans in blocks:
+        matches += _listed(spans)
+        failure = spans.failure
+    return Matches(matches, failure)
 
 
 def _listed(spans: Spans) -> Iterator[Match]:
