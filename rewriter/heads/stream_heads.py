@@ -8,6 +8,7 @@ from sqlext.errors import ParseError, Place
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import Parts, tokens_of
+from sqlext.rewriter.text.tokens import Tokens
 
 SHOW, DESCRIBE, STOP, REFRESH = "SHOW", "DESCRIBE", "STOP", "REFRESH"
 FIRST_WORDS = frozenset({SHOW, DESCRIBE, "DESC", STOP, REFRESH})
@@ -83,12 +84,29 @@ def parse_command(text: str) -> StreamCommand | None:
 def _key(cursor: Cursor) -> Fragment:
     """The condition of FOR KEY (condition), to the end of the statement."""
     cursor.expect("KEY (condition)", "KEY")
-    last = len(cursor.tokens) - 1
-    if not cursor.is_at("(") or cursor.tokens[last].text != ")" or last - cursor.index < 2:
+    opening, last = cursor.index, len(cursor.tokens) - 1
+    if not cursor.is_at("(") or last == opening:
         raise cursor.expected("a condition on the key in parentheses")
-    condition = cursor.fragment(cursor.index + 1, last)
-    cursor.index = last + 1
+    closing = _closing(cursor.tokens, opening)
+    if closing is None:
+        raise cursor.error("this parenthesis is not closed", opening, opening + 1)
+    if closing == opening + 1:
+        raise cursor.error("a condition on the key is missing", opening, closing + 1)
+    condition = cursor.fragment(opening + 1, closing)
+    cursor.index = closing + 1
+    if not cursor.is_at_end:
+        raise cursor.error("nothing may follow the condition of FOR KEY", cursor.index, last + 1)
     return condition
+
+
+def _closing(tokens: Tokens, opening: int) -> int | None:
+    """The parenthesis that closes the one at token `opening`; None if none does."""
+    depth = 0
+    for i in range(opening, len(tokens)):
+        depth += (tokens[i].text == "(") - (tokens[i].text == ")")
+        if depth == 0:
+            return i
+    return None
 
 
 def _pattern(cursor: Cursor) -> str:

@@ -10,6 +10,7 @@ from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.tokens import Tokens, tokenize
 from sqlext.rewriter.tree.keywords import is_at
 
+_RULE_HINT = "write … FOR RULE name FOR ROW condition; a name of several words is in backticks."
 _HINT = "write EXPLAIN MATCH WHY SELECT … FOR ROW symbol = 'ACME'."
 
 
@@ -54,14 +55,23 @@ def parse_why(text: str) -> WhyStatement | None:
     if at + 2 == end:
         place = Place(text, tokens[at].start, tokens[at + 1].stop)
         raise ParseError("MISSING_EXPRESSION", "a condition is missing after FOR ROW", place=place, hint=_HINT)
-    query_end, rule = _rule(tokens, at)
+    query_end, rule = _rule(text, tokens, at)
     return WhyStatement(
         Fragment.of_tokens(text, tokens, 3, query_end), Fragment.of_tokens(text, tokens, at + 2, end), rule
     )
 
 
-def _rule(tokens: Tokens, end: int) -> tuple[int, str | None]:
+def _rule(text: str, tokens: Tokens, end: int) -> tuple[int, str | None]:
     """The end of the query, and the name after FOR RULE, which may come before FOR ROW."""
-    if end > 6 and is_at(tokens, end - 3, "FOR", "RULE") and tokens[end - 1].may_name:
-        return end - 3, unquoted(tokens[end - 1].text)
-    return end, None
+    at = next((i for i in range(end - 2, 3, -1) if tokens[i].depth == 0 and is_at(tokens, i, "FOR", "RULE")), None)
+    if at is None:
+        return end, None
+    if at + 2 == end:
+        place = Place(text, tokens[at].start, tokens[at + 1].stop)
+        message = "the name of a rule is missing after FOR RULE"
+        raise ParseError("UNEXPECTED_WORD", message, place=place, hint=_RULE_HINT)
+    if at + 3 < end or not tokens[at + 2].may_name:
+        place = Place(text, tokens[at + 2].start, tokens[end - 1].stop)
+        message = "FOR RULE names one rule by one word"
+        raise ParseError("UNEXPECTED_WORD", message, place=place, hint=_RULE_HINT)
+    return at, unquoted(tokens[at + 2].text)

@@ -66,6 +66,9 @@ def test_clauses_of_stored_views_are_explained(spark):
         (f"{QUERY} FOR RULE r FOR ROW ts = 1", "SQLEXT_WHY"),
         (QUERY, "SQLEXT_MISSING_FOR_ROW"),
         (f"{QUERY} FOR ROW", "SQLEXT_MISSING_EXPRESSION"),
+        (f"{QUERY} FOR RULE FOR ROW ts = 1", "SQLEXT_UNEXPECTED_WORD"),
+        (f"{QUERY} FOR RULE a b FOR ROW ts = 1", "SQLEXT_UNEXPECTED_WORD"),
+        (f"{QUERY} FOR RULE 'a' FOR ROW ts = 1", "SQLEXT_UNEXPECTED_WORD"),
         (f"FORMAT JSON {QUERY} FOR ROW ts = 1", "SQLEXT_UNEXPECTED_WORD"),
         (f"WITH ticks AS ({TICKS}) SELECT last(v) OVER w FROM ticks WINDOW w AS (PARTITION BY sym ORDER BY ts "
          "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A B) DEFINE B AS v > A.v) FOR ROW ts = 1",
