@@ -16,7 +16,7 @@ from sqlext.engine.joins.bind_stream_join import EQUAL, event_times, join_keys
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams.stored_state import StoredJoin
-from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, ShowTime
+from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, ShowTime, row_text
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, Term, TimeRange, offset, other_side
 from sqlext.rewriter.text.and_list import normal_words
 from sqlext.rewriter.text.fragments import Fragment
@@ -26,6 +26,7 @@ from sqlext.rewriter.text.splice import Text, join
 
 _OURS = "__sqlext"  # how the names of columns begin that the rewritten join adds
 _ROW = "__sqlext_kept"  # the kept row
+_TIMES = ("__sqlext_time", "__sqlext_since", "__sqlext_until")  # of a row, and the first and last one of its partners
 
 
 class KeptRow(NamedTuple):
@@ -55,13 +56,16 @@ class KeptInterval:
         times. Raises BindError if the condition cannot be computed from the keys."""
         for side in (LEFT, RIGHT):
             own = queries()
-            found = own.run(self._query(side, condition, own)).collect()
-            for time, since, until, key, row in found[:MAX_ROWS]:
+            found = own.run(self._query(side, condition, own)).toArrow()
+            names = {name: name for name in self.keys}
+            for i, fields in enumerate(found.slice(0, MAX_ROWS).select([*_TIMES, _ROW]).to_pylist()):
+                time, since, until, row = fields.values()
+                key = row_text(found, i, names)
                 other = other_side(side)
                 waits = "of the same time" if since is None else f"from {show(since)} to {show(until)}"
                 text = f"{side} row {row}, kept because a {other} row {waits} may be its partner"
                 yield KeptRow(key, Fact(ROW, time, text))
-            if len(found) > MAX_ROWS:
+            if found.num_rows > MAX_ROWS:
                 yield KeptRow(None, Fact(ROW, None, f"further {side} rows are kept"))
 
     def _is_no_time(self, left: Fragment) -> bool:
@@ -89,15 +93,14 @@ class KeptInterval:
         name = self.sides.names[side]
         keys = {key: self._text(pair[side == RIGHT], side) for key, pair in self.keys.items()}
         columns = [f"{text} AS {quoted(key)}" for key, text in keys.items()]
-        columns += [f"{text} AS __sqlext_{at}" for at, text in zip(("time", "since", "until"), self._bounds(side))]
+        columns += [f"{text} AS {at}" for at, text in zip(_TIMES, self._bounds(side))]
         selected = f"SELECT {', '.join([*columns, _ROW])} FROM ({inner}) AS {quoted(name or '__sqlext_side')}"
-        key = f"to_json(struct({', '.join(map(quoted, keys))}))"
-        times = ", ".join(f"unix_micros(CAST(__sqlext_{at} AS TIMESTAMP))" for at in ("time", "since", "until"))
+        times = [f"unix_micros(CAST({at} AS TIMESTAMP)) AS {at}" for at in _TIMES]
+        shown_columns = ", ".join([*times, _ROW, *map(quoted, keys)])
         return join(
-            f"SELECT {times}, {key}, {_ROW} FROM ({selected}) AS kept WHERE (",
-            condition,
-            f") ORDER BY 1, 5 LIMIT {MAX_ROWS + 1}",
-        )
+            f"SELECT {shown_columns} FROM ({selected}) AS kept WHERE (", condition,
+            f") ORDER BY 1, {_ROW} LIMIT {MAX_ROWS + 1}",
+        )  # fmt: skip
 
     def _bounds(self, side: str) -> tuple[str, str, str]:
         """The time of a row, and the first and the last time of its partners."""

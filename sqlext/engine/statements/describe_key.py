@@ -32,20 +32,20 @@ from sqlext.engine.streams.late_rows import late_rows
 from sqlext.engine.streams.stored_state import StoredJoin, StoredOperator, stored_joins, stored_operators
 from sqlext.engine.streams.stream_commands import known_table, time_text
 from sqlext.engine.why.failed_in_state import failed_in_state
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.operators.stateful.fact import KEY, LATE, NOT_YET, WATERMARK, Fact, ShowTime, not_yet, row_text, seconds
 from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
 from sqlext.operators.stateful.operator import State
 from sqlext.operators.stateful.state_log import Stored, plan_of
 from sqlext.rewriter.heads.stream_heads import StreamCommand
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
-from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Source, Text, join
 
 MAX_KEYS, MAX_COMING = 20, 50  # keys that are described, and of each the result rows that come
 _COLUMNS = "clause STRING, key STRING, fact STRING, time STRING, text STRING"
 _NUMBER = "__number"
+_KINDS = ("MATCH_RULES", "INTERVAL JOIN", "ASOF JOIN", "EMIT")  # of clauses, besides MATCH_RECOGNIZE
 
 
 def describe_key(call: SqlCall, command: StreamCommand) -> DataFrame:
@@ -137,7 +137,7 @@ class _Description:
 
     def rows(self, clause: KeptClause, operator: StoredOperator | None) -> Iterator[tuple[str | None, ...]]:
         """The rows of the result about a clause."""
-        name = in_line(clause.clause.text)
+        name = _name(clause.clause.text, clause.clause.place)
         if operator is None:
             yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
             return
@@ -179,7 +179,7 @@ class _Description:
         self, joins: Sequence[JoinSides], stored: Sequence[StoredJoin]
     ) -> Iterator[tuple[str | None, ...]]:
         """The rows of the result about INTERVAL JOINs, which Spark's own joins of streams run."""
-        name = joins[0].clause.whole.in_line
+        name = _name("INTERVAL JOIN", joins[0].clause.keyword.place)
         if not stored:
             yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
             return
@@ -257,6 +257,19 @@ class _Description:
 
     def _row(self, clause: str, key: str | None, fact: Fact) -> tuple[str | None, ...]:
         return clause, key, fact.kind, None if fact.time is None else self.show(fact.time), fact.text
+
+
+def _name(text: str, place: Place) -> str:
+    """The kind of a clause, and its line in the statement of the table or of a view.
+
+    >>> text = "SELECT *\\nFROM l ASOF JOIN r MATCH_CONDITION (l.t >= r.t)"
+    >>> _name("PATTERN (A B)", Place(text, 7, 8)), _name("l ASOF JOIN r MATCH_CONDITION …", Place(text, 9, 10))
+    ('MATCH_RECOGNIZE in line 1', 'ASOF JOIN in line 2')
+    """
+    words = " ".join(text.upper().split())
+    found = [kind for kind in _KINDS if kind in words]
+    kind = "MATCH_RECOGNIZE" if words.startswith("PATTERN") else min(found, key=words.index)
+    return f"{kind} in line {place.line}"
 
 
 def _state(clause: KeptClause, stored: Stored) -> State:

@@ -14,6 +14,7 @@ from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.streams.kept_clause import ClauseInput, KeptClause
 from sqlext.engine.streams.side_tables import written_rows
 from sqlext.errors import SqlExtError
+from sqlext.operators.stateful.fact import row_text
 from sqlext.operators.stateful.side_rows import LATE
 from sqlext.rewriter.text.names import column_name, quoted
 from sqlext.rewriter.text.splice import Text, join
@@ -49,17 +50,20 @@ def _of_keys(
     late = late.withColumn("__late", F.from_json("__late_row", types)).select("*", "__late.*").drop("__late")
     queries = Queries(call.sql, {}, call.text)
     keys = "".join(f", {_own_column(text)} AS {name}" for text, name in zip(kind.keys, names))
-    shown = f"to_json(struct({', '.join(names)}))" if names else "CAST(NULL AS STRING)"
+    shown = "".join(f", {name}" for name in names)
     query = join(
-        f"SELECT unix_micros(__late_time), unix_micros(__late_watermark), __late_row, {shown} FROM (",
+        f"SELECT unix_micros(__late_time), unix_micros(__late_watermark), __late_row{shown} FROM (",
         f"SELECT __late_time, __late_watermark, __late_row{keys} FROM {queries.name(late)}) AS late WHERE (",
         condition,
         f") ORDER BY __late_time DESC LIMIT {MAX_LATE}",
     )
     try:
-        return [LateRow(*row) for row in queries.run(query).collect()]
+        table = queries.run(query).toArrow()
     except (SqlExtError, PySparkException):  # a key that the columns of the row alone do not give
         return []
+    own = {name: name for name in clause.keys.values()}
+    facts = zip(*(column.to_pylist() for column in table.columns[:3]))
+    return [LateRow(*fact, row_text(table, i, own) if own else None) for i, fact in enumerate(facts)]
 
 
 def _own_column(text: str) -> str:

@@ -53,8 +53,16 @@ def search_facts(kept: KeptKey, failed: Failed, show: ShowTime) -> Iterator[Fact
     if kept.is_cut:
         many = f"the first {MAX_OPEN} partial matches" if len(kept.open) == MAX_OPEN else "some partial matches"
         yield Fact(PARTIAL, None, f"there are more than these: only {many} were looked for")
+    yield from _no_matches(kept, failed, show)
+
+
+def _no_matches(kept: KeptKey, failed: Failed, show: ShowTime) -> Iterator[Fact]:
+    """Why rows are in no match; a reason of several rows is written once."""
+    first: dict[str, int] = {}
     for row in kept.refused:
-        yield Fact(NO_MATCH, int(kept.time[row]), no_match(kept, row, failed, show))
+        time, text = int(kept.time[row]), no_match(kept, row, failed, show)
+        before = first.setdefault(text, time)
+        yield Fact(NO_MATCH, time, text if before == time else f"for the same reason as the row of {show(before)}")
 
 
 def _conditions(kept: KeptKey, i: int) -> list[str]:

@@ -57,10 +57,11 @@ def seconds(micros: int) -> str:
 
 
 def row_text(table: pa.Table, i: int, names: Mapping[str, str]) -> str:
-    """Row i of a table as JSON, with these names of its columns; columns without a name are left out.
+    """Row i of a table, or its key, as JSON like that of Spark, with these names of its columns; columns without a name
+    are left out.
 
     >>> row_text(pa.table({"__c0": [1], "__m0": [3]}), 0, {"__c0": "price"})
-    '{"price": 1}'
+    '{"price":1}'
     """
     values = {name: shown_value(table.column(column)[i]) for column, name in names.items()}
-    return json.dumps(values, ensure_ascii=False, default=str)
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"), default=str)

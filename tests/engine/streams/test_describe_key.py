@@ -37,10 +37,10 @@ def test_a_stream_says_what_it_keeps_for_a_key_stopped_and_running(events):
     assert facts(events.sql("DESCRIBE STREAMING TABLE pairs FOR KEY (card = 1)")) == [
         "watermark :26: rows up to :26 have passed; as of micro-batch 1",
         "late None: no row of any key has come too late",
-        'row :00: {"i": 1}; by itself it may be A; it is A of match 1 at :30, if no further row comes',
-        'row :01: {"i": 2}; by itself it may be B; it is B of match 1 at :30, if no further row comes; AFTER MATCH '
+        'row :00: {"i":1}; by itself it may be A; it is A of match 1 at :30, if no further row comes',
+        'row :01: {"i":2}; by itself it may be B; it is B of match 1 at :30, if no further row comes; AFTER MATCH '
         "SKIP lets no match begin here",
-        'row :30: {"i": 4}; by itself it may be C; the watermark has not passed it, it is C of match 1 at :30, if no '
+        'row :30: {"i":4}; by itself it may be C; the watermark has not passed it, it is C of match 1 at :30, if no '
         "further row comes; AFTER MATCH SKIP lets no match begin here",
         "search position :00: the search waits at this row: earlier start rows are decided; the next match is number 1",
         "partial match :00: A (:00) B (:01), a match unless a later row makes a preferred one, waits for B or C; "
@@ -50,7 +50,7 @@ def test_a_stream_says_what_it_keeps_for_a_key_stopped_and_running(events):
     ]  # fmt: skip
     assert files(events, "pairs") == before
     keys = {row.key for row in events.sql("DESCRIBE STREAMING TABLE pairs FOR KEY (true)").collect()}
-    assert keys == {None, '{"card": 1}', '{"card": 2}'}
+    assert keys == {None, '{"card":1}', '{"card":2}'}
     with pytest.raises(sqlext.BindError, match="needs `key`"):
         sqlext.state("pairs")
     with pytest.raises(sqlext.BindError, match="colour"):
@@ -78,7 +78,7 @@ def test_windows_of_emit_say_when_they_fire_next_and_other_state_is_refused(even
     append(events, "1 0 A 1", "1 30 C 4", "2 31 A 5", "1 38 A 6", "2 36 A 7")
     events.sql(SUMS)
     assert facts(events.sql("DESCRIBE STREAMING TABLE sums FOR KEY (k = 1)"))[2:] == [
-        'row :38: {"i": 6}; the watermark has not passed it',
+        'row :38: {"i":6}; the watermark has not passed it',
         "window :20: to :40: 1 row, fired 0 times; it fires next (ON_TIME) when the watermark reaches :39.999999",
         "not yet :39.999999: the watermark is :33 and needs :39.999999: if no further row of the key comes, the result "
         'then has {"k":1,"window_start":":20.000Z","n":2,"s":10}',
@@ -96,11 +96,11 @@ def test_an_asof_join_of_streams_says_which_rows_wait(events):
     events.sql(f"""CREATE STREAMING TABLE nearest AS SELECT l.i, r.i AS partner
       FROM {left} AS l LEFT ASOF JOIN {right} AS r MATCH_CONDITION (l.ts >= r.ts) ON l.k = r.k""")
     assert facts(events.sql("DESCRIBE STREAMING TABLE nearest FOR KEY (k = 1)"))[2:] == [
-        'row :06: {"k": 1, "ts": ":06+00:00", "i": 2}; right row, kept because a left row may take it',
-        'row :28: {"k": 1, "ts": ":28+00:00", "i": 4}; left row, decided when the watermark reaches :28: a nearer '
+        'row :06: {"k":1,"ts":":06+00:00","i":2}; right row, kept because a left row may take it',
+        'row :28: {"k":1,"ts":":28+00:00","i":4}; left row, decided when the watermark reaches :28: a nearer '
         "right row may come before",
         'not yet :28: the watermark is :26 and needs :28: if no further row of the key comes, the result then has '
-        '{"k": 1, "ts": ":28+00:00", "i": 4} with {"k": 1, "ts": ":06+00:00", "i": 2}',
+        '{"k":1,"ts":":28+00:00","i":4} with {"k":1,"ts":":06+00:00","i":2}',
     ]  # fmt: skip
 
 
@@ -168,7 +168,5 @@ def test_pattern_rules_say_what_they_keep_and_wait_for(events):
     described = facts(events.sql("DESCRIBE STREAMING TABLE alerts FOR KEY (k = 1)"))
     kinds = ["watermark", "late", "row", "row", "rule", "search position", "partial match", "not yet"]
     assert [text.partition(" :")[0].partition(" None")[0] for text in described] == kinds
-    assert described[2].startswith(
-        'row :09: {"k": 1, "ts": ":09+00:00", "c": "A", "i": 2}; pair, version 1: it is A of'
-    )
+    assert described[2].startswith('row :09: {"k":1,"ts":":09+00:00","c":"A","i":2}; pair, version 1: it is A of')
     assert described[-1].endswith('"measures":{"i":"6"}}')

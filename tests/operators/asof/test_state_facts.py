@@ -65,14 +65,14 @@ ROWS = [
 
 def test_the_rows_of_a_key_say_what_they_wait_for():
     assert facts((">=", 5, True), 5, ROWS) == [
-        ("row", 3, '{"x": 7, "y": "x"}; right row, kept because a left row up to 8 may take it'),
-        ("row", 8, '{"x": 8, "y": "y"}; right row, the watermark has not passed it'),
-        ("row", 9, '{"id": 2}; left row, decided when the watermark reaches 9: a nearer right row may come before'),
+        ("row", 3, '{"x":7,"y":"x"}; right row, kept because a left row up to 8 may take it'),
+        ("row", 8, '{"x":8,"y":"y"}; right row, the watermark has not passed it'),
+        ("row", 9, '{"id":2}; left row, decided when the watermark reaches 9: a nearer right row may come before'),
     ]
     assert facts(("<=", 5, True), 5, ROWS)[0] == (
-        "row", 4, '{"id": 1}; left row, no right row that it may take has passed: decided by the first one, or without '
+        "row", 4, '{"id":1}; left row, no right row that it may take has passed: decided by the first one, or without '
         "a partner at 9",
     )  # fmt: skip
     assert facts(("NEAREST", 5, True), 5, ROWS)[1] == (
-        "row", 4, '{"id": 1}; left row, decided when the watermark reaches 9: a nearer right row may come before',
+        "row", 4, '{"id":1}; left row, decided when the watermark reaches 9: a nearer right row may come before',
     )  # fmt: skip

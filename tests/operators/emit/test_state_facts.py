@@ -60,7 +60,7 @@ def test_the_windows_of_a_key_say_when_they_fire_next():
     driven.step(5, rows=table([("a", 1, 7, 1), ("a", 5, 8, 2), ("a", 12, 9, 3), ("b", 1, 0, 4)]))
     of_a = of_key(driven.state, ["key"], distinct_keys([driven.state], ["key"]).slice(0, 1))
     assert [tuple(fact) for fact in emit_facts(operator, of_a, {"value": "v"}, str)] == [
-        ("row", 12, '{"v": 9}; the watermark has not passed it'),
+        ("row", 12, '{"v":9}; the watermark has not passed it'),
         ("window", 0, f"to 10: 2 rows, fired 1 time; it fires next ({e.EARLY}) when the watermark reaches 7"),
         ("window", 10, f"it opens when the watermark passes its first row; it fires next ({e.EARLY}) when the "
                        "watermark reaches 15"),

@@ -113,8 +113,8 @@ def test_the_state_of_a_key_in_words():
     )
     day = "1970-01-01 00:00:0"
     assert [f"{fact.kind} {fact.time and fact.time // SECOND}: {fact.text}".replace(day, "") for fact in facts] == [
-        'row 4: {"k": "a", "ts": "4+00:00", "v": 1}; pair, version 1: it is A of match 1 at 9, if no further row comes',
-        'row 9: {"k": "a", "ts": "9+00:00", "v": 6, "s": "z"}; the watermark has not passed it; pair, version 1: it is '
+        'row 4: {"k":"a","ts":"4+00:00","v":1}; pair, version 1: it is A of match 1 at 9, if no further row comes',
+        'row 9: {"k":"a","ts":"9+00:00","v":6,"s":"z"}; the watermark has not passed it; pair, version 1: it is '
         "B of match 1 at 9, if no further row comes; AFTER MATCH SKIP lets no match begin here",
         "rule 1: pair, version 1: it acts on rows after 1",
         "search position 4: pair, version 1: the search waits at this row: earlier start rows are decided; the next "
