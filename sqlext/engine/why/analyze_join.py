@@ -11,7 +11,14 @@ from pyspark.sql import Row
 from sqlext.engine.joins.bind_interval import bind_interval
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.counts import Verdicts
-from sqlext.engine.why.join_queries import others_query, pairs_query, side_query, some_keys_query
+from sqlext.engine.why.join_queries import (
+    limited_keys_query,
+    of_keys,
+    others_query,
+    pairs_query,
+    side_query,
+    some_keys_query,
+)
 from sqlext.engine.why.join_report import JoinReport, NearestTime, SideReport
 from sqlext.engine.why.join_shape import DATE, LOCAL, TIMESTAMP, Condition, JoinShape, shape_of
 from sqlext.engine.why.shown_values import interval
@@ -30,9 +37,11 @@ def analyze_join(sides: JoinSides, time_zone: str, limit: int | None) -> JoinRep
     reports = {side: _side(sides, shape, side, pairs) for side in (LEFT, RIGHT)}
     number, verdicts = int(pairs["pairs"]), tuple[Verdicts, ...]()
     if shape.others and number:
-        others = _row(sides, others_query(shape, sides.prefix, _joined(sides, shape, time_zone, "INNER")))
+        where = _where_limited(sides, shape, limit)
+        pairs_text = join(_joined(sides, shape, time_zone, "INNER"), where)
+        others = _row(sides, others_query(shape, sides.prefix, pairs_text))
         number, verdicts = int(others["kept"]), _verdicts(shape.others, others)
-        semi = join(sides.prefix, "SELECT count(*) AS met FROM ", _joined(sides, shape, time_zone, "LEFT SEMI"))
+        semi = join(sides.prefix, "SELECT count(*) AS met FROM ", _joined(sides, shape, time_zone, "LEFT SEMI"), where)
         reports[LEFT] = replace(reports[LEFT], met=int(_row(sides, semi)["met"]))
     return JoinReport(
         kind=clause.kind,
@@ -82,6 +91,14 @@ def _verdicts(conditions: Sequence[Condition], row: Row) -> tuple[Verdicts, ...]
         Verdicts(written=c.written, true=row[f"t{i}"], false=row[f"f{i}"], null=row[f"n{i}"])
         for i, c in enumerate(conditions)
     )
+
+
+def _where_limited(sides: JoinSides, shape: JoinShape, limit: int | None) -> Text:
+    """WHERE, which keeps the rows of the keys that are compared; empty without a limit."""
+    if limit is None or not shape.keys:
+        return join()
+    keys = sides.queries.name(sides.queries.run(limited_keys_query(shape, sides.prefix, limit)))
+    return join(" WHERE ", of_keys(shape, keys))
 
 
 def _joined(sides: JoinSides, shape: JoinShape, time_zone: str, join_type: str) -> Text:

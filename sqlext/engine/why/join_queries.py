@@ -97,6 +97,21 @@ def keys_query(shape: JoinShape, limit: int | None = None) -> Text:
     return join(f"SELECT {', '.join(columns)} FROM (\n", placed, f"\n){grouped}")
 
 
+def limited_keys_query(shape: JoinShape, prefix: Text, limit: int) -> Text:
+    """The keys that `pairs_query` compares under a limit, in the columns __key0, __key1, …"""
+    keys = [f"k{i}" for i in range(len(shape.keys))]
+    named = ", ".join(f"{key} AS __key{i}" for i, key in enumerate(keys))
+    events = join(*_events(shape), separator="\n  UNION ALL\n")
+    body = join(f"SELECT DISTINCT {named} FROM (WITH events AS (\n", events, "\n  ) SELECT * FROM events ")
+    return join(prefix, body, _of_some_keys(keys, limit), ")")
+
+
+def of_keys(shape: JoinShape, keys: str) -> Text:
+    """A condition on the left rows of the join: they have one of the `keys`, a table as `limited_keys_query` has it."""
+    equal = (join(f"chosen.__key{i} <=> (", key.left, ")") for i, key in enumerate(shape.keys))
+    return join(f"EXISTS (SELECT 1 FROM {keys} AS chosen WHERE ", join(*equal, separator=" AND "), ")")
+
+
 def _of_some_keys(keys: Sequence[str], limit: int) -> str:
     key = f"xxhash64({', '.join(keys)})"
     return f"WHERE {key} IN (SELECT hash FROM (SELECT DISTINCT {key} AS hash FROM events) ORDER BY hash LIMIT {limit})"

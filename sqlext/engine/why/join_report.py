@@ -125,22 +125,15 @@ class JoinReport:
         verdicts = "; ".join(f"{c.written} is FALSE on {c.false:,} and NULL on {c.null:,}" for c in self.others)
         return f"{count(self.in_range, 'pair has', 'pairs have')} the time in the range, but {verdicts}."
 
-    @property
-    def _has_all_partners(self) -> bool:
-        """Whether partners of all keys are counted; with other conditions they are, whatever the LIMIT."""
-        return self.limit is None or bool(self.others)
-
     def _found(self) -> str:
         left = self.left
-        if not self._has_all_partners:
+        if self.limit is not None:
             here = count(left.here, "left row has", "left rows have")
             partners = f"{left.met:,} of them {'has' if left.met == 1 else 'have'} a partner"
             return f"Of {count(self.keys, 'key')}, {here} a right row with equal keys; {partners}."
         found = f"{left.met:,} of {count(left.rows, 'left row')} {'has' if left.met == 1 else 'have'} a partner"
         in_range = "without a time in the range" if self.has_range else "without a row"
         what = in_range if not self.others else f"{in_range} that satisfies the other conditions"
-        if self.limit is not None:
-            return f"{found}."
         others = [
             (left.rows - left.able, "that cannot have one (a NULL, or a condition on the row alone)"),
             (left.able - left.here, "with keys that no right row has"),
@@ -169,15 +162,15 @@ class JoinReport:
         zero = first_zero(self.lines)
         rows = [(text, number, MARK if i == zero else "") for i, (text, number) in enumerate(self.lines)]
         rows.append(("left rows with a partner", self.left.met, ""))
-        if self._has_all_partners:
+        if self.limit is None:
             rows.append(("left rows without one", self.left.rows - self.left.met, ""))
         if self.limit is None and not self.others:
             what = "that are in no range" if self.kind == "ASOF" else "without a partner"
             rows.append((f"right rows {what}", self.right.rows - self.right.met, ""))
         yield from table(rows)
         if self.limit is not None:
-            what = "keys and times" if self.others else "keys, pairs and partners"
-            yield f"LIMIT {self.limit} PARTITIONS: the numbers of {what} are those of {count(self.keys, 'key')}."
+            keys = count(self.keys, "key")
+            yield f"LIMIT {self.limit} PARTITIONS: the numbers of keys, pairs and partners are those of {keys}."
 
     def _conditions(self) -> Iterator[str]:
         for name, side in self._sides():

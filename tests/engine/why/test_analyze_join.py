@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from random import Random
 from typing import NamedTuple
@@ -140,10 +141,36 @@ def test_a_limit_bounds_the_keys(spark):
     assert row["keys"] == 2
 
 
-@pytest.mark.parametrize("join_on_time", ["INTERVAL JOIN r ON r.t BETWEEN l.t - 5 AND l.t + 5 AND l.k = r.k",
-                                          "ASOF JOIN r MATCH_CONDITION (l.t <= r.t) ON l.k = r.k"])  # fmt: skip
+@pytest.mark.parametrize(
+    "join_on_time",
+    [
+        "INTERVAL JOIN r ON r.t BETWEEN l.t - 5 AND l.t + 5 AND l.k = r.k",
+        "INTERVAL JOIN r ON r.t BETWEEN l.t - 5 AND l.t + 5 AND l.k = r.k AND l.t < r.t",
+        "ASOF JOIN r MATCH_CONDITION (l.t <= r.t) ON l.k = r.k",
+    ],
+)
 def test_a_limit_says_nothing_about_the_other_keys(spark, join_on_time):
     query = f"EXPLAIN MATCH ANALYZE LIMIT 1 PARTITION {RELATIONS} SELECT * FROM l {join_on_time}"
     text = spark.sql(query).collect()[0].plan
     assert text.splitlines()[2].startswith("Of 1 key, ")
     assert "no right row has" not in text and "left rows without one" not in text
+
+
+@pytest.mark.parametrize("key", ["l.k = r.k", "l.k <=> r.k"])
+def test_a_limit_counts_the_other_conditions_of_its_keys_only(spark, key):
+    """With each number of keys the counts are those of the join of the rows with these keys."""
+    left = ", ".join(f"({k}, {t})" for k in ("NULL", 1, 2, 3) for t in range(3))
+    right = ", ".join(f"(CAST({k} AS BIGINT), {t}, '{'xy'[t % 2]}')" for k in ("NULL", 1, 2, 4) for t in range(5))
+    names = f"""WITH l AS (SELECT * FROM VALUES {left} AS v (k, t)),
+      r AS (SELECT * FROM VALUES {right} AS v (k, t, s))"""
+    on = f"{key} AND r.t BETWEEN l.t - 1 AND l.t + 1 AND s = 'x' AND l.t + r.t <> 3"
+    query = f"{names} SELECT * FROM l INTERVAL JOIN r ON {on}"
+    pairs = []
+    for limit in range(1, 7):
+        explain = f"EXPLAIN MATCH ANALYZE FORMAT JSON LIMIT {limit} PARTITIONS {query}"
+        (join_report,) = json.loads(spark.sql(explain).collect()[0][0])["clauses"]
+        assert join_report["left"]["met"] <= join_report["left"]["here"]
+        assert join_report["pairs"] <= join_report["in_range"] <= join_report["same_key"]
+        pairs.append(join_report["pairs"])
+    assert pairs == sorted(pairs)
+    assert pairs[0] < pairs[-1] == spark.sql(f"SELECT count(*) FROM ({query})").first()[0]
