@@ -7,7 +7,10 @@
 | "quantifier" | an element may repeat more often, or less often |
 | "gap" | rows may lie before an element: `->` in place of a space |
 | "absence" | the variable of an absence, or of UNTIL, never holds |
+| "anchor" | a match may begin, or end, in the middle of the partition |
+| "preference" | another alternative comes first, or a loop prefers other numbers of rounds |
 | "ties" | rows that are equal on ORDER BY come in another order |
+| "direction" | ORDER BY without DESC |
 
 A relaxation is only a proposal: the caller compiles and runs the changed text. What it shows (`sql`) replaces the part
 of the clause that begins with the same words.
@@ -30,7 +33,7 @@ from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.keywords import ORDER_WORDS
 
 CONDITION, WITHIN, QUANTIFIER, TIES = "condition", "within", "quantifier", "ties"
-GAP, ABSENCE = "gap", "absence"
+GAP, ABSENCE, ANCHOR, PREFERENCE, DIRECTION = "gap", "absence", "anchor", "preference", "direction"
 QUANTIFIER_TEXT = re.compile(r"([*+?]|\{[^{}]*\})([?+]?)$")
 
 
@@ -60,7 +63,7 @@ def edited(text: str, edits: tuple[Edit, ...]) -> str:
 
 
 def relaxations(clause: MatchClause) -> Iterator[Relaxation]:
-    """The relaxations that the text alone determines: all kinds except larger bounds of WITHIN and the order of ties.
+    """The relaxations that the text alone determines: all kinds except larger bounds of WITHIN and other orders of the rows.
 
     >>> from sqlext.rewriter.match.parse_match import parse_match
     >>> from sqlext.rewriter.match.sites import scan
@@ -76,6 +79,8 @@ def relaxations(clause: MatchClause) -> Iterator[Relaxation]:
     yield from _quantifiers(clause)
     yield from _gaps(clause)
     yield from _without_absences(clause)
+    yield from _without_anchors(clause)
+    yield from _other_preferences(clause)
 
 
 # DEFINE
@@ -224,18 +229,70 @@ def _without_absences(clause: MatchClause) -> Iterator[Relaxation]:
             )
 
 
+def _without_anchors(clause: MatchClause) -> Iterator[Relaxation]:
+    for node in ast.walk(clause.pattern):
+        if isinstance(node, (ast.PartitionStart, ast.PartitionEnd)):
+            anchor = clause.whole.source[slice(*node.place)]
+            yield _pattern(clause, f"without {anchor}", ANCHOR, (Edit(*node.place, ""),))
+
+
+def _other_preferences(clause: MatchClause) -> Iterator[Relaxation]:
+    """The patterns of the same rows that prefer other matches, and those whose possessive loops give rows back."""
+    source = clause.whole.source
+    for node in ast.walk(clause.pattern):
+        if isinstance(node, ast.Alternation):
+            texts = [source[slice(*item.place)] for item in node.items]
+            for i in range(1, len(texts)):
+                new = " | ".join([texts[i], *texts[:i], *texts[i + 1 :]])
+                start, stop = node.items[0].place[0], node.items[-1].place[1]
+                what = f"with {_in_line(texts[i])} preferred to {_in_line(texts[0])}"
+                yield _pattern(clause, what, PREFERENCE, (Edit(start, stop, new),))
+        elif isinstance(node, ast.Quantified):
+            start, stop = node.place
+            written = QUANTIFIER_TEXT.search(source[start:stop])
+            if written is not None:
+                suffix = "?" if node.mode == ast.GREEDY else ""
+                new, old = source[start : start + written.start(2)] + suffix, source[start:stop]
+                what = f"with {_in_line(new)} in place of {_in_line(old)}"
+                yield _pattern(clause, what, PREFERENCE, (Edit(start, stop, new),))
+
+
 # ORDER BY
+
+
+def without_descending(clause: MatchClause) -> Relaxation | None:
+    """ORDER BY with each key that is DESC in ascending order; None if there is none."""
+    edits = []
+    for key in clause.order_by:
+        tokens = [token for token in tokenize(clause.whole.source) if token.start >= key.expression.stop][:1]
+        edits += [Edit(token.start, token.stop, "ASC") for token in tokens if token.word == "DESC"]
+    if not edits:
+        return None
+    start, stop = clause.order_by[0].expression.start, _end_of_order(clause)
+    moved = tuple(replace(edit, start=edit.start - start, stop=edit.stop - start) for edit in edits)
+    return Relaxation(
+        kind=DIRECTION,
+        what="with the rows in ascending order",
+        sql=f"ORDER BY {_in_line(edited(clause.whole.source[start:stop], moved))}",
+        edits=tuple(edits),
+        place=start,
+    )
+
+
+def _end_of_order(clause: MatchClause) -> int:
+    """The offset just past the last key of ORDER BY and its direction."""
+    stop = clause.order_by[-1].expression.stop
+    for token in tokenize(clause.whole.source):
+        if token.start >= stop:
+            if token.word not in ORDER_WORDS:
+                break
+            stop = token.stop
+    return stop
 
 
 def with_tie_order(clause: MatchClause, column: str, is_descending: bool) -> Relaxation:
     """ORDER BY with one more key, which orders the rows that are equal on the others."""
-    text, last = clause.whole.source, clause.order_by[-1].expression
-    stop = last.stop
-    for token in tokenize(text):
-        if token.start >= last.stop:
-            if token.word not in ORDER_WORDS:
-                break
-            stop = token.stop
+    text, stop = clause.whole.source, _end_of_order(clause)
     key = f", {quoted(column) if not column.isidentifier() else column}{' DESC' if is_descending else ''}"
     written = text[clause.order_by[0].expression.start : stop]
     return Relaxation(

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sqlext.engine.why.failed_conjuncts import failed_texts, value
 from sqlext.engine.why.shown_values import interval, shown_cell, shown_name
-from sqlext.engine.why.why_clause import KnownTruth, PartitionRows, WhyClause, searched
+from sqlext.engine.why.why_clause import KnownTruth, PartitionRows, WhyClause, searched, sort_keys
 from sqlext.operators.rows.arrow import to_values
 from sqlext.operators.rows.columns import WITHIN_END, WITHIN_KEY, SortKey
 from sqlext.pattern.batch.recorder import (
@@ -26,6 +26,7 @@ from sqlext.pattern.batch.recorder import (
     NOT_LAST,
     NULL,
     PARTITION_END,
+    POSSESSIVE,
     WITHIN,
     Mapped,
     Stop,
@@ -283,7 +284,7 @@ class PartitionWhy:
         if self.budget.left <= 0:
             lines.append("Not all single changes were tried: the budget of steps ended.")
         elif not found:
-            lines.append("No single change of DEFINE, WITHIN, a quantifier, a gap or the order of ties is enough.")
+            lines.append("No single change of DEFINE, WITHIN, PATTERN or the order of the rows is enough.")
         return lines
 
     def relaxed(self, near: Closest, row: int) -> list[Relaxation]:
@@ -300,10 +301,16 @@ class PartitionWhy:
 
     def _candidates(self, near: Closest, row: int) -> list[Relaxation]:
         """All relaxations, those first that are about what ended the closest partial match."""
-        proposed = [*relaxations.relaxations(self.plan.clause), *self._orders_of_ties()]
+        proposed = [*relaxations.relaxations(self.plan.clause), *self._other_orders()]
         failed = {conjunct.start for conjunct in self.failed_conjuncts(near)}
         names = {self._name(stop.label) for stop in near.stops if stop.label is not None}
         is_late = any(stop.reason == WITHIN for stop in near.stops)
+        is_edge = any(stop.reason in (NOT_FIRST, NOT_LAST) for stop in near.stops)
+        is_possible = any(stop.reason == MATCH for stop in near.stops)
+        if is_possible:  # all conditions hold
+            proposed = [
+                relaxation for relaxation in proposed if relaxation.kind not in (CONDITION, relaxations.ABSENCE)
+            ]
 
         def rank(relaxation: Relaxation) -> int:
             if relaxation.kind == relaxations.WITHIN:
@@ -313,6 +320,12 @@ class PartitionWhy:
                 return (3 if leaves_none else 0) if relaxation.place in failed else 4
             if relaxation.kind == relaxations.ABSENCE:
                 return 0 if relaxation.sql.split()[0].upper() in names else 3
+            if relaxation.kind == relaxations.ANCHOR:
+                return 0 if is_edge else 4
+            if relaxation.kind == relaxations.PREFERENCE:
+                return 0 if is_possible or any(stop.reason == POSSESSIVE for stop in near.stops) else 4
+            if relaxation.kind == relaxations.DIRECTION:
+                return 1
             if relaxation.kind == TIES:
                 return 1 if self._is_tied(row) else 4
             is_named = not names.isdisjoint(re.findall(r"\w+", relaxation.what.upper()))
@@ -332,12 +345,12 @@ class PartitionWhy:
         plan = self.clause.relaxed(relaxation) if self.budget.left > 0 else None
         if plan is None:
             return None
-        order = self.order if relaxation.kind != TIES else self._tie_orders[relaxation.sql]
+        order = self._orders.get(relaxation.sql, self.order)
         if distance is None and any(
             c.name != WITHIN_END and str(c.computed) not in self.partition.columns for c in plan.columns
         ):
             return None
-        name = relaxation.sql if relaxation.kind == TIES else ""
+        name = relaxation.sql if relaxation.sql in self._orders else ""
         task, rows = searched(plan, self.partition, order, self._known, name, distance)
         return VariantMatches(order=order, matches=self._matches_of(task, rows))
 
@@ -378,12 +391,21 @@ class PartitionWhy:
         ties = self.partition.ties()
         return int((ties == ties[self.order[row]]).sum()) > 1
 
-    def _orders_of_ties(self) -> list[Relaxation]:
-        return [relaxation for relaxation, _ in self._tie_relaxations]
+    def _other_orders(self) -> list[Relaxation]:
+        return [relaxation for relaxation, _ in self._order_relaxations]
 
     @cached_property
-    def _tie_orders(self) -> dict[str, np.ndarray]:
-        return {relaxation.sql: order for relaxation, order in self._tie_relaxations}
+    def _orders(self) -> dict[str, np.ndarray]:
+        return {relaxation.sql: order for relaxation, order in self._order_relaxations}
+
+    @cached_property
+    def _order_relaxations(self) -> list[tuple[Relaxation, np.ndarray]]:
+        """Other orders of the rows, each with the order of all rows."""
+        ascending = relaxations.without_descending(self.plan.clause)
+        plan = None if ascending is None else self.clause.relaxed(ascending)
+        if ascending is None or plan is None:
+            return self._tie_relaxations
+        return [(ascending, replace(self.partition, sort=sort_keys(plan)).order()), *self._tie_relaxations]
 
     @cached_property
     def _tie_relaxations(self) -> list[tuple[Relaxation, np.ndarray]]:

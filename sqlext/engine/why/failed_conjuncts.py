@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from sqlext.engine.why.shown_values import shown
@@ -12,6 +13,8 @@ from sqlext.pattern.task.task import Condition
 from sqlext.rewriter.lowering.lower_conjuncts import Conjunct
 
 _FAILED = "cannot be computed"
+_EQUALS_TEXT = re.compile(r"[^'\"=<>!]*=\s*'((?:[^'\\]|'')*)'|'((?:[^'\\]|'')*)'\s*=[^'\"=<>!]*")
+_COMPARES_NULL = re.compile(r"(.*[^<>=!])(=|<>|!=)\s*NULL", re.IGNORECASE | re.DOTALL)
 
 
 def failed_texts(conjuncts: Iterable[Conjunct], tested: Path, settings: ExecutionSettings) -> Iterator[str]:
@@ -33,11 +36,37 @@ def value(condition: Condition, tested: Path) -> object:
 
 
 def _operands(conjunct: Conjunct, tested: Path, settings: ExecutionSettings) -> str:
-    values = []
+    values, note = [], _about_null(conjunct.text)
     for operand in conjunct.operands:
         if operand.text == conjunct.text:
             continue
         found = value(operand.value, tested)
         is_error = isinstance(found, str) and found.startswith(_FAILED)
         values.append(f"{operand.text} = {found if is_error else shown(found, operand.value.type, settings)}")
-    return f" ({', '.join(values)})" if values else ""
+        note = note or _difference(conjunct.text, found)
+    return f" ({', '.join(values)}{note})" if values else ""
+
+
+def _about_null(conjunct: str) -> str:
+    """What to write instead of a comparison with NULL.
+
+    >>> _about_null("v = NULL"), _about_null("v <> null"), _about_null("v <=> NULL")
+    ('; write v IS NULL', '; write v IS NOT NULL', '')
+    """
+    found = _COMPARES_NULL.fullmatch(conjunct.strip())
+    return f"; write {found[1].strip()} IS {'' if found[2] == '=' else 'NOT '}NULL" if found else ""
+
+
+def _difference(conjunct: str, found: object) -> str:
+    """How a value differs from the text that it is compared with, if hardly.
+
+    >>> _difference("c = 'Sold'", "sold"), _difference("'a' = c", "a "), _difference("c = 'a'", "b")
+    ('; they differ only in case', '; they differ only in blanks', '')
+    """
+    match = _EQUALS_TEXT.fullmatch(conjunct.strip())
+    if match is None or not isinstance(found, str):
+        return ""
+    text = (match[1] if match[1] is not None else match[2]).replace("''", "'")
+    if text != found and text.strip() == found.strip():
+        return "; they differ only in blanks"
+    return "; they differ only in case" if text != found and text.casefold() == found.casefold() else ""
