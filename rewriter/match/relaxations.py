@@ -63,7 +63,8 @@ def edited(text: str, edits: tuple[Edit, ...]) -> str:
 
 
 def relaxations(clause: MatchClause) -> Iterator[Relaxation]:
-    """The relaxations that the text alone determines: all kinds except larger bounds of WITHIN and other orders of the rows.
+    """The relaxations that the text alone determines: all kinds except larger bounds of WITHIN and other
+    orders of the rows.
 
     >>> from sqlext.rewriter.match.parse_match import parse_match
     >>> from sqlext.rewriter.match.sites import scan

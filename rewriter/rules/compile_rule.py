@@ -58,6 +58,21 @@ class RuleEvents:
     functions: Mapping[str, PythonFunction] = field(default_factory=dict)
     max_length: int = MAX_LENGTH
 
+    def binder(self, text: str) -> StaticBinder:
+        """Computes expressions of a rule, which is the query `text`, over the events."""
+        return StaticBinder(columns=dict(self.columns), settings=self.settings, functions=self.functions, text=text)
+
+    def relation(self, text: str) -> InputRelation:
+        """The events as the input of a rule, which is the query `text`."""
+        return InputRelation(
+            columns=tuple(self.columns),
+            resolver=self.binder(text),
+            is_aggregate=lambda name: False,
+            python_function=lambda name: self.functions.get(name.lower()),
+            settings=self.settings,
+            is_streaming=True,
+        )
+
 
 def compile_rule(clause: str, events: RuleEvents) -> CompiledRule:
     """The compiled rule of a `clause` `MATCH_RECOGNIZE ( … )`.
@@ -83,16 +98,8 @@ def _compiled(clause: str, text: str, events: RuleEvents) -> CompiledRule:
     settings, functions = events.settings, events.functions
     parsed = parsed_rule(text)
     check(parsed)
-    texts = StaticBinder(columns=dict(events.columns), settings=settings, functions=functions, text=text)
-    relation = InputRelation(
-        columns=tuple(events.columns),
-        resolver=texts,
-        is_aggregate=lambda name: False,
-        python_function=lambda name: functions.get(name.lower()),
-        settings=settings,
-        is_streaming=True,
-    )
-    plan = lower(parsed, Source(text), relation)
+    texts = events.binder(text)
+    plan = lower(parsed, Source(text), events.relation(text))
     stream_checks.check_plan(plan)
     columns = {column.name: texts.tree(column.computed) for column in plan.columns}
     slots = {slot.name: slot_type(slot, {name: tree.type for name, tree in columns.items()}) for slot in plan.slots}

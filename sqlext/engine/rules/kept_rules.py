@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
@@ -20,9 +21,14 @@ from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import join
 from sqlext.spark.versions import spark_schema
 
+if TYPE_CHECKING:
+    from sqlext.operators.match.state_facts import Failed
 
-def kept_rules(planned: PlannedRules, queries: Queries, spark: SparkSession) -> KeptClause:
-    """The MATCH_RULES of a plan on a stream."""
+
+def kept_rules(
+    planned: PlannedRules, queries: Queries, spark: SparkSession, failed_of: Callable[[str], Failed]
+) -> KeptClause:
+    """The MATCH_RULES of a plan on a stream. `failed_of`: what is said of conjuncts of a clause that do not hold."""
     from sqlext.operators.rules.state_facts import rules_facts  # loads Numba, which other statements need not
 
     plan = planned.run.plan
@@ -33,9 +39,7 @@ def kept_rules(planned: PlannedRules, queries: Queries, spark: SparkSession) -> 
         return parsed_rule(rule_query(clause, plan.keys, plan.order, plan.max_length)[0])
 
     def facts(state: State, show: ShowTime) -> Iterable[Fact]:
-        return rules_facts(
-            operator, state, lambda clause: parsed(clause).pattern, lambda clause: parsed(clause).conditions, show
-        )
+        return rules_facts(operator, state, lambda clause: parsed(clause).pattern, failed_of, show)
 
     def results(coming: Sequence[Coming]) -> Sequence[str | None]:
         rows = queries.name(coming_rows(spark, coming, (), spark_schema(plan.result_schema)))

@@ -31,7 +31,7 @@ from sqlext.engine.streams.kept_clause import KeptClause
 from sqlext.engine.streams.late_rows import late_rows
 from sqlext.engine.streams.stored_state import StoredJoin, StoredOperator, stored_joins, stored_operators
 from sqlext.engine.streams.stream_commands import known_table, time_text
-from sqlext.engine.why.failed_in_state import failed_in_state
+from sqlext.engine.why.failed_in_state import failed_in_rules, failed_in_state
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.operators.stateful.fact import KEY, LATE, NOT_YET, WATERMARK, Fact, ShowTime, not_yet, row_text, seconds
 from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
@@ -97,7 +97,7 @@ def kept_clauses(plan: StatementPlan) -> Iterator[KeptClause]:
         elif isinstance(relation, StreamAsof):
             yield kept_asof(relation, plan.queries)
         elif isinstance(relation, PlannedRules) and relation.has_effect:
-            yield kept_rules(relation, plan.queries, plan.call.spark)
+            yield kept_rules(relation, plan.queries, plan.call.spark, failed_in_rules(relation.run.plan))
 
 
 def stream_joins(plan: StatementPlan) -> Iterator[JoinSides]:

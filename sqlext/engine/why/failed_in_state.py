@@ -6,8 +6,9 @@ decides it keeps whether it holds, so of such a conjunct only the text is known,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,12 +31,16 @@ from sqlext.pattern.batch.recorder import Mapped, Stop
 from sqlext.pattern.conditions.condition_reads import columns_of
 from sqlext.pattern.conditions.conditions import Path
 from sqlext.rewriter.lowering.lower_conjuncts import Conjunct, SearchPlan
+from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.operator_plan import column_of
+from sqlext.rewriter.rules.compile_rule import RuleEvents, compile_rule
+from sqlext.rewriter.rules.rule_text import parsed_rule, rule_query
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 
 if TYPE_CHECKING:
     from sqlext.operators.match.open_matches import KeptKey
     from sqlext.operators.match.state_facts import Failed
+    from sqlext.operators.rules.plan import RulesPlan
 
 
 def failed_in_state(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> Failed:
@@ -49,11 +54,42 @@ def failed_in_state(physical: PhysicalPlan, queries: Queries, spark: SparkSessio
         plan = WhyClause(text=text, index=index_of(text, physical), relation=relation).plan()
     except SqlExtError:  # a clause that only Spark can compute
         return by_text(clause.conditions)
-    types = dict(relation.columns)
-    names = {column_of(column.text): column.name for column in physical.plan.columns}
+    return _failed_in_state(plan, physical.plan, dict(relation.columns), relation.settings)
+
+
+def failed_in_rules(rules: RulesPlan) -> Callable[[str], Failed]:
+    """The same of the clause of a rule on a stream."""
+    from sqlext.operators.match.state_facts import by_text  # loads Numba, which other statements need not
+
+    events = RuleEvents(
+        columns=rules.columns,
+        keys=rules.keys,
+        order=rules.order,
+        settings=rules.settings,
+        functions=rules.functions,
+        max_length=rules.max_length,
+    )
+
+    @cache
+    def failed_of(clause: str) -> Failed:
+        text = rule_query(clause, rules.keys, rules.order, rules.max_length)[0]
+        try:
+            plan = WhyClause(text=text, index=0, relation=events.relation(text)).plan()
+            return _failed_in_state(plan, compile_rule(clause, events).plan, dict(rules.columns), rules.settings)
+        except SqlExtError:
+            return by_text(parsed_rule(text).conditions)
+
+    return failed_of
+
+
+def _failed_in_state(
+    plan: SearchPlan, stored: MatchPlan, types: Mapping[str, str], settings: ExecutionSettings
+) -> _FailedInState:
+    """`stored`: the plan whose columns the state has; `types`: of the columns of the input."""
+    names = {column_of(column.text): column.name for column in stored.columns}
     kept = {column: name for column, name in names.items() if column in types}
-    binder = StaticBinder(columns={column: types[column] for column in kept}, settings=relation.settings)
-    return _FailedInState(plan=plan, columns=kept, binder=binder, settings=relation.settings)
+    binder = StaticBinder(columns={column: types[column] for column in kept}, settings=settings)
+    return _FailedInState(plan=plan, columns=kept, binder=binder, settings=settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +103,8 @@ class _FailedInState:
     settings: ExecutionSettings
 
     def __call__(self, kept: KeptKey, path: Mapped, stop: Stop) -> Iterator[str]:
-        assert stop.label is not None
+        if stop.label is None:  # an anchor
+            return iter(())
         known = self._known(kept)
         conjuncts = self.plan.conjuncts[stop.label]
         computed = [c for c in conjuncts if self._reads(c) <= known.keys()]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 
 from sqlext.errors import SqlExtError
-from sqlext.operators.match.state_facts import WAITS, by_text, fate, search_facts
+from sqlext.operators.match.state_facts import WAITS, Failed, fate, search_facts
 from sqlext.operators.rules.kept_rules import KeptRule, PatternOf, kept_rules
 from sqlext.operators.rules.operator import RulesOperator
 from sqlext.operators.rules.plan import CompiledRules
@@ -27,12 +27,12 @@ def rules_facts(
     operator: RulesOperator,
     state: State,
     pattern_of: PatternOf,
-    conditions_of: Callable[[str], Mapping[str, str]],
+    failed_of: Callable[[str], Failed],
     show: ShowTime,
 ) -> Iterator[Fact]:
     """The facts: the rows of the key, then for each rule its search, its partial matches, and why rows are in no match.
 
-    `pattern_of`, `conditions_of`: the pattern of a clause, and the text of DEFINE for each variable.
+    `pattern_of`, `failed_of`: the pattern of a clause, and what is said of its conjuncts that do not hold.
     """
     compiled = CompiledRules(operator.plan)
     shared = kept_rows(state, operator.plan)
@@ -42,7 +42,7 @@ def rules_facts(
     for rule in begun[:MAX_RULES]:
         yield _rule_fact(rule.version, show)
         assert rule.search is not None
-        for fact in search_facts(rule.search, by_text(conditions_of(rule.version.version.clause or "")), show):
+        for fact in search_facts(rule.search, failed_of(rule.version.version.clause or ""), show):
             yield fact._replace(text=f"{_name(rule.version)}: {fact.text}")
     if len(begun) > MAX_RULES:
         yield Fact(RULE, None, f"{len(begun) - MAX_RULES:,} further rules have begun: {_names(begun[MAX_RULES:])}")
