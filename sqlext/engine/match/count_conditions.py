@@ -146,19 +146,25 @@ class ConditionCounting:
             plan = replace(plan, filters=(*plan.filters, chosen))
         query = input_query(plan, self.prefix) if reads_neighbours else join(self.prefix, unsorted_query(plan))
         aggregates = ", ".join(text for i in self.local for text in self._example_texts(i))
-        (found,) = queries.run(join(f"SELECT {aggregates} FROM {queries.name(queries.run(query))}")).collect()
+        counted = ", ".join(self._failed_texts())
+        rows = f"SELECT *, {counted} FROM {queries.name(queries.run(query))}"
+        (found,) = queries.run(join(f"SELECT {aggregates} FROM ({rows})")).collect()
         return {
             i: [row for row in dict.fromkeys(found[2 * n : 2 * n + 2]) if row is not None]
             for n, i in enumerate(self.local)
         }
 
+    def _failed_texts(self) -> Iterator[str]:
+        """For each variable how many of its conjuncts are not TRUE on a row."""
+        for label in sorted({self.plan.conjuncts[i].label for i in self.local}):
+            failed = [f"IF(__verdict{i} <> 1, 1, 0)" for i in self.local if self.plan.conjuncts[i].label == label]
+            yield f"{' + '.join(failed)} AS __failed{label}"
+
     def _example_texts(self, i: int) -> Iterator[str]:
         """The first and the last row on which conjunct i alone is not TRUE."""
         values = [f"CAST(__operand{i}_{j} AS STRING)" for j, _ in enumerate(self.plan.conjuncts[i].operands)]
         example = f"struct({', '.join([_row_text(self.plan), *values, f'__verdict{i}'])})"
-        label = self.plan.conjuncts[i].label
-        others = [f"__verdict{k} = 1" for k in self.local if k != i and self.plan.conjuncts[k].label == label]
-        alone = " AND ".join([f"__verdict{i} <> 1", *others])
+        alone = f"__verdict{i} <> 1 AND __failed{self.plan.conjuncts[i].label} = 1"
         for function in ("min", "max"):
             yield f"{function}_by({example}, CASE WHEN {alone} THEN {_ROW} END)"
 
