@@ -62,8 +62,9 @@ def _of_keys(
     except (SqlExtError, PySparkException):  # a key that the columns of the row alone do not give
         return []
     own = {name: name for name in clause.keys.values()}
-    facts = zip(*(column.to_pylist() for column in table.columns[:3]))
-    return [LateRow(*fact, row_text(table, i, own) if own else None) for i, fact in enumerate(facts)]
+    times, watermarks, rows = (column.to_pylist() for column in table.columns[:3])
+    written_keys = [row_text(table, i, own) if own else None for i in range(table.num_rows)]
+    return [LateRow(*fact) for fact in zip(times, watermarks, rows, written_keys)]
 
 
 def _own_column(text: str) -> str:
