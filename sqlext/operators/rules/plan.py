@@ -100,6 +100,14 @@ class RulePlan:
     opening: tuple[Scalar, ...] | None
 
     @cached_property
+    def shape(self) -> int:
+        """A number that two plans have in common if they differ in nothing but their masks and their measures.
+
+        All plans of a process have a hash, because their parts are frozen.
+        """
+        return _SHAPES.setdefault((self.stream, *self.trees.items()), len(_SHAPES))
+
+    @cached_property
     def openings(self) -> tuple[Opening, ...] | None:
         """The conditions `opening` with their tests."""
         return None if self.opening is None else tuple(map(opening_of, self.opening))
@@ -120,3 +128,6 @@ class RulePlan:
         """The columns of the events that the rule reads."""
         trees = (*self.trees.values(), *(tree for masks in self.masks.values() for tree in masks))
         return frozenset(column.name for tree in trees for column in columns_in(tree))
+
+
+_SHAPES: dict[tuple, int] = {}

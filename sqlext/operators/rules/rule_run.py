@@ -4,10 +4,9 @@ decides."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Union
+from typing import NamedTuple, Union
 
 import numpy as np
 import pyarrow as pa
@@ -89,28 +88,28 @@ class RuleRun:
         """
         rule = rule_of(self.version.version, compiled)
         if rule is None:
-            return self._without(self.before.index, [])
+            return self.without(self.before.index, [])
         try:
             return self._decided(min(watermark, self.version.until), rule)
         except Exception as e:  # a rule never ends the stream, whatever error occurs
-            return self._without(self.before.index, [self._exception(e)])
+            return self.without(self.before.index, [self.exception(e)])
 
-    def _exception(self, error: Exception) -> RuleFault:
+    def exception(self, error: Exception) -> RuleFault:
         if isinstance(error, SqlExtError):
-            return self._fault(error.error_class, error.message)
-        return self._fault("SQLEXT_RULE_FAILED", f"{type(error).__name__}: {error}")
+            return self.fault(error.error_class, error.message)
+        return self.fault("SQLEXT_RULE_FAILED", f"{type(error).__name__}: {error}")
 
-    def _fault(self, error_class: str, message: str) -> RuleFault:
+    def fault(self, error_class: str, message: str) -> RuleFault:
         return self.version.version.name, self.version.version.version, error_class, message
 
-    def _without(self, resumed: np.ndarray, errors: list[RuleFault]) -> RuleOutcome:
+    def without(self, resumed: np.ndarray, errors: list[RuleFault]) -> RuleOutcome:
         return RuleOutcome(
             results=[], errors=errors, resumed=resumed, partition=_NOTHING, place=_NOTHING, is_lost=bool(errors)
         )
 
     def _decided(self, watermark: int, rule: RulePlan) -> RuleOutcome:
-        new = self.shared.between(max(self.after, self.version.version.first), watermark)
-        first = self._first_places(new, watermark, rule)
+        new = self.new_rows(watermark)
+        first = self.first_places(new, watermark, rule)
         outcomes = list(self._by_keys(np.flatnonzero(first != NEVER), first, new, watermark, rule))
         positions = [o.positions for o in outcomes if o.positions is not None]
         failures = [*(table for o in outcomes for table in o.failures), *self._failed_rows(new, rule)]
@@ -143,8 +142,8 @@ class RuleRun:
         except Exception as e:  # a rule never ends the stream, whatever error occurs
             error = e
         if len(partitions) == 1 or failed > _MOST_FAILED:
-            resumed = self.before.index[self._are_in(partitions)]
-            yield self._without(resumed, [self._exception(error)])
+            resumed = self.before.index[self.are_in(partitions)]
+            yield self.without(resumed, [self.exception(error)])
             return
         for half in np.array_split(partitions, 2):
             for outcome in self._by_keys(half, first, new, watermark, rule, failed):
@@ -156,23 +155,23 @@ class RuleRun:
     ) -> RuleOutcome:
         rows = ranges(first[partitions], new.stop[partitions])
         if not len(rows):
-            return self._without(_NOTHING, [])
-        is_resumed = self._are_in(partitions)
+            return self.without(_NOTHING, [])
+        is_resumed = self.are_in(partitions)
         search = self._search(rows, is_resumed, watermark, rule)
         results, failures = self._results(search, rule)
         failed = pa.concat_tables([search.failed(), failures])
-        partition, place, positions = self._positions(search, rows)
+        positions = new_positions(search, rows, [self])
         return RuleOutcome(
             results=results,
-            errors=self._faults(failed),
-            failures=[self._failed_keys(failed)] if failed.num_rows else [],
+            errors=self.faults(failed),
+            failures=[self.failed_keys(failed)] if failed.num_rows else [],
             resumed=self.before.index[is_resumed],
-            positions=positions,
-            partition=partition,
-            place=place,
+            positions=positions.table,
+            partition=positions.partition,
+            place=positions.place,
         )
 
-    def _are_in(self, partitions: np.ndarray) -> np.ndarray:
+    def are_in(self, partitions: np.ndarray) -> np.ndarray:
         """`bool[k]`: the positions in these partitions."""
         are_chosen = np.zeros(len(self.shared.bounds) - 1, np.bool_)
         are_chosen[partitions] = True
@@ -180,7 +179,10 @@ class RuleRun:
 
     # which rows are read
 
-    def _first_places(self, new: NewRows, watermark: int, rule: RulePlan) -> np.ndarray:
+    def new_rows(self, watermark: int) -> NewRows:
+        return self.shared.between(max(self.after, self.version.version.first), watermark)
+
+    def first_places(self, new: NewRows, watermark: int, rule: RulePlan) -> np.ndarray:
         """`int64[p]`: the first row of each partition that is read, or NEVER if the rule cannot find anything there.
 
         The rule may find something from the first new row at which a match can begin. It may also find something where
@@ -207,40 +209,40 @@ class RuleRun:
 
     def _results(self, search: RowSearch, rule: RulePlan) -> tuple[list[tuple[np.ndarray, pa.RecordBatch]], pa.Table]:
         """The rows of the result, and the measures that could not be computed, with the columns FAILURES."""
-        results, failed = [], [FAILURES.empty_table()]
-        for times, batch in search.results():
-            if batch.num_rows:
-                rows, errors = self.result(rule, batch)
-                results.append((times, rows))
-                code = as_numpy(batch.column(CODE))
-                failed.append(
-                    failure_table(
-                        [times[at] for at, _ in errors], [e for _, e in errors], [[int(code[at])] for at, _ in errors]
-                    )
-                )
-        return results, pa.concat_tables(failed)
+        emitted = [self.emitted(rule, times, batch) for times, batch in search.results() if batch.num_rows]
+        failed = pa.concat_tables([FAILURES.empty_table(), *(failures for _, failures in emitted)])
+        return [result for result, _ in emitted], failed
+
+    def emitted(
+        self, rule: RulePlan, times: np.ndarray, batch: pa.RecordBatch
+    ) -> tuple[tuple[np.ndarray, pa.RecordBatch], pa.Table]:
+        """Rows of the result with their times, and the measures that could not be computed, with the columns
+        FAILURES."""
+        rows, errors = self.result(rule, batch)
+        if not errors:
+            return (times, rows), FAILURES.empty_table()
+        code = as_numpy(batch.column(CODE))
+        failed = failure_table(
+            [times[at] for at, _ in errors], [e for _, e in errors], [[int(code[at])] for at, _ in errors]
+        )
+        return (times, rows), failed
 
     def result(self, rule: RulePlan, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[tuple[int, DataError]]]:
         """Rows of the result, computed from the rows of workers, and the measures that could not be computed."""
-        return result_batch(self.version.version, rule, batch, self._keys, self.plan.result_schema)
+        keys = list(self.shared.keys(self.plan.keys).values())
+        return result_batch(self.version.version, rule, batch, keys, self.plan.result_schema)
 
-    @cached_property
-    def _keys(self) -> list[pa.Array]:
-        """The values of the keys of each partition."""
-        at = as_arrow(self.shared.bounds[:-1])
-        return [self.shared.values.columns[name].take(at) for name in self.plan.keys]
-
-    def _faults(self, failed: pa.Table) -> list[RuleFault]:
+    def faults(self, failed: pa.Table) -> list[RuleFault]:
         """The expressions over several rows that could not be computed, one of each class of error."""
         texts = [text.partition(": ") for text in failed.column("error").to_pylist()]
         by_class = {error_class: message for error_class, _, message in reversed(texts)}
-        return [self._fault(*pair) for pair in by_class.items()]
+        return [self.fault(*pair) for pair in by_class.items()]
 
     def _row_faults(self, new: NewRows, rule: RulePlan) -> Iterator[RuleFault]:
         """The expressions that could not be computed on new rows."""
         for error, at in self.shared.failures(rule):
             if (at & new.is_new).any():
-                yield self._fault(error.error_class, error.message)
+                yield self.fault(error.error_class, error.message)
 
     def _failed_rows(self, new: NewRows, rule: RulePlan) -> Iterator[pa.Table]:
         """The new rows on which an expression could not be computed, each once."""
@@ -251,38 +253,53 @@ class RuleRun:
             rows = row_texts(columns, self.plan.columns)
             yield failure_rows(self.version.version, self.shared.time[at], [error_text(error)] * len(at), rows)
 
-    def _failed_keys(self, failed: pa.Table) -> pa.Table:
+    def failed_keys(self, failed: pa.Table) -> pa.Table:
         """The expressions over several rows that could not be computed, with the keys of the rows in place of their
         numbers."""
         number = [json.loads(text)[0] for text in failed.column("row").to_pylist()]
         types = [(name, kind) for name, kind in self.plan.columns if name in self.plan.keys]
-        keys = {name: key.take(pa.array(number, pa.int64())) for name, key in zip(self.plan.keys, self._keys)}
+        values = self.shared.keys(self.plan.keys)
+        keys = {name: key.take(pa.array(number, pa.int64())) for name, key in values.items()}
         times, errors = (failed.column(name) for name in ("time", "error"))
         rows = row_texts(keys, types) if types else ["{}"] * len(number)
         return failure_rows(self.version.version, as_numpy(one_chunk(times).view(pa.int64())), errors.to_pylist(), rows)
 
-    def _positions(self, search: RowSearch, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, pa.Table | None]:
-        """The new positions: their partitions, the first rows that they still read, and their table."""
-        table = search.keys()
-        if not table.num_rows:
-            return _NOTHING, _NOTHING, None
-        bounds, kept = search.bounds, search.first_kept
-        place_of = np.full(len(self.shared.bounds) - 1, NEVER)
-        has_rows = kept < bounds[1:]
-        place_of[self.shared.partition[rows[bounds[:-1]]][has_rows]] = rows[kept[has_rows]]
-        partition = as_numpy(one_chunk(table.column(CODE)))
-        place = place_of[partition]
-        ids = np.where(place == NEVER, NO_ROW, self.shared.id[np.where(place == NEVER, 0, place)])
-        version, k = self.version.version, len(partition)
-        columns = {
-            **{name: key.take(as_arrow(partition)) for name, key in zip(self.plan.keys, self._keys)},
-            RULE: pa.repeat(version.name, k),
-            VERSION: as_arrow(np.full(k, version.version)),
-            ROW: as_arrow(ids),
-            **{name: table.column(name) for name in POSITION},
-        }
-        schema = position_schema(self.plan)
-        return partition, place, pa.table([columns[name] for name in schema.names], schema=schema)
+
+class NewPositions(NamedTuple):
+    """The new positions of some runs: `run`, `partition` and `place: int64[k]`, the first row that each still reads;
+    and their `table`, None if there are none."""
+
+    run: np.ndarray
+    partition: np.ndarray
+    place: np.ndarray
+    table: pa.Table | None
+
+
+def new_positions(search: RowSearch, rows: np.ndarray, runs: Sequence[RuleRun]) -> NewPositions:
+    """The positions after a search. CODE is there the number of the run times the number of partitions, plus the
+    partition."""
+    shared, plan, table = runs[0].shared, runs[0].plan, search.keys()
+    if not table.num_rows:
+        return NewPositions(_NOTHING, _NOTHING, _NOTHING, None)
+    bounds, kept = search.bounds, search.first_kept
+    searched = as_numpy(search.block.columns[CODE])[bounds[:-1]]
+    place_of = np.full(len(runs) * shared.partitions, NEVER)
+    has_rows = kept < bounds[1:]
+    place_of[searched[has_rows]] = rows[kept[has_rows]]
+    code = as_numpy(one_chunk(table.column(CODE)))
+    run, partition = np.divmod(code, shared.partitions)
+    place = place_of[code]
+    ids = np.where(place == NEVER, NO_ROW, shared.id[np.where(place == NEVER, 0, place)])
+    versions = [run.version.version for run in runs]
+    columns = {
+        **{name: key.take(as_arrow(partition)) for name, key in shared.keys(plan.keys).items()},
+        RULE: pa.array([v.name for v in versions], pa.string()).take(as_arrow(run)),
+        VERSION: as_arrow(np.array([v.version for v in versions])[run]),
+        ROW: as_arrow(ids),
+        **{name: table.column(name) for name in POSITION},
+    }
+    schema = position_schema(plan)
+    return NewPositions(run, partition, place, pa.table([columns[name] for name in schema.names], schema=schema))
 
 
 def ranges(first: np.ndarray, stop: np.ndarray) -> np.ndarray:

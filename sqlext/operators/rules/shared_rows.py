@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -67,6 +67,16 @@ class SharedRows:
         has_new[self.partition[is_new]] = True
         return NewRows(is_new=is_new, has_new=has_new, stop=stop)
 
+    @property
+    def partitions(self) -> int:
+        return len(self.bounds) - 1
+
+    @lru_cache(maxsize=1)  # noqa: B019  (all versions have the same keys)
+    def keys(self, names: tuple[str, ...]) -> Mapping[str, pa.Array]:
+        """The values of the keys of each partition."""
+        at = as_arrow(self.bounds[:-1])
+        return {name: self.values.columns[name].take(at) for name in names}
+
     @cached_property
     def index(self) -> RowIndex:
         return RowIndex(values=self.values, rows=np.flatnonzero(self.time > self.after))
@@ -108,14 +118,20 @@ class SharedRows:
         arrays |= {name: as_arrow(self._mask(masks, rows)) for name, masks in plan.masks.items()}
         return pa.table(arrays)
 
+    def joint_table(self, plans: Sequence[tuple[RulePlan, np.ndarray]], code: np.ndarray, rows: np.ndarray) -> pa.Table:
+        """The columns that workers read for plans of one shape, each over rows of its own; `rows`: all of these, with
+        the numbers `code` of their keys. None of the expressions fails on a row."""
+        arrays = {CODE: as_arrow(code)}
+        arrays |= {name: self.values.array(tree, rows) for name, tree in plans[0][0].trees.items()}
+        for name, masks in plans[0][0].masks.items():
+            each = (
+                [self.values.truth_at(plan.masks[name][bit], own) for plan, own in plans] for bit in range(len(masks))
+            )
+            arrays[name] = as_arrow(_bits(list(map(np.concatenate, each)), len(rows)))
+        return pa.table(arrays)
+
     def _mask(self, masks: tuple[Scalar, ...], rows: np.ndarray) -> np.ndarray:
-        """A column of bits, of the narrowest type that holds them."""
-        kind = next(t for t in (np.uint8, np.uint16, np.uint32, np.uint64) if len(masks) <= 8 * np.dtype(t).itemsize)
-        bits: np.ndarray = np.zeros(len(rows), kind)
-        for bit, tree in enumerate(masks):
-            truth: np.ndarray = self.values.truth_at(tree, rows).astype(kind)
-            bits = bits | (truth << kind(bit))
-        return bits.view(f"i{bits.itemsize}")
+        return _bits([self.values.truth_at(tree, rows) for tree in masks], len(rows))
 
     def failures(self, plan: RulePlan) -> Iterator[tuple[DataError, np.ndarray]]:
         """For each expression of the rule that was evaluated and failed: an error, and the rows on which it failed as
@@ -126,3 +142,13 @@ class SharedRows:
             error, failed = self.values.failure(tree), self.values.vector(tree).failed
             if error is not None and failed is not None:
                 yield error, failed
+
+
+def _bits(truths: Sequence[np.ndarray], rows: int) -> np.ndarray:
+    """A column of bits, of the narrowest type that holds them."""
+    kind = next(t for t in (np.uint8, np.uint16, np.uint32, np.uint64) if len(truths) <= 8 * np.dtype(t).itemsize)
+    bits: np.ndarray = np.zeros(rows, kind)
+    for bit, truth in enumerate(truths):
+        ones: np.ndarray = truth.astype(kind)
+        bits = bits | (ones << kind(bit))
+    return bits.view(f"i{bits.itemsize}")

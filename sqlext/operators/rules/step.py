@@ -24,6 +24,7 @@ from sqlext.operators.match.stream_plan import DUE
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.row_order import key_codes, sorted_rows
+from sqlext.operators.rules.joint_runs import outcomes
 from sqlext.operators.rules.plan import RulesPlan
 from sqlext.operators.rules.rule_run import Before, Compile, RuleFault, RuleRun, rule_of
 from sqlext.operators.rules.rule_versions import Acting, acting
@@ -148,17 +149,23 @@ def _search(came: Arrivals, state: State, plan: RulesPlan, compiled: Compile) ->
     own_positions = _by_owner(owner, position_partition >= 0, len(current))
     rules = [rule_of(a.version, compiled) for a in current]
     fallible = frozenset(tree for rule in rules if rule is not None for tree in rule.fallible)
-    for version, rule, own in zip(current, rules, own_positions):
-        if not len(own) and (rule is None or not shared.concern(rule, fallible)):
-            continue
-        before = Before(columns=columns, index=own, partition=position_partition[own], place=place[own])
-        run = RuleRun(version=version, shared=shared, before=before, after=state.watermark, plan=plan)
-        outcome = run.outcome(watermark, compiled)
+    runs = (
+        RuleRun(
+            version=version,
+            shared=shared,
+            before=Before(columns=columns, index=own, partition=position_partition[own], place=place[own]),
+            after=state.watermark,
+            plan=plan,
+        )
+        for version, rule, own in zip(current, rules, own_positions)
+        if len(own) or (rule is not None and shared.concern(rule, fallible))
+    )
+    for run, outcome in outcomes(runs, watermark, compiled):
         results += outcome.results
         errors += outcome.errors
         failures += outcome.failures
         keeps_position[outcome.resumed] = False
-        if version.until > watermark and outcome.positions is not None:
+        if run.version.until > watermark and outcome.positions is not None:
             positions.append(outcome.positions)
             np.minimum.at(needed, outcome.partition, outcome.place)
     still = keeps_position & (position_partition >= 0)
