@@ -4,7 +4,7 @@
 |---|---|
 | stream | clauses over a stream: a stateful operator |
 | window | windows with row patterns: as tasks, but with one result for each row |
-| lead | fixed sequences of rows: Spark's window functions, without Python |
+| lead | single rows, and fixed sequences of rows that Spark sorts anyway: Spark's window functions, without Python |
 | udtf | every clause, where `sqlext.engine` is udtf |
 | ranges | one partition on many cores: ranges of its order are matched at once |
 | shuffled | whole partitions, in the tasks that Spark makes of the keys; workers order the rows |
@@ -263,11 +263,15 @@ def _refuses_lead(clause: BoundClause, settings: SessionSettings) -> str | None:
     if (settings.strategy, settings.engine) != ("auto", "arrow"):
         return "the session names another strategy or engine."
     refusal = lead.refusal(clause.plan)
-    # Matching ranges on all cores saves more than avoiding Python workers, and a plan without a shuffle saves more
-    # still.
-    if refusal is None and _refuses_ranges(clause, settings) is None and lead.needs_window(clause.plan):
+    if refusal is not None or not lead.needs_window(clause.plan):  # without a window nothing is shuffled
+        return refusal
+    # The window needs sorted rows. To match ranges on all cores, or to let workers order the rows, saves more than
+    # Python workers cost.
+    if _refuses_ranges(clause, settings) is None:
         return "ranges of the order are matched at once."
-    return refusal
+    if _refuses_shuffled(clause, settings) is None:
+        return "workers order the rows in less time than Spark sorts them."
+    return None
 
 
 def _lead_strategy(plan: MatchPlan, settings: SessionSettings) -> tuple[str, str]:
