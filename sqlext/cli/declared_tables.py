@@ -99,7 +99,7 @@ def _items(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:
 
 
 def _angles(tokens: Tokens, i: int) -> int:
-    """How many brackets of a type such as ARRAY<INT> the token opens, less the number that it closes."""
+    """The number of brackets of a type such as ARRAY<INT> that the token opens, minus those that it closes."""
     text = tokens[i].text
     return text.count("<") - text.count(">") if tokens[i].word == text and not text.isalnum() else 0
 

@@ -323,7 +323,7 @@ def _objects(values: list) -> np.ndarray:
 
 
 def _dtype(spark_type: str) -> type | None:
-    """How NumPy stores values of a type; None if it does not."""
+    """The dtype in which NumPy stores values of a type; None if there is none."""
     if spark_type in INTEGER_BITS or spark_type in TIME_TYPES or is_day_time(spark_type):
         return np.int64
     return np.float64 if spark_type in FLOATS else np.bool_ if spark_type == "boolean" else None

@@ -20,7 +20,7 @@ from sqlext.playground.rows_search import TRUE, RowsSearch
 
 
 def refusal(search: RowsSearch) -> str | None:
-    """Why the rows cannot be shown as a stream; None if they can."""
+    """The reason why the rows cannot be shown as a stream; None if they can."""
     if not search.sort:
         return "A stream needs ORDER BY with the time of the rows."
     text, key = search.sort[0]

@@ -44,7 +44,7 @@ def why(
 ) -> str:
     """Explain why the rows of the input that a condition chooses are, or are not, in a match of a query.
 
-    `rule`: the pattern rule that is asked about, if the query reads MATCH_RULES; `spark`: the session, by default the
+    `rule`: the pattern rule to explain, if the query reads MATCH_RULES; `spark`: the session, by default the
     active one. Raises the SqlExtError that running the query would raise, and UnsupportedError for what WHY does not
     explain.
 

@@ -150,7 +150,7 @@ class ClauseReport:
 
     @property
     def unusable(self) -> int:
-        """How many rows no match can use, so that they are not searched."""
+        """The number of rows that no match can use, so that they are not searched."""
         return self.rows - self.funnel.rows
 
     @property

@@ -171,7 +171,7 @@ class ConditionCounting:
     # the report
 
     def filtered(self, counts: VerdictCounts) -> int:
-        """How many rows the query drops before the shuffle."""
+        """The number of rows that the query drops before the shuffle."""
         return counts.rows - counts.each[len(self.local), TRUE] if self.kept else 0
 
     def variables(self, counts: VerdictCounts, examples: Examples, funnel: Funnel) -> Iterator[VariableReport]:

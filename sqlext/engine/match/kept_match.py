@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, failed: Failed) -> KeptClause:
-    """The clause of a plan on a stream; `failed`: what is said of each conjunct that a row does not satisfy."""
+    """The clause of a plan on a stream; `failed`: returns a sentence for each conjunct that a row does not satisfy."""
     from sqlext.operators.match.open_matches import kept_key, with_times  # loads Numba, which other statements need not
     from sqlext.operators.match.state_facts import match_facts  # loads Numba, too
 

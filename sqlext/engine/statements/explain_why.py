@@ -53,7 +53,7 @@ def _condition(call: SqlCall, why: WhyStatement, statement: ParsedStatement) -> 
 
 @dataclass(frozen=True)
 class _ExplainedPart:
-    """A part of a query that can be asked about: what it is called, and the answer."""
+    """A part of a query that WHY can explain: its name, and the explanation."""
 
     title: str
     answer: Callable[[], str]

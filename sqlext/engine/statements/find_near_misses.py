@@ -62,7 +62,7 @@ def find_near_misses(
 
 
 def _as_pandas(column: pa.Array, time_zone: str) -> Sequence[Any]:
-    """A column as a Series: times are those of the session's time zone, without a zone."""
+    """A column as a Series; times are in the session's time zone, without a zone."""
     if not pa.types.is_timestamp(column.type) or column.type.tz is None:
         return column.to_pandas()
     return column.cast(pa.timestamp("us", time_zone)).to_pandas().dt.tz_localize(None)

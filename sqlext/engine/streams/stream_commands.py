@@ -202,7 +202,7 @@ def _known(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> La
 
 
 def _failure(query: Any) -> str | None:
-    """Why a query failed, in one line; None if it did not."""
+    """The reason why a query failed, in one line; None if it did not fail."""
     with suppress(PySparkException):  # the query belongs to a session that has ended
         error = query.exception()
         return None if error is None else " ".join(streams.root_cause(streams.whole_text(error)).split())

@@ -1,4 +1,4 @@
-"""The rows that FOR ROW chooses: how many are explained, and what is said of none, of more, and of a stream's."""
+"""The rows that FOR ROW chooses: how many are explained, and the messages about none, more, and a stream's."""
 
 from __future__ import annotations
 

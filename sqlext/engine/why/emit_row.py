@@ -1,4 +1,4 @@
-"""Why a row is, or is not, in a firing of EMIT: the text about it. Pure: the caller has the trace of the row's keys."""
+"""The text about a row: why it is, or is not, in a firing of EMIT. Pure: the caller has the trace of the row's keys."""
 
 from __future__ import annotations
 

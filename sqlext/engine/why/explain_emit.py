@@ -117,7 +117,7 @@ def _operands(text: Text) -> list[Text]:
 
 
 def _dropped(plan: EmitPlan, table: pa.Table, i: int) -> str:
-    """Why WHERE drops a row."""
+    """The reason why WHERE drops a row."""
 
     def value(column: str) -> str | None:
         return table.column(column)[i].as_py()

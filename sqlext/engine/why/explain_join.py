@@ -279,7 +279,7 @@ class _Pairing:
         yield from candidates
 
     def _refusal(self, row: T.Row, i: int) -> str:
-        """Why a conjunct refuses a pair, with the values that it compares."""
+        """The reason why a conjunct refuses a pair, with the values that it compares."""
         conjunct = self.conjuncts[i]
         what = "is NULL" if row[f"__n{i}"] else "is false"
         values = [f"{name} = {row[f'__o{i}_{k}']}" for k, (name, _) in enumerate(conjunct.operands)]

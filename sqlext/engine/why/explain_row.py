@@ -83,7 +83,7 @@ class PartitionWhy:
         self.matches = found.listed if found else None
 
     def chosen(self) -> list[int]:
-        """The places of the rows that are asked about, in the order of the partition."""
+        """The places of the chosen rows, in the order of the partition."""
         return np.flatnonzero(self.partition.is_chosen[self.order]).tolist()
 
     def _with_next_row(self, task: Task) -> Task:
@@ -187,7 +187,7 @@ class PartitionWhy:
         return lines
 
     def _reasons(self, near: Closest, row: int) -> list[str]:
-        """Why the closest partial match went no further; first what the row itself did not satisfy."""
+        """The reasons why the closest partial match went no further; first what the row itself did not satisfy."""
         stops = sorted(near.stops, key=lambda stop: stop.row != row)
         return list(dict.fromkeys(self._reason(near.path, stop) for stop in stops))
 
@@ -209,7 +209,7 @@ class PartitionWhy:
         yield from failed_texts(self.plan.conjuncts[stop.label], self._tested(path, stop), self.settings)
 
     def refusal(self, path: Mapped, stop: Stop) -> str:
-        """Why a search could not take a step, in short."""
+        """The reason why a search could not take a step, in short."""
         if stop.label is None or stop.reason not in (FALSE, NULL):
             return self._reason(path, stop).rstrip(".")
         return f"no {self._name(stop.label)}: {'; '.join(self._failed(path, stop))}"

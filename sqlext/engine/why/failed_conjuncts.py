@@ -18,7 +18,7 @@ _COMPARES_NULL = re.compile(r"(.*[^<>=!])(=|<>|!=)\s*NULL", re.IGNORECASE | re.D
 
 
 def failed_texts(conjuncts: Iterable[Conjunct], tested: Path, settings: ExecutionSettings) -> Iterator[str]:
-    """What is said of each conjunct that does not hold: `v > PREV(v) is false (v = 8, PREV(v) = 8)`."""
+    """A sentence for each conjunct that does not hold: `v > PREV(v) is false (v = 8, PREV(v) = 8)`."""
     for conjunct in conjuncts:
         verdict = value(conjunct.condition, tested)
         if verdict is True:

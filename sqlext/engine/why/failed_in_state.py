@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def failed_in_state(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> Failed:
-    """What is said of each conjunct of a clause on a stream that does not hold after a path."""
+    """A sentence for each conjunct of a clause on a stream that does not hold after a path."""
     from sqlext.operators.match.state_facts import by_text  # loads Numba, which other statements need not
 
     clause = physical.plan.clause

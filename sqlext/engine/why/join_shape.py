@@ -227,7 +227,7 @@ def _condition(sides: JoinSides, conjunct: Fragment) -> Condition:
 
 
 def _kind(sides: JoinSides, times: Mapping[str, Text]) -> str:
-    """How the times of a join are measured: as Spark compares them."""
+    """The kind of the times of a join: the type as which Spark compares them."""
     types = {_type(sides, side, time).partition("(")[0] for side, time in times.items()}
     kind = next((kind for kind in (TIMESTAMP, LOCAL, DATE) if kind in types), NUMBER)
     return TEXT if "string" in types else kind

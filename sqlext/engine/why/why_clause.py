@@ -1,4 +1,4 @@
-"""A clause that is asked about, the clauses that are like it except for one relaxation, and their rows. No Spark here.
+"""A clause to explain, the clauses that are like it except for one relaxation, and their rows. No Spark here.
 
 The columns that a search reads are texts over the rows of the input, which the caller computes: Spark, or
 `expressions` in tests. The order of the rows is found here, because another order of ties is one of the relaxations.
@@ -82,7 +82,7 @@ class PartitionRows:
     """The rows of one partition, in any order.
 
     `columns`: the values of each text over the rows; `sort`: the texts that order them, with their directions, of which
-    the first `keys` are the keys of ORDER BY; `is_chosen: bool[n]`: the rows that are asked about. `first`: how many
+    the first `keys` are the keys of ORDER BY; `is_chosen: bool[n]`: the rows to explain. `first`: how many
     rows of the partition come before these rows, and `total`: how many it has.
     """
 

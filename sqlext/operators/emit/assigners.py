@@ -37,7 +37,7 @@ def assign(assigner: Assigner, time: np.ndarray) -> InWindow:
 
 
 def _since_step(time: np.ndarray, step: int, offset: int) -> np.ndarray:
-    """How much later each time is than the last multiple of `step` (plus `offset`) that is not after it."""
+    """The distance of each time from the last multiple of `step` (plus `offset`) that is not after it."""
     return (time % step - offset % step) % step
 
 

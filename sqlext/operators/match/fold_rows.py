@@ -31,7 +31,7 @@ def is_growing(slot: Slot) -> bool:
 
 @dataclass(frozen=True)
 class FoldProgress:
-    """How far a match was read for the previous result rows: its first `members` members have led to `state`."""
+    """The part of a match that the previous result rows have read: its first `members` members have led to `state`."""
 
     match: int
     members: int

@@ -134,7 +134,7 @@ def _in_parcels(table: pa.Table) -> list[pa.RecordBatch]:
 
 
 def reach(plan: MatchOperatorPlan) -> tuple[int, int]:
-    """How many rows before and after a match, or a row, measures and conditions may read as neighbours."""
+    """The number of rows before and after a match, or a row, that measures and conditions may read as neighbours."""
     steps = [slot.navigation.step for slot in plan.slots if slot.kind in ("value", "classifier")]
     conditions = [condition for _, condition in plan.neighbours]
     before = max([0, *(-step for step in steps), *map(rows_back, conditions)])

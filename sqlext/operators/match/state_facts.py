@@ -109,7 +109,7 @@ def _path(kept: KeptKey, rows: Iterable[tuple[int, str]], show: ShowTime) -> str
 
 
 def no_match(kept: KeptKey, row: int, failed: Failed, show: ShowTime) -> str:
-    """Why a row is in no match if no further row comes, by the partial match that came closest to one."""
+    """The reason why a row is in no match if no further row comes, by the partial match that came closest to one."""
     near = kept.refused[row]
     path = _path(kept, _named(kept, near.path), show)
     if any(stop.reason == MATCH for stop in near.stops):
@@ -129,7 +129,7 @@ def _named(kept: KeptKey, mapped: Mapped) -> list[tuple[int, str]]:
 
 
 def _reason(kept: KeptKey, near: Closest, stop: Stop, failed: Failed, show: ShowTime) -> str:
-    """Why the closest partial match could not go on."""
+    """The reason why the closest partial match could not go on."""
     name = "" if stop.label is None else kept.labels[stop.label]
     if stop.reason == PARTITION_END or stop.row >= len(kept.time):
         return f"no row came for {name}"

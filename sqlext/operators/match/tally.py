@@ -106,7 +106,7 @@ def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel) -
 
 
 def _matches(block: Spans) -> int:
-    """How many matches, which partial ones are not, a block has."""
+    """The number of matches of a block, without partial ones."""
     return len(block.start) if block.timed_out is None else int(np.count_nonzero(~block.timed_out))
 
 

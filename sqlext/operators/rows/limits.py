@@ -1,4 +1,4 @@
-"""How much of the rows workers hold at once. This module is light, since the driver imports it too."""
+"""Limits on the rows that workers hold at once. This module is light, since the driver imports it too."""
 
 from __future__ import annotations
 

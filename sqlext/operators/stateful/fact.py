@@ -1,4 +1,4 @@
-"""What is said about the state of a key: facts with a time and a text, which a statement shows as rows."""
+"""Facts about the state of a key, each with a time and a text, which a statement shows as rows."""
 
 from __future__ import annotations
 

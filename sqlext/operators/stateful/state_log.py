@@ -53,7 +53,7 @@ class Log:
 
     @property
     def count(self) -> int:
-        """How many rows are alive."""
+        """The number of rows that are alive."""
         return sum(chunk.count for chunk in self.chunks)
 
     def table(self, schema: pa.Schema) -> pa.Table:

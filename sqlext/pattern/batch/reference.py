@@ -49,7 +49,7 @@ def search(
     """The mapped rows of the match that starts there, or None if there is no match.
 
     `satisfies(label, path)` returns whether row `start.row + len(path)` may be mapped to `label` after `path`, the
-    labels taken so far. `recorder` is told of each test.
+    labels taken so far. `recorder` receives each test.
 
     Raises DataError: STEP_BUDGET.
 

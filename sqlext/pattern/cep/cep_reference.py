@@ -70,7 +70,7 @@ class Search:
     the first row beyond the bound of a match from row `first` to row `last`. When `paths` is exhausted, `partial` has
     the paths that could still be continued when their bound ended. `is_whole`: `bounds[0]` is the first row of its
     partition, where `^` holds. For a stream, `is_open(first, last)` returns whether the bound of such a match is still
-    open, and `is_alive` becomes true if later rows may continue or decide a path. `recorder` is told of each step.
+    open, and `is_alive` becomes true if later rows may continue or decide a path. `recorder` receives each step.
     """
 
     label_of: dict[str, int]

@@ -93,7 +93,7 @@ class Paths:
         )
 
     def found(self, search: Search, number: int) -> Generator[tuple[Path, int], None, None]:
-        """The paths of a search, which the recorder is told of."""
+        """The paths of a search; the recorder receives its steps."""
         if self.recorder is None:
             yield from search.paths(self.task.nfa.pattern)
             return

@@ -76,7 +76,7 @@ def _mapped_rows(start, offset, label, origin):
 
 @allocating
 def _lengths(offset, tail, at):
-    """How many rows each match maps, including its tail: Tails.length without gaps."""
+    """The number of rows that each match maps, including its tail: Tails.length without gaps."""
     length = np.empty(len(tail), np.int64)
     for i in range(len(tail)):
         length[i] = offset[i + 1] - offset[i]

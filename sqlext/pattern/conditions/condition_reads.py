@@ -109,7 +109,7 @@ def _reads_labels(condition: Condition | None) -> bool:
 
 
 def rows_ahead(condition: Condition | None) -> int:
-    """How many rows after the current one a condition may read.
+    """The number of rows after the current one that a condition may read.
 
     >>> from sqlext.pattern.task.task import MachineCall, Operand
     >>> ahead = Operand(Navigation(argument=0, step=2), "int")
@@ -125,7 +125,7 @@ def reads_ahead(task: Task, neighbours: Iterable[Condition | None] = ()) -> bool
 
 
 def rows_back(condition: Condition | None) -> int:
-    """How many rows before a match's first one a condition may read."""
+    """The number of rows before a match's first one that a condition may read."""
     return max([0, *(-step for step in _steps(condition))])
 
 

@@ -18,7 +18,7 @@ from sqlext.pattern.program.program import MatchLabel
 class Element:
     """A variable of the pattern that may map rows. `place`: of the variable; `whole`: with the quantifier that follows
     it. `at_least`: how many rows it needs, 0 if the pattern also matches without it, and at most 1 inside PERMUTE or
-    another quantifier, where the rows of several rounds are not told apart."""
+    another quantifier, where the rows of several rounds are not distinguished."""
 
     name: str
     place: ast.Offsets

@@ -55,7 +55,7 @@ class SeenParts:
         return [*number, *self._bases(source, tested), *labels]
 
     def _older_bases(self, source: Navigation, tested: int) -> int:
-        """How many of the last rows before the current one LAST can start from."""
+        """The number of last rows, before the current one, from which LAST can start."""
         assert source.labels is not None
         return source.offset + (tested not in source.labels)
 

@@ -1,4 +1,4 @@
-"""Why a search could not take a step, in words: what EXPLAIN MATCH WHY and DESCRIBE … FOR KEY say alike."""
+"""The words for why a search could not take a step, in both EXPLAIN MATCH WHY and DESCRIBE … FOR KEY."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sqlext.pattern.batch.recorder import ABSENCE, FALSE, NOT_FIRST, NULL, POSSE
 
 
 def why_refused(stop: Stop, name: str, row: str, failed: Iterable[str], late: str) -> str:
-    """Why a row, called `row`, could not be taken at a step for the variable `name`; not for PARTITION END.
+    """The reason why a row, called `row`, could not be taken at a step for the variable `name`; not for PARTITION END.
 
-    `failed`: what is said of each conjunct that does not hold, read only if a condition failed; `late`: what follows
+    `failed`: a sentence for each conjunct that does not hold, read only if a condition failed; `late`: what follows
     the word WITHIN.
 
     >>> why_refused(Stop(0, 1, 3, FALSE), "B", "Row 4", ["v > 3 is false (v = 2)"], "")
