@@ -99,6 +99,7 @@ def clean_catalog(spark):
     assert {table.name for table in spark.catalog.listTables()} == before
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("file", STATEMENTS, ids=lambda file: file.stem)
 def test_a_file_of_sql_examples_shows_the_rows_of_its_header(spark, clean_catalog, file):
     text = file.read_text(encoding="utf-8")
@@ -184,6 +185,7 @@ def test_each_table_of_a_document_was_made_by_a_block_before(path):
     assert wrong == []
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", WALKS)
 def test_a_document_runs_from_its_first_block_to_its_last(spark, clean_catalog, name):

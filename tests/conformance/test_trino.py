@@ -53,7 +53,7 @@ def test_the_clause_gives_trinos_answers(spark, cases):
     check(cases, answers(spark, [spark_text(c) for c in cases]))
 
 
-@pytest.mark.parametrize("cases", groups(sample(GOOD, 5)))
+@pytest.mark.parametrize("cases", groups(sample(GOOD, 10)))
 def test_the_engine_udtf_gives_trinos_answers(spark, cases):
     spark.conf.set("sqlext.engine", "udtf")
     try:
@@ -62,7 +62,7 @@ def test_the_engine_udtf_gives_trinos_answers(spark, cases):
         spark.conf.unset("sqlext.engine")
 
 
-@pytest.mark.parametrize("cases", groups(sample(GOOD, 5)))
+@pytest.mark.parametrize("cases", groups(sample(GOOD, 10)))
 def test_the_portable_table_function_gives_trinos_answers(spark, cases):
     check(cases, answers(spark, [sqlext.compile(spark_text(c), spark=spark) for c in cases]))
 

@@ -35,6 +35,7 @@ def test_windows_give_trinos_answers(spark, cases):
     check(cases, answers(spark, [c["sql"] for c in cases]))
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("case", BAD, ids=lambda c: c["error"][:60])
 def test_what_trino_refuses_is_refused(spark, case):
     with pytest.raises(Exception, match="SQLEXT_"):

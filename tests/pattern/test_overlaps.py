@@ -42,7 +42,7 @@ def most_tails(spans: Spans) -> int:
     return int(depth.max())
 
 
-@pytest.mark.random
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("pattern", WALKS)
 def test_labels_are_linear_in_the_rows(pattern, strategy):

@@ -62,6 +62,7 @@ def plans(spark, case: Case):
                 raise
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("group", list(groups()))
 def test_explain_names_the_strategy_that_runs(clean, group):
     for case in group:

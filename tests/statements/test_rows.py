@@ -60,7 +60,7 @@ def test_queries_give_their_rows(session, way, group):
     check(session, way, group)
 
 
-@pytest.mark.random(every=5)
+@pytest.mark.random(every=8)
 @pytest.mark.parametrize(("way", "group"), list(groups(*(way for way in WAYS if way != "arrow"))))
 def test_queries_give_their_rows_in_other_ways(session, way, group):
     check(session, way, group)

@@ -187,6 +187,7 @@ def test_few_variants_are_some_of_everything():
 OTHERS = sample([variant for variant in VARIANTS if variant not in FEW], 3)
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("order", ["worker", "spark"])
 @pytest.mark.parametrize("variants", [FEW, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["few", "others"])
 def test_it_finds_what_a_search_through_all_pairs_finds(spark, sides, variants, order):

@@ -73,6 +73,7 @@ def plan(session, text: str) -> str:
     return shown.getvalue()
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("text", STATEMENTS)
 def test_wide_relations_of_all_types_are_planned(wide, text):
     assert "Scan" in plan(wide, text)

@@ -72,6 +72,7 @@ def rows(spark, strategy: str, texts: list[str]) -> list[tuple[str, list[str]]]:
         return [result_of(row) for row in sorted(spark.sql(union).collect(), key=lambda row: row.n)]
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("ansi", ["true", "false"])
 @pytest.mark.parametrize("first", range(0, len(TAKEN), AT_ONCE))
 def test_lead_returns_the_rows_of_reference(facts, ansi, first):
@@ -82,6 +83,7 @@ def test_lead_returns_the_rows_of_reference(facts, ansi, first):
     assert [t for t, (_, lines) in zip(texts, by_lead) if not lines and "A AS NULL" not in t] == []
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("relation", ["(SELECT * FROM facts WHERE n < 0)", "(SELECT * FROM facts WHERE n = 7)"])
 def test_lead_returns_the_rows_of_reference_for_none_and_for_one_row(facts, relation):
     counts = [f"SELECT count(*) AS rows FROM ({query(clause, relation)})" for clause in TAKEN]
@@ -148,6 +150,7 @@ def random_clause(chance: random.Random) -> str:
         PATTERN ({pattern} C{{0}} B{{0}}) DEFINE {", ".join(defined) or "A AS TRUE"}"""
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("seed", range(3))
 def test_lead_returns_the_rows_of_reference_for_random_clauses(facts, seed):
     chance = random.Random(seed)

@@ -84,6 +84,7 @@ def test_rows_are_the_same_with_and_without(tables):
     assert dict(zip(BLOCKS, with_filter)) == dict(zip(BLOCKS, without))
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("start", range(0, len(KEYED), AT_ONCE))
 def test_statements_give_their_rows_with_it(tables, start):
     group = KEYED[start : start + AT_ONCE]

@@ -168,6 +168,7 @@ def test_which_clauses_are_run_in_ranges(facts, title, clause, outcome):
     assert why == f"parallel: {sentence}"
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("first", range(0, len(CASES), AT_ONCE))
 def test_clauses_in_ranges_give_their_rows(facts, first):
     clauses = [clause for _, clause, outcome in CASES[first : first + AT_ONCE] if outcome == "parallel"]
