@@ -48,8 +48,10 @@ def result_type(name: str, types: Types, settings: ExecutionSettings, constants:
     """
     if name not in FUNCTIONS:
         raise not_in_table(name)
-    of = _COMPUTED.get(name)
-    result = _FIXED.get(name) if of is None else of(types, settings, constants or {})
+    if name in _COMPUTED:
+        result = _COMPUTED[name](types, settings, constants or {})
+    else:
+        result = _OF_TYPES[name](types) if name in _OF_TYPES else _FIXED.get(name)
     if result is None:
         raise UnsupportedError(
             "FUNCTION_OVER_SEVERAL_ROWS",
@@ -157,7 +159,7 @@ def _shifted(time: str, interval: str) -> str | None:
     return "date" if is_year_month(interval) or interval == "interval day" else "timestamp"
 
 
-def _same(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
+def _same(types: Types) -> str | None:
     if len(types) != 1:
         return None
     return "double" if types[0] in ("string", "void") else types[0] if _is_quantity(types[0]) else None
@@ -173,7 +175,7 @@ def _rounded(types: Types, settings: ExecutionSettings, constants: Constants) ->
         return None
     if digits := decimal_of(types[0]):
         return _rounded_decimal(digits, places)
-    return _same(types[:1], settings, constants)
+    return _same(types[:1])
 
 
 def _rounded_decimal(digits: tuple[int, int], places: int) -> str:
@@ -199,10 +201,6 @@ def _bits(types: Types, settings: ExecutionSettings, constants: Constants) -> st
     return common if common in INTEGER_BITS else None
 
 
-def _shift(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
-    return "bigint" if types and types[0] == "bigint" else "int"
-
-
 # choices
 
 
@@ -216,14 +214,6 @@ def _case(types: Types, settings: ExecutionSettings, constants: Constants) -> st
     return _common(values, settings)
 
 
-def _first(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
-    return types[0] if types else None
-
-
-def _nanvl(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
-    return "float" if types == ("float", "float") else "double"
-
-
 # strings and nested values
 
 
@@ -233,38 +223,22 @@ def _concat(types: Types, settings: ExecutionSettings, constants: Constants) -> 
     return "binary" if types and all(t == "binary" for t in types) else "string"
 
 
-def _binary_or_string(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
-    return "binary" if types and types[0] == "binary" else "string"
-
-
-def _padded(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
-    return "binary" if types and {types[0], *types[2:]} == {"binary"} else "string"
-
-
-def _reversed(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
-    return types[0] if types and nested(types[0]) else "string"
-
-
-def _element(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
+def _element(types: Types) -> str | None:
     parts = nested(types[0]) if types else None
     return parts.element if isinstance(parts, ArrayOf) else parts.value if isinstance(parts, MapOf) else None
 
 
-def _array_element(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
+def _array_element(types: Types) -> str | None:
     parts = nested(types[0]) if types else None
     return parts.element if isinstance(parts, ArrayOf) else None
 
 
-def _same_array(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
-    return types[0] if types and isinstance(nested(types[0]), ArrayOf) else None
-
-
-def _keys(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
+def _keys(types: Types) -> str | None:
     parts = nested(types[0]) if types else None
     return f"array<{parts.key}>" if isinstance(parts, MapOf) else None
 
 
-def _values(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
+def _values(types: Types) -> str | None:
     parts = nested(types[0]) if types else None
     return f"array<{parts.value}>" if isinstance(parts, MapOf) else None
 
@@ -298,16 +272,8 @@ def _map(types: Types, settings: ExecutionSettings, constants: Constants) -> str
 # dates and times
 
 
-def _date_add(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
-    return "date" if len(types) == 2 else _timestampadd(types, settings, constants)
-
-
-def _timestampadd(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
+def _timestamp(types: Types) -> str:
     return "timestamp_ntz" if types[-1:] == ("timestamp_ntz",) else "timestamp"
-
-
-def _datediff(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
-    return "int" if len(types) == 2 else "bigint"
 
 
 def _part(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
@@ -369,31 +335,38 @@ _SYMBOLS = {"mod": "%", "pmod": "%", "try_add": "+", "try_subtract": "-", "try_m
 _COMPUTED: dict[str, Callable[[Types, ExecutionSettings, Constants], str | None]] = {
     **{symbol: _arithmetic(symbol) for symbol in ("+", "-", "*", "/", "%")},
     **{name: _arithmetic(symbol) for name, symbol in {**_SYMBOLS, "try_mod": "%"}.items()},
-    **dict.fromkeys(("negate", "positive", "abs"), _same),
     **dict.fromkeys(("round", "bround"), _rounded),
     **dict.fromkeys(("floor", "ceil", "ceiling"), _floored),
     **dict.fromkeys(("&", "|", "^", "~"), _bits),
-    **dict.fromkeys(("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned"), _shift),
     **dict.fromkeys(("coalesce", "nvl", "ifnull", "least", "greatest"), _choice(0)),
     **dict.fromkeys(("if", "nvl2"), _choice(1)),
     "CASE": _case,
-    "nullif": _first,
-    "nanvl": _nanvl,
     **dict.fromkeys(("concat", "||"), _concat),
-    **dict.fromkeys(("substr", "substring", "left"), _binary_or_string),
-    **dict.fromkeys(("lpad", "rpad"), _padded),
-    "reverse": _reversed,
-    **dict.fromkeys(("[]", "element_at", "try_element_at"), _element),
-    **dict.fromkeys(("get", "array_max", "array_min"), _array_element),
-    **dict.fromkeys(("array_distinct", "sort_array", "slice"), _same_array),
-    "map_keys": _keys,
-    "map_values": _values,
     ".": _field,
     "array": _array,
     "named_struct": _named_struct,
     "map": _map,
-    **dict.fromkeys(("date_add", "dateadd"), _date_add),
-    "timestampadd": _timestampadd,
-    **dict.fromkeys(("datediff", "date_diff"), _datediff),
     **dict.fromkeys(("extract", "date_part", "datepart"), _part),
+}
+_OF_TYPES: dict[str, Callable[[Types], str | None]] = {
+    **dict.fromkeys(("negate", "positive", "abs"), _same),
+    **dict.fromkeys(
+        ("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned"),
+        lambda types: "bigint" if types[:1] == ("bigint",) else "int",
+    ),
+    "nullif": lambda types: types[0] if types else None,
+    "nanvl": lambda types: "float" if types == ("float", "float") else "double",
+    **dict.fromkeys(("substr", "substring", "left"), lambda types: "binary" if types[:1] == ("binary",) else "string"),
+    **dict.fromkeys(("lpad", "rpad"), lambda types: "binary" if {*types[:1], *types[2:]} == {"binary"} else "string"),
+    "reverse": lambda types: types[0] if types and nested(types[0]) else "string",
+    **dict.fromkeys(("[]", "element_at", "try_element_at"), _element),
+    **dict.fromkeys(("get", "array_max", "array_min"), _array_element),
+    **dict.fromkeys(
+        ("array_distinct", "sort_array", "slice"), lambda types: types[0] if _array_element(types) is not None else None
+    ),
+    "map_keys": _keys,
+    "map_values": _values,
+    **dict.fromkeys(("date_add", "dateadd"), lambda types: "date" if len(types) == 2 else _timestamp(types)),
+    "timestampadd": _timestamp,
+    **dict.fromkeys(("datediff", "date_diff"), lambda types: "int" if len(types) == 2 else "bigint"),
 }
