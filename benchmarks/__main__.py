@@ -78,7 +78,7 @@ def arguments() -> argparse.Namespace:
 
 
 def names_of(known: Iterable[str], groups: Mapping[str, list[str]] | None = None) -> Callable[[str], list[str]]:
-    """A function that reads a list of names, which may be empty. The name of a group stands for its members.
+    """A function that reads a list of names, which may be empty. The name of a group means its members.
 
     >>> names_of(["trino", "flink", "duckdb"], {"servers": ["trino", "flink"]})("duckdb,servers")
     ['duckdb', 'trino', 'flink']

@@ -95,7 +95,7 @@ def hashes(numbers: np.ndarray) -> np.ndarray:
 
 
 def table(side: int, lo: int, hi: int, keys: int) -> pa.Table:
-    """The rows lo to hi (exclusive) of a side, with random ones of so many keys."""
+    """The rows lo to hi (exclusive) of a side, with random ones of `keys` keys."""
     i = np.arange(lo, hi)
     ms = START_MS + STEP_MS * i + side * STEP_MS // 2
     key = (hashes(2 * i + side + 1) % np.uint64(keys)).astype(np.int64)

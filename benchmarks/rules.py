@@ -165,7 +165,7 @@ class Streams:
             frame.writeTo(table).append()
 
     def seconds(self, query: str, name: str, change: str = "") -> list[float]:
-        """The seconds of each micro-batch but the first. `change`: a statement to run behind the second one.
+        """The seconds of each micro-batch but the first. `change`: a statement to run after the second one.
 
         `self.watermark` is then that of the first micro-batch that began after the change.
         """
@@ -193,7 +193,7 @@ class Streams:
         return durations[1:]
 
     def taken_up(self, table: str) -> datetime:
-        """The watermark at which the added rule was taken up; the log is written behind the micro-batch."""
+        """The watermark at which the added rule was taken up; the log is written after the micro-batch."""
         while not (rows := self.spark.sql(f"SELECT taken_up FROM {table}_log WHERE name = 'late'").collect()):
             time.sleep(1)
         return rows[0][0]

@@ -24,7 +24,7 @@ def unknown(rows: int) -> Result | None:
 
 @dataclass(frozen=True)
 class Workload:
-    """One query on one table. In `columns` and `match`, `{rows}` stands for the number of rows.
+    """One query on one table. In `columns` and `match`, `{rows}` represents the number of rows.
 
     columns: name → Spark's expression of i, the row number.
     reads: the columns that the query references; the floor reads them too.

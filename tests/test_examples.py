@@ -83,7 +83,7 @@ def shown_results(spark, text):
 
 
 def is_ordered(statement):
-    """Does the query itself have an ORDER BY, behind the last parenthesis?"""
+    """Return True if the query itself has an ORDER BY, after its last parenthesis."""
     return "ORDER BY" in statement.rpartition(")")[2]
 
 

@@ -23,7 +23,7 @@ from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, TIME_TYPES, TIM
 from sqlext.expressions.values import arrow_type, computable, from_arrow, to_arrow
 
 _SAFE = float(1 << 62)
-_FEW = 8  # rows are few if they are less than one in so many
+_FEW = 8  # rows are few if they are less than one in this many
 
 
 class Vector(NamedTuple):

@@ -87,7 +87,7 @@ def of_one_row(evaluate: Callable[..., Any], *arguments: Any) -> tuple[Any, int]
 
 @contextmanager
 def at_most(units: int) -> Iterator[Callable[[], bool]]:
-    """All expressions that are evaluated inside may spend so many units together; the value says whether they have.
+    """All expressions that are evaluated inside may spend this many units together; the value says whether they have.
 
     >>> with at_most(100) as are_spent:
     ...     spend(101)

@@ -55,8 +55,8 @@ COMPLETIONS = [
 @pytest.mark.parametrize(("text", "expected"), COMPLETIONS)
 def test_the_word_before_the_cursor_is_completed(text, expected):
     completer = SqlCompleter(CompletionNames(lambda: TABLES, lambda table: TABLES[table]))
-    before, _, behind = text.partition("|")
-    document = Document(before + behind, len(before))
+    before, _, after = text.partition("|")
+    document = Document(before + after, len(before))
     assert [c.text for c in completer.get_completions(document, CompleteEvent(completion_requested=True))] == expected
 
 

@@ -1,6 +1,6 @@
 """Kill processes of a cluster at random while streams and batch queries run: no row is lost, and none is doubled.
 
-`make test-chaos` or, behind `python -m tests.cluster.standalone`, `python -m tests.cluster.chaos FOLDER [KILLS]`.
+`make test-chaos` or, after `python -m tests.cluster.standalone`, `python -m tests.cluster.chaos FOLDER [KILLS]`.
 A start runs the streams of tests/engine/streams/killed.py, changes pattern rules and repeats batch queries. Every
 third start is a client of a Spark Connect server. Killed are the driver (or the server, of which the client then ends),
 an executor, or a Python worker of an executor. A file arrives before each kill. At last the streams read all files, and
@@ -101,7 +101,7 @@ def _compare(path: Path, rows: list[str]) -> None:
 
 
 def torture(folder: Path, kills: int) -> Counter[str]:
-    """Start drivers and kill processes until so many are killed. Returns how many of each kind, and what ended so."""
+    """Start drivers and kill processes until enough are killed. Returns how many of each kind, and what ended so."""
     chance, count, start = random.Random(5), Counter[str](), 0
     while not (folder / "done").exists():
         server, url = None, ""

@@ -25,7 +25,7 @@ _STARTS = 60  # seconds
 
 @contextmanager
 def hdfs() -> Iterator[str]:
-    """The URI of a folder in a file system that ends behind the block."""
+    """The URI of a folder in a file system that ends after the block."""
     with tempfile.TemporaryDirectory(prefix="sqlext-hdfs-") as name:
         folder, uri = Path(name), f"hdfs://127.0.0.1:{free_port()}"
         settings = {f"dfs.{name}": "127.0.0.1:0" for name in _ANY_PORT} | {
@@ -42,7 +42,7 @@ def hdfs() -> Iterator[str]:
 
 @contextmanager
 def yarn() -> Iterator[Path]:
-    """The folder of the settings (HADOOP_CONF_DIR) of a resource manager with one node, which end behind the block."""
+    """The folder of the settings (HADOOP_CONF_DIR) of a resource manager with one node, which end after the block."""
     with tempfile.TemporaryDirectory(prefix="sqlext-yarn-") as name:
         folder = Path(name)
         ports = {

@@ -29,7 +29,7 @@ _STARTS = 120  # seconds
 
 @contextmanager
 def cluster(workers: int = 2, cores: int = 1) -> Iterator[str]:
-    """The address of a cluster that is stopped behind the block; each worker has so many cores."""
+    """The address of a cluster that is stopped after the block; each worker has this number of cores."""
     processes: list[subprocess.Popen[str]] = []
     with tempfile.TemporaryDirectory(prefix="sqlext-cluster-") as top:
         folder = Path(top)

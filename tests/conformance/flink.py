@@ -45,7 +45,7 @@ class Element:
 
 @dataclass
 class Clause:
-    """What stands in MATCH_RECOGNIZE. `names[v]`: Flink's name of variable v, "" for those that map no row; `gap_ms`
+    """The content of MATCH_RECOGNIZE. `names[v]`: Flink's name of variable v, "" for those that map no row; `gap_ms`
     bounds the time since the row before for the variables in `bounded`."""
 
     pattern: str = ""
@@ -151,24 +151,24 @@ class _Writer:
                 held = not_n if is_open else ""
                 continue
             operator, loop = (entry, inner) if i == 0 and entry is not None else (e.operator, e.inner)
-            behind = elements[i + 1] if i + 1 < len(elements) else None
-            text = self.element(e, operator, loop, absent, behind, previous, ends)
+            after = elements[i + 1] if i + 1 < len(elements) else None
+            text = self.element(e, operator, loop, absent, after, previous, ends)
             if is_open:
                 text, is_open = f"({held} {text}){self.suffix(e, '?')}", False
             texts.append(text)
             absent, previous = "", e
         return " ".join(t for t in texts if t)
 
-    def element(self, e: Element, operator: str, loop: str, absent: str, behind: Element | None, previous, ends) -> str:
+    def element(self, e: Element, operator: str, loop: str, absent: str, after: Element | None, previous, ends) -> str:
         forbidden = [absent] if absent and not (ends and not e.is_loop) else []
         if previous is not None and previous.is_greedy and previous.at_most not in (1, None):
             forbidden.append(previous.condition)
         first = self.round(e, operator, e.condition, forbidden, is_last=ends, is_first=True)
         if e.is_loop:
             not_n = ""
-            if behind is not None and behind.absence == "!->" and not e.group:
-                not_n = f"!-> {self.clause.variable('', behind.condition)} "
-                forbidden.append(behind.condition)
+            if after is not None and after.absence == "!->" and not e.group:
+                not_n = f"!-> {self.clause.variable('', after.condition)} "
+                forbidden.append(after.condition)
             rest = self.round(e, loop, e.condition, forbidden, is_last=ends, is_first=False)
             most = "" if e.at_most is None else str(e.at_most - 1)
             first = f"{first} ({not_n}{rest}){self.suffix(e, f'{{{e.at_least - 1},{most}}}', ends)}"

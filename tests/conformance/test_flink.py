@@ -93,7 +93,7 @@ AS_STREAM = ["random 34", "random 39", "random 169", "random 184", "random 28"]
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_same_as_a_stream_through_sql(spark):
-    """Matches and time-outs of a few cases, as one query; a row behind all of them ends their time."""
+    """Matches and time-outs of a few cases, as one query; a row after all of them ends their time."""
     chosen = [case for case in RUNNABLE if case.title in sample(AS_STREAM, 2)]
     spark.conf.set("sqlext.stream.buckets", "1")
     texts = []

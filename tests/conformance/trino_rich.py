@@ -17,7 +17,7 @@ OPEN = {int(line.split()[0]) for line in OPEN_FILE.read_text().splitlines()} if 
 
 
 def expected_rows(case: dict[str, Any]) -> list[list]:
-    """The right rows. A column that ORDER BY names twice stands twice in Trino's, and once in ours."""
+    """The right rows. A column that ORDER BY names twice is twice in Trino's, and once in ours."""
     for files in REPLACED:
         if str(case["number"]) in files["trino_rich.json"]:
             return files["trino_rich.json"][str(case["number"])]

@@ -18,7 +18,7 @@ def examples() -> dict[str, str]:
 
 
 def statements() -> Iterator[tuple[str, str]]:
-    """(where it stands, the statement)"""
+    """(where it is, the statement)"""
     for path in sorted(HERE.glob("*.txt")):
         for case in cases(path.name):
             for step in case.steps:

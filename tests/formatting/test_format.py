@@ -90,8 +90,8 @@ def test_windows_line_ends_stay():
 
 
 def test_only_the_text_of_clauses_changes():
-    before, behind = "select   1 ;\n\n\tSELECT a,b from x  ;-- end\n", "\n;  SELECT  (1 ) -- no newline"
-    assert format_text(before + LONG + behind) == before + format_text(LONG) + behind
+    before, after = "select   1 ;\n\n\tSELECT a,b from x  ;-- end\n", "\n;  SELECT  (1 ) -- no newline"
+    assert format_text(before + LONG + after) == before + format_text(LONG) + after
 
 
 def test_files_are_written_and_a_second_time_they_stay(tmp_path, capsys):

@@ -32,7 +32,7 @@ def _flat(grammar: dict[str, Any], patterns: list[dict[str, Any]]) -> Iterator[d
 
 
 def _step(grammar: dict[str, Any], patterns: Any, text: str, position: int, found: list[Found]) -> int:
-    """Go behind the first of the patterns that match next, or to the end; the first in the list wins."""
+    """Go past the first of the patterns that match next, or to the end; the first in the list wins."""
     candidates = [(m.start(), i, m, p) for i, p in enumerate(_flat(grammar, list(patterns)))
                   if (m := re.compile(p.get("match") or p["begin"]).search(text, position))]  # fmt: skip
     if not candidates:

@@ -10,8 +10,8 @@ heads one statement and its outcome:
 4.4, DuckDB 2.0, pandas 3.1 and Polars 2.1 return for the statement as its user writes it, where the form is the same;
 those of windows in Beam and Kafka were computed by arithmetic on the times.
 
-A statement ends at a semicolon at the end of a line. Before the last statement of a block others may stand that only
-prepare it.
+A statement ends at a semicolon at the end of a line. Before the last statement of a block there may be others, which
+only prepare it.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _version(lines: list[str]) -> Version:
 
 
 def _split(lines: list[str]) -> tuple[list[str], list[str]]:
-    """(the statements, the comment lines behind the last one)"""
+    """(the statements, the comment lines after the last one)"""
     texts: list[str] = []
     text: list[str] = []
     for i, line in enumerate(lines):

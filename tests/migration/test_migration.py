@@ -1,4 +1,4 @@
-"""Statements of users of other systems give the rows, or the error, that are written behind them.
+"""Statements of users of other systems give the rows, or the error, that are written below them.
 
 `python -m tests.migration.test_migration [SYSTEM …]` writes the outcomes anew. Check every row of the difference by
 hand: these files are the only place that knows what other systems return.

@@ -1,4 +1,4 @@
-"""What stands behind `%sql` and `%%sql`, and the statements about widgets: pure text."""
+"""What follows `%sql` and `%%sql`, and the statements about widgets: pure text."""
 
 from __future__ import annotations
 

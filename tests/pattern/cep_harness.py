@@ -112,7 +112,7 @@ _QUANTIFIERS = [(0, None), (1, None), (0, 1), (2, None), (0, 2), (1, 3), (2, 2)]
 
 
 def random_tree(chance: random.Random, size: int) -> ast.Pattern:
-    """A tree of about `size` nodes over A, B, C, with N, C and S, A behind absences and UNTIL."""
+    """A tree of about `size` nodes over A, B, C, with N, C and S, A after absences and UNTIL."""
     if size <= 1:
         return ast.Variable(chance.choice("ABC"))
     kind, below = chance.random(), size - 1

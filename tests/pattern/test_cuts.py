@@ -1,4 +1,4 @@
-"""Cuts are boundaries at which matching begins anew, whatever comes before and behind the rows at hand.
+"""Cuts are boundaries at which matching begins anew, whatever comes before and after the rows at hand.
 
 Therefore the chunks of a partition can be matched separately, and the leftovers between their cuts afterwards, with the
 same result.
@@ -49,7 +49,7 @@ def words(longest: int) -> list[tuple[int, ...]]:
 WORLD = words(8)[1:]
 FIRST = {word: i for word, i in zip(WORLD, np.cumsum([0, *(len(word) + 1 for word in WORLD)]).tolist())}
 CONTEXTS = {  # for each word of up to 4 letters, its first boundaries where it is part of a longer word
-    word: np.array([FIRST[before + word + behind] + len(before) for before in words(2) for behind in words(2)])
+    word: np.array([FIRST[before + word + after] + len(before) for before in words(2) for after in words(2)])
     for word in words(4)[1:]
 }
 TREES = [tree for nodes in range(1, 5) for tree in trees(nodes) if is_first_of_its_kind(tree)]
@@ -66,7 +66,7 @@ def rows_in(words: list[tuple[int, ...]], labels: tuple[tuple[int, ...], ...]) -
 def crossed(task: MatchTask, rows: Rows) -> np.ndarray:
     """`bool[n + partitions]`: is a boundary inside a match? Each partition has one boundary more than rows.
 
-    At all other boundaries matching begins anew, because no skip mode resumes beyond the row behind a match.
+    At all other boundaries matching begins anew, because no skip mode resumes beyond the row after a match.
     """
     is_crossed = np.zeros(len(rows.mask) + len(rows.bounds), int)
     partition = np.repeat(np.arange(len(rows.bounds) - 1), np.diff(rows.bounds))

@@ -25,7 +25,7 @@ Match = tuple[int, int, tuple[int, ...]]  # (the row that has the match, its fir
 
 @dataclass(frozen=True)
 class Case:
-    """`steps[l]`: label l takes a row if its value is above that of the row so many rows away; 0: any row.
+    """`steps[l]`: label l takes a row if its value is above that of the row `steps[l]` rows away; 0: any row.
 
     `following[i]`: how many rows follow row i in its frame.
     """
@@ -130,7 +130,7 @@ def task_and_rows(case: Case) -> tuple[MatchTask, Rows]:
 
 
 def _above(step: int) -> MachineCall:
-    """`value > the value so many rows away`"""
+    """`value > the value some rows away`"""
     here, there = (Operand(Navigation(argument=0, step=n), "int") for n in (0, step))
     return MachineCall(function="less", arguments=(there, here), kind="bool")
 
@@ -150,7 +150,7 @@ def strategies(task: MatchTask, chance: random.Random) -> dict[str, Callable[...
 
 
 def matches_of(blocks: Iterator[Spans]) -> tuple[list[Match], object]:
-    """All matches, and the failure of AFTER MATCH SKIP behind them."""
+    """All matches, and the failure of AFTER MATCH SKIP after them."""
     result: list[Match] = []
     failure = None
     for block in blocks:

@@ -23,7 +23,7 @@ ARGUMENTS = [((), {}), (([1, "a"],), {}), (({"x": None},), {}), ((), {"args": {"
 
 @pytest.fixture
 def own_session(spark):
-    """The shared session, not extended; extended again behind the test."""
+    """The shared session, not extended; extended again after the test."""
     yield sqlext.restore(spark)
     sqlext.extend(spark)
 

@@ -26,7 +26,7 @@ def sql(spark):
 
 @pytest.fixture
 def create(spark, sql):
-    """Carries out CREATE VIEW statements; the views are gone behind the test."""
+    """Carries out CREATE VIEW statements; the views are gone after the test."""
     made = []
 
     def run(text):

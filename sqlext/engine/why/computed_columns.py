@@ -13,8 +13,7 @@ from sqlext.rewriter.text.splice import join
 
 
 class ComputedColumns(Mapping[str, pa.Array]):
-    """The values of each text over so many rows, of which `columns` are known. What only Spark can compute is
-    missing."""
+    """The values of each text over `rows` rows, computed from `columns`; without texts that only Spark can compute."""
 
     def __init__(self, binder: StaticBinder, columns: Mapping[str, pa.Array], rows: int):
         self.binder = binder

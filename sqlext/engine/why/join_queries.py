@@ -46,7 +46,7 @@ def pairs_query(shape: JoinShape, prefix: Text, limit: int | None = None) -> Tex
     `ranges_here`, `points_here`: rows with a row of the same key; `pairs`: those whose time is in the range, too;
     `ranges_met`, `points_met`: rows in such a pair; `largest`: the most rows of a key. Of all rows that have a row of
     the same key and no time in their range, the nearest miss: `miss`, how far it is, `is_before`, whether the time is
-    before the range, and as texts `named`, the keys, `time`, `low` and `high`. `limit`: at most so many keys, the same
+    before the range, and as texts `named`, the keys, `time`, `low` and `high`. `limit`: the most keys, the same
     ones each time.
     """
     keyed = keys_query(shape, limit)

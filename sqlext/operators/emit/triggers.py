@@ -136,7 +136,7 @@ def _due(column: str, inputs: TriggerInput) -> tuple[Points, np.ndarray]:
 
 
 def _every_rows(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns]:
-    """Fire after every so many rows. Rows are counted whatever other triggers do."""
+    """Fire after each n rows. Rows are counted whatever other triggers do."""
     entries = inputs.entries
     fires = (inputs.panes.count[entries.pane] + entries.position) % int(trigger.amount) == 0
     return early(entries.pane[fires], entries.position[fires], entries.decided[fires]), {}

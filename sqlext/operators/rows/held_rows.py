@@ -24,7 +24,7 @@ class HeldRows:
         self._checked = limits.held_bytes
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Raises DataError (WORKER_MEMORY) if so many rows do not fit: to order or match them takes their bytes once
+        """Raises DataError (WORKER_MEMORY) if this many rows do not fit: to order or match them takes their bytes once
         more."""
         if not batch.num_rows:
             return

@@ -59,7 +59,7 @@ class Funnel:
     match_s: float = 0.0
 
     def add(self, attempt: Attempt, times: int, steps: Steps) -> None:
-        """Count an attempt, which so many start rows had."""
+        """Count an attempt, which `times` start rows had."""
         self.tried += times
         self.endings[attempt.ending] += times
         self.matches += len(attempt.matches) * times

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 START = datetime(2024, 5, 1, tzinfo=timezone.utc)
 _SCHEMA = pa.schema([("k", pa.string()), ("id", pa.int32()), ("at", pa.timestamp("us", tz="UTC"))])
-Row = tuple[str | None, int, int | None]  # (k, id, seconds behind START or NULL)
+Row = tuple[str | None, int, int | None]  # (k, id, seconds after START or NULL)
 
 
 class Stream:
@@ -38,7 +38,7 @@ class Stream:
 @dataclass(frozen=True)
 class Emitted:
     """`batches`: the rows of each micro-batch that had some. Of all micro-batches `states`: how many rows the state had
-    behind it, and `late`: how many rows came late."""
+    after it, and `late`: how many rows came late."""
 
     batches: list[list[tuple]]
     states: list[int]

@@ -1,4 +1,4 @@
-"""ASOF JOIN: what its text becomes, where it may stand, and the same as a search through all pairs.
+"""ASOF JOIN: what its text becomes, where it may be, and the same as a search through all pairs.
 
 Its queries with their rows are in asof.txt, what is refused in asof_errors.txt (test_statements.py)."""
 

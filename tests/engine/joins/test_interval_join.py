@@ -1,4 +1,4 @@
-"""INTERVAL JOIN over tables: what its text becomes, where it may stand, and the same as a search through all pairs.
+"""INTERVAL JOIN over tables: what its text becomes, where it may be, and the same as a search through all pairs.
 
 Its queries with their rows are in interval.txt, what is refused in interval_errors.txt (test_statements.py)."""
 

@@ -36,7 +36,7 @@ JOINS = {
     ],
     "no key": [("LEFT", EXCLUSIVE), ("RIGHT", RANGE), ("FULL", TURNED), ("LEFT ANTI", RANGE)],
 }
-END, LAST = 100_000, 1001  # the time and the id of rows behind all others, to move the watermark
+END, LAST = 100_000, 1001  # the time and the id of rows after all others, to move the watermark
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_it_emits_what_a_table_gives_in_random_micro_batches_and_over_restarts(s
 def test_j5_j14_rows_at_the_last_watermark_are_late_and_dropped_where_flink_joins_them(spark, streams, tmp_path):
     left, right = streams
     left.add([("a", 1, 100)]), right.add([("a", 11, 95), ("a", 12, 100)])
-    left.add([("a", 2, 90), ("a", 3, 101)]), right.add([])  # behind it, but not behind that of the micro-batch before
+    left.add([("a", 2, 90), ("a", 3, 101)]), right.add([])  # later than it, but not than that of the micro-batch before
     left.add([("a", 5, 92), ("a", 7, 100), ("a", 6, 101)]), right.add([])
     left.add([("a", 4, END)]), right.add([("a", 13, END)])
     emitted = run(

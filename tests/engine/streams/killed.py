@@ -122,7 +122,7 @@ def drive(folder: Path, start: int, tables: Sequence[str]) -> None:
 
 
 def wait_for_reports(spark) -> None:
-    """Wait until the log has all versions of rules: it is written behind the micro-batches. Raises TimeoutError."""
+    """Wait until the log has all versions of rules: it is written after the micro-batches. Raises TimeoutError."""
     for _ in range(300):
         if spark.table("rules_log").count() == spark.table("rules").count():
             return

@@ -37,7 +37,7 @@ def life(spark):
 
 
 def append(spark, *rows: tuple[int, int]) -> None:
-    """Rows (k, i), each i seconds behind the first."""
+    """Rows (k, i), each i seconds after the first."""
     values = ", ".join(f"({k}, TIMESTAMP '2026-01-01' + INTERVAL {i} SECONDS, {i})" for k, i in rows)
     spark.sql(f"INSERT INTO life.source VALUES {values}")
 

@@ -103,7 +103,7 @@ class Trigger:
         return False
 
     def _next(self, time: int) -> int:
-        """The first multiple behind a time; Flink passes one over before 1970."""
+        """The first multiple after a time; Flink passes one over before 1970."""
         return time // self.x * self.x + self.x if FLOOR in self.rules else int(time / self.x) * self.x + self.x
 
     def _set(self, pane: Pane, clock: str, time: int) -> None:

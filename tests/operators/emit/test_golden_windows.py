@@ -30,7 +30,7 @@ SCHEMA = pa.schema([
     ("k", pa.string()), ("time", pa.timestamp("us", "UTC")), ("v", pa.int64()), ("d", pa.decimal128(10, 2)),
     ("f", pa.float64()), ("s", pa.string()),
 ])  # fmt: skip
-# (key, time, value), in two portions, each with the watermark behind it; the state is stored between them
+# (key, time, value), in two portions, each with the watermark after it; the state is stored between them
 BEFORE = [("x", 1, 5), ("x", 2, None), ("y", 3, 7), ("x", 7, 2), (None, 4, 1), ("y", 12, 9)], 6
 AFTER = [("x", 8, 3), ("y", 5, 4), (None, 9, 6), ("y", 13, 8), ("x", 25, 1)], 24
 

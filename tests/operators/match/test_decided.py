@@ -17,7 +17,7 @@ from sqlext.pattern.task.event_time import EventTimes, StreamFacts, first_positi
 from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Skip
 
 LATER = 4  # rows that may follow: enough to end any of the patterns
-SPACE = 10  # between the times of rows; later ones come one by one behind the last, before WITHIN can end
+SPACE = 10  # between the times of rows; later ones come one by one after the last, before WITHIN can end
 
 
 def tree(chance: random.Random, size: int) -> ast.Pattern:
