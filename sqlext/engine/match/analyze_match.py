@@ -70,7 +70,7 @@ def _report(planned: PhysicalPlan, counting: ConditionCounting, queries: Queries
         rows=counts.rows,
         filtered=counting.filtered(counts),
         filters=tuple(map(in_line, planned.filters_of_engine)),
-        variables=tuple(counting.variables(counts, examples, funnel)),
+        variables=tuple(counting.variables(counts, examples, counting.near_texts(queries, counts), funnel)),
         elements=_elements(plan, funnel),
         funnel=funnel,
         is_contiguous=not isinstance(plan.task, CepTask),

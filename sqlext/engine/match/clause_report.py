@@ -54,7 +54,8 @@ _LOST = {
 @dataclass(frozen=True, kw_only=True)
 class ConjunctReport:
     """`alone_false`, `alone_null`: rows on which it was FALSE or NULL and all others of its variable TRUE. `examples`:
-    (the row, the text with the values compared) of up to two such rows."""
+    (the row, the text with the values compared) of up to two such rows. `near`: a value that hardly differs from the
+    text that it must be equal to, and how, if no row has this text."""
 
     written: str
     true: int
@@ -63,6 +64,7 @@ class ConjunctReport:
     alone_false: int
     alone_null: int
     examples: tuple[tuple[str, str], ...] = ()
+    near: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,14 +212,18 @@ class ClauseReport:
                 why += f"; {never.written} is never true"
             elif not worst.alone_false + worst.alone_null:
                 why += "; each part is true on some rows, but never all on one row"
-        return f"No row can be {variable.name}: {why}."
+        near = next((f"; there is {c.near}" for c in variable.conjuncts if c.near), "")
+        return f"No row can be {variable.name}: {why}{near}."
 
     def _not_reached(self, element: ElementReport) -> str:
         before = self.elements[: self.elements.index(element)]
         name = element.written
         if element.reached:
             found = count(element.reached, "start row")
-            return f"{found} found a first row for {name}, but none found {element.at_least}: {element.lost_by}."
+            few = f"{found} found a first row for {name}, but none found {element.at_least}"
+            if sum(element.lost.values()) == element.reached:
+                return f"{few}: {element.lost_by}."
+            return f"{few}. With those that found none: {element.lost_by}."
         variable = next((v for v in self.variables if v.name == element.variable), None)
         holds = ""
         if variable is not None and not variable.is_tested:

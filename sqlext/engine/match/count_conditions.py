@@ -8,7 +8,7 @@ few partitions, because texts of all rows would take more time than everything e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from pyspark.sql import Row
 
 from sqlext.engine.match.clause_report import ConjunctReport, VariableReport
 from sqlext.engine.match.run_batch import input_query, unsorted_query
+from sqlext.engine.queries.near_equal import difference, text_compared
 from sqlext.engine.queries.queries import Queries
 from sqlext.operators.match.tally import FIRST, GROUP, LAST, NUMBER, VERDICTS, Counted
 from sqlext.pattern.program.mapped_variables import mandatory_variables
@@ -154,6 +155,32 @@ class ConditionCounting:
             for n, i in enumerate(self.local)
         }
 
+    def near_texts(self, queries: Queries, counts: VerdictCounts) -> dict[int, str]:
+        """For conjuncts `column = 'text'` that are TRUE on no row: a value of the column that hardly differs."""
+        wanted: dict[int, tuple[Text, str]] = {}
+        for at, i in enumerate(self.local):
+            conjunct, text = self.plan.conjuncts[i], text_compared(self.plan.conjuncts[i].written)
+            reads_neighbours = any(WINDOW in str(operand) for _, operand in conjunct.operands)
+            if text is not None and len(conjunct.operands) == 1 and not counts.each[at, TRUE] and not reads_neighbours:
+                wanted[i] = conjunct.operands[0][1], text
+        if not wanted or self.in_turn:  # in turn: an operand may be one that cannot be computed on all rows
+            return {}
+        values = [
+            join(
+                "min(CASE WHEN lower(trim(CAST((",
+                operand,
+                f") AS STRING))) = {string_literal(text.strip().lower())}",
+                " THEN CAST((",
+                operand,
+                ") AS STRING) END)",
+            )
+            for operand, text in wanted.values()
+        ]
+        query = join(self.prefix, "SELECT ", join(*values, separator=", "), " FROM ", self.plan.input)
+        (found,) = queries.run(query).collect()
+        notes = {i: (value, difference(text, value)) for (i, (_, text)), value in zip(wanted.items(), found)}
+        return {i: f"{string_literal(value)}: {note}" for i, (value, note) in notes.items() if note}
+
     def _failed_texts(self) -> Iterator[str]:
         """For each variable how many of its conjuncts are not TRUE on a row."""
         for label in sorted({self.plan.conjuncts[i].label for i in self.local}):
@@ -174,7 +201,9 @@ class ConditionCounting:
         """The number of rows that the query drops before the shuffle."""
         return counts.rows - counts.each[len(self.local), TRUE] if self.kept else 0
 
-    def variables(self, counts: VerdictCounts, examples: Examples, funnel: Funnel) -> Iterator[VariableReport]:
+    def variables(
+        self, counts: VerdictCounts, examples: Examples, near: Mapping[int, str], funnel: Funnel
+    ) -> Iterator[VariableReport]:
         """The report about each variable that has a condition."""
         needed = mandatory_variables(self.plan.clause.pattern)
         for label, name in enumerate(self.plan.task.program.labels):
@@ -193,11 +222,13 @@ class ConditionCounting:
                 true=true,
                 false=false,
                 null=null,
-                conjuncts=tuple(self._conjunct(i, c, counts, examples) for i, c in mine if c.text is not None),
+                conjuncts=tuple(self._conjunct(i, c, counts, examples, near) for i, c in mine if c.text is not None),
                 dependent=dependent,
             )
 
-    def _conjunct(self, i: int, conjunct: CountedConjunct, counts: VerdictCounts, examples: Examples) -> ConjunctReport:
+    def _conjunct(
+        self, i: int, conjunct: CountedConjunct, counts: VerdictCounts, examples: Examples, near: Mapping[int, str]
+    ) -> ConjunctReport:
         at = self.local.index(i)
         true, false, null = (counts.each[at, verdict] for verdict in (TRUE, FALSE, NULL))
         return ConjunctReport(
@@ -208,6 +239,7 @@ class ConditionCounting:
             alone_false=counts.alone[at, FALSE],
             alone_null=counts.alone[at, NULL],
             examples=tuple((example[0], _with_values(conjunct, example)) for example in examples.get(i, ())),
+            near=near.get(i, ""),
         )
 
 

@@ -15,6 +15,7 @@ from sqlext.engine.joins.bind_asof import bind_asof
 from sqlext.engine.joins.bind_interval import range_between
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.counts import count
+from sqlext.engine.queries.near_equal import difference
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
 from sqlext.engine.why.join_shape import DATE, LOCAL, TEXT, TIMESTAMP, number, shape_of
 from sqlext.engine.why.row_condition import ConditionOver, RowCondition, likeliest
@@ -38,6 +39,7 @@ class _Conjunct:
     whether the time is below its bounds; `wider`: the condition that pairs satisfy which are no farther away, with
     `{far}` in the place of the distance: the first one where the time is below the bounds, else the second one. Any
     other condition can only be left out: `without` says what then is, and is empty if the join needs the condition.
+    `exchanged`: whether the condition holds with bounds that are in the wrong order exchanged, and that condition.
     """
 
     sql: Text
@@ -47,6 +49,7 @@ class _Conjunct:
     far: Text | None = None
     is_below: TextLike = "FALSE"
     wider: tuple[str, str] | None = None
+    exchanged: tuple[TextLike, str] = ("FALSE", "")
 
 
 def explain_join(sides: JoinSides, condition: RowCondition) -> str:
@@ -177,8 +180,10 @@ class _Pairing:
                 f"{shown[0]} BETWEEN {shown[1]} - {{far}} AND {shown[2]}",
                 f"{shown[0]} BETWEEN {shown[1]} AND {shown[2]} + {{far}}",
             )
+            in_order = join("(", low, ") > (", high, ") AND (", time, ") BETWEEN (", high, ") AND (", low, ")")
+            exchanged = (in_order, f"{shown[0]} BETWEEN {shown[2]} AND {shown[1]}")
             return _Conjunct(
-                sql=self.sides.text(text), shown=text.in_line, operands=operands, wider=wider,
+                sql=self.sides.text(text), shown=text.in_line, operands=operands, wider=wider, exchanged=exchanged,
                 far=join("greatest(", below, ", ", above, ")"), is_below=join("(", below, ") > 0"),
             )  # fmt: skip
         comparison = compared(text)
@@ -209,6 +214,7 @@ class _Pairing:
             columns += [join("CAST((", sql, f") AS STRING) AS __o{i}_{k}") for k, (_, sql) in enumerate(c.operands)]
             columns.append(join(c.far or "NULL", f" AS __f{i}"))
             columns.append(join("coalesce(", c.is_below, f", FALSE) AS __b{i}"))
+            columns.append(join("coalesce(", c.exchanged[0], f", FALSE) AS __x{i}"))
         columns.append(join(*self._nearest(), separator=", "))
         refused = " + ".join(f"IF(__c{i}, 0, 1)" for i in range(len(self.conjuncts))) or "0"
         mask = "concat(" + ", ".join(["''", *(f"IF(__c{i}, 1, 0)" for i in range(len(self.conjuncts)))]) + ")"
@@ -283,13 +289,18 @@ class _Pairing:
         conjunct = self.conjuncts[i]
         what = "is NULL" if row[f"__n{i}"] else "is false"
         values = [f"{name} = {row[f'__o{i}_{k}']}" for k, (name, _) in enumerate(conjunct.operands)]
+        both = [row[f"__o{i}_{k}"] for k in range(len(conjunct.operands))]
+        note = difference(*both) if len(both) == 2 and not row[f"__n{i}"] else ""
+        values[-1:] = [f"{values[-1]}; {note}" if note else values[-1]] if values else []
         shown = f" ({', '.join(values).replace('= None', '= NULL')})" if values else ""
         return f"{conjunct.shown} {what}{shown}"
 
     def _relaxation(self, row: T.Row, i: int) -> Iterator[str]:
         """The change of one condition that makes a candidate a partner."""
         conjunct, far = self.conjuncts[i], row[f"__f{i}"]
-        if conjunct.wider is not None and far is not None and not row[f"__n{i}"]:
+        if row[f"__x{i}"]:
+            yield f"Would match with: {conjunct.exchanged[1]}  -- in place of {conjunct.shown}: {row['__candidate']}"
+        elif conjunct.wider is not None and far is not None and not row[f"__n{i}"]:
             wider = conjunct.wider[0 if row[f"__b{i}"] else 1].replace("{far}", self._shown_far(far))
             yield f"Would match with: {wider}  -- in place of {conjunct.shown}: {row['__candidate']}"
         elif conjunct.without:

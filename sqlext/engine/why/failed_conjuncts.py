@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from sqlext.engine.queries.near_equal import difference, text_compared
 from sqlext.engine.why.shown_values import shown
 from sqlext.errors import DataError
 from sqlext.expressions.function import ExecutionSettings
@@ -13,7 +14,6 @@ from sqlext.pattern.task.task import Condition
 from sqlext.rewriter.lowering.lower_conjuncts import Conjunct
 
 _FAILED = "cannot be computed"
-_EQUALS_TEXT = re.compile(r"[^'\"=<>!]*=\s*'((?:[^'\\]|'')*)'|'((?:[^'\\]|'')*)'\s*=[^'\"=<>!]*")
 _COMPARES_NULL = re.compile(r"(.*[^<>=!])(=|<>|!=)\s*NULL", re.IGNORECASE | re.DOTALL)
 
 
@@ -63,10 +63,6 @@ def _difference(conjunct: str, found: object) -> str:
     >>> _difference("c = 'Sold'", "sold"), _difference("'a' = c", "a "), _difference("c = 'a'", "b")
     ('; they differ only in case', '; they differ only in blanks', '')
     """
-    match = _EQUALS_TEXT.fullmatch(conjunct.strip())
-    if match is None or not isinstance(found, str):
-        return ""
-    text = (match[1] if match[1] is not None else match[2]).replace("''", "'")
-    if text != found and text.strip() == found.strip():
-        return "; they differ only in blanks"
-    return "; they differ only in case" if text != found and text.casefold() == found.casefold() else ""
+    text = text_compared(conjunct)
+    note = difference(text, found) if isinstance(found, str) else ""
+    return f"; {note}" if note else ""
