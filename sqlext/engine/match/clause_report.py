@@ -274,6 +274,9 @@ class ClauseReport:
                     yield f"  {c.written}: TRUE {c.true:,}, FALSE {c.false:,}, NULL {c.null:,}; {alone}"
                 for row, values in c.examples:
                     yield f"    {row}: {values}" if row else f"    {values}"
+            unshown = sum(not c.examples and c.alone_false + c.alone_null > 0 for c in v.conjuncts)
+            if unshown:
+                yield f"  no rows are shown of {count(unshown, 'part')} that alone refused fewer rows"
             for written in v.dependent:
                 yield f"  {written}: depends on the match; EXPLAIN MATCH WHY … FOR ROW shows its values"
 

@@ -28,6 +28,7 @@ from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.worker_functions import map_in_arrow
 
+MAX_SHOWN = 20  # conjuncts of which rows are shown: each takes a part of the query that reads them
 _ROW = "__row_key"  # the keys of a row, by which the first and the last one are chosen
 _FILTERS = -1  # in place of the label of a variable
 Examples = dict[int, list[Row]]  # by conjunct: (row, values of the operands …, truth)
@@ -128,14 +129,16 @@ class ConditionCounting:
         return counts
 
     def examples(self, queries: Queries, counts: VerdictCounts) -> Examples:
-        """For each conjunct up to two rows on which it alone is not TRUE: the first and the last one, by their keys, of
-        the first and the last groups that have such rows."""
-        ends = (found for (condition, _), found in counts.groups.items() if condition < len(self.local))
+        """For each of the MAX_SHOWN conjuncts that alone are not TRUE on the most rows up to two such rows: the first
+        and the last one, by their keys, of the first and the last groups that have such rows."""
+        shown = self._shown(counts)
+        ends = (found for (condition, _), found in counts.groups.items() if condition in shown)
         groups = {group for found in ends for group in found}
         if not groups:
             return {}
+        chosen_conjuncts = [self.local[at] for at in sorted(shown)]
         columns = [*self._verdict_columns(), InputColumn(_ROW, _struct(_keys(self.plan)))]
-        for i in self.local:
+        for i in chosen_conjuncts:
             operands = enumerate(self.plan.conjuncts[i].operands)
             columns += [
                 InputColumn(f"__operand{i}_{j}", self._guarded(i, join("(", text, ")"))) for j, (_, text) in operands
@@ -146,14 +149,20 @@ class ConditionCounting:
             chosen = join(self._group, f" IN ({', '.join(f'{group}L' for group in sorted(groups))})")
             plan = replace(plan, filters=(*plan.filters, chosen))
         query = input_query(plan, self.prefix) if reads_neighbours else join(self.prefix, unsorted_query(plan))
-        aggregates = ", ".join(text for i in self.local for text in self._example_texts(i))
+        aggregates = ", ".join(text for i in chosen_conjuncts for text in self._example_texts(i))
         counted = ", ".join(self._failed_texts())
         rows = f"SELECT *, {counted} FROM {queries.name(queries.run(query))}"
         (found,) = queries.run(join(f"SELECT {aggregates} FROM ({rows})")).collect()
         return {
             i: [row for row in dict.fromkeys(found[2 * n : 2 * n + 2]) if row is not None]
-            for n, i in enumerate(self.local)
+            for n, i in enumerate(chosen_conjuncts)
         }
+
+    def _shown(self, counts: VerdictCounts) -> set[int]:
+        """The places in `local` of the conjuncts of which rows are shown."""
+        alone = {at: counts.alone[at, FALSE] + counts.alone[at, NULL] for at in range(len(self.local))}
+        most = sorted((at for at in alone if alone[at]), key=lambda at: -alone[at])
+        return set(most[:MAX_SHOWN])
 
     def near_texts(self, queries: Queries, counts: VerdictCounts) -> dict[int, str]:
         """For conjuncts `column = 'text'` that are TRUE on no row: a value of the column that hardly differs."""

@@ -127,3 +127,12 @@ def test_the_first_zero_is_marked():
     text = report(left_out=2).text()
     assert "2 rows were not searched: the search took all its steps before them." in text
     assert text.count("<-- zero from here on") == 1
+
+
+def test_rows_are_shown_of_the_twenty_parts_that_alone_refused_the_most(spark):
+    parts = " AND ".join(f"id % 30 <> {i}" for i in range(25))
+    query = f"SELECT * FROM range(31) MATCH_RECOGNIZE (ORDER BY id MEASURES A.id AS a PATTERN (A) DEFINE A AS {parts})"
+    (plan,) = spark.sql(f"EXPLAIN MATCH ANALYZE {query}").collect()[0]
+    shown = plan.splitlines()
+    assert sum(" is FALSE, where id % 30 is " in line for line in shown) == 21  # two of the part that refused two rows
+    assert "  no rows are shown of 5 parts that alone refused fewer rows" in shown
