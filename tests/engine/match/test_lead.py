@@ -170,8 +170,28 @@ def test_a_clause_that_lead_cannot_run_is_an_error_if_it_was_asked_for(facts):
 
 
 def test_explain_shows_the_query_that_spark_runs(facts):
-    text = sqlext.explain(query(TAKEN[0]), spark=facts)
+    with settings(facts, {"sqlext.order": "spark"}):
+        text = sqlext.explain(query(TAKEN[0]), spark=facts)
     assert "lead: PATTERN is a fixed sequence of 2 rows whose candidates cannot overlap" in text
     assert "== SQL of the match ==" in text
     assert "lead(__mask, 1) OVER __rows" in text
     assert "worker" not in text
+
+
+SEQUENCE = "MEASURES A.n AS n PATTERN (A B) DEFINE A AS v = 0, B AS v = 1"
+
+
+@pytest.mark.parametrize(
+    ("clause", "is_lead"),
+    [
+        (f"PARTITION BY k ORDER BY n {SEQUENCE}", False),
+        (f"PARTITION BY d ORDER BY n {SEQUENCE}", True),
+        (f"ORDER BY n {SEQUENCE}", True),
+        ("PARTITION BY k ORDER BY n MEASURES A.n AS n PATTERN (A) DEFINE A AS v = 0", True),
+    ],
+    ids=["workers order the rows", "keys that only Spark compares", "no keys", "a single row"],
+)
+def test_lead_runs_a_sequence_only_where_spark_sorts_anyway(facts, clause, is_lead):
+    with settings(facts, {"sqlext.parallel": "off"}):
+        text = sqlext.explain(query(clause), spark=facts)
+    assert ("lead: PATTERN is a " in text, "workers order the rows" in text) == (is_lead, not is_lead)
