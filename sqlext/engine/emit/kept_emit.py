@@ -36,6 +36,7 @@ def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> Ke
         return as_json(queries, result_query(numbered, firings), len(coming))
 
     return KeptClause(
+        kind="EMIT",
         clause=stream_clause(plan),
         operator=operator,
         keys={column: _key_name(plan, i) for i, column in enumerate(operator.windows.keys)},

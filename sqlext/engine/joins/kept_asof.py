@@ -37,7 +37,15 @@ def kept_asof(planned: StreamAsof, queries: Queries) -> KeptClause:
     keys = {name: column_name(str(key.left)) for name, key in zip(plan.keys, asof.conditions.keys)}
     sides = ([str(key.left) for key in asof.conditions.keys], [str(key.right) for key in asof.conditions.keys])
     inputs = [ClauseInput(types, side) for types, side in zip(planned.types, sides)]
-    return KeptClause(clause=clause, operator=operator, keys=keys, inputs=inputs, facts=facts, results=results)
+    return KeptClause(
+        kind="ASOF JOIN",
+        clause=clause,
+        operator=operator,
+        keys=keys,
+        inputs=inputs,
+        facts=facts,
+        results=results,
+    )
 
 
 def _shown(row: Coming, lefts: Mapping[str, str], rights: Mapping[str, str]) -> str:

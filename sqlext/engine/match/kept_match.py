@@ -55,6 +55,7 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, fai
 
     shown = (column.name for column in plan.shown)
     return KeptClause(
+        kind="MATCH_RECOGNIZE",
         clause=stream_clause(plan),
         operator=operator,
         keys=dict(zip(operator.plan.keys, shown)),

@@ -48,4 +48,12 @@ def kept_rules(
     (clause,) = planned.stream_clauses
     keys = {name: name for name in plan.keys}
     inputs = [ClauseInput(plan.columns, list(map(quoted, plan.keys)))]
-    return KeptClause(clause=clause, operator=operator, keys=keys, inputs=inputs, facts=facts, results=results)
+    return KeptClause(
+        kind="MATCH_RULES",
+        clause=clause,
+        operator=operator,
+        keys=keys,
+        inputs=inputs,
+        facts=facts,
+        results=results,
+    )

@@ -45,7 +45,6 @@ from sqlext.rewriter.text.splice import Source, Text, join
 MAX_KEYS, MAX_COMING = 20, 50  # keys that are described, and of each the result rows that come
 _COLUMNS = "clause STRING, key STRING, fact STRING, time STRING, text STRING"
 _NUMBER = "__number"
-_KINDS = ("MATCH_RULES", "INTERVAL JOIN", "ASOF JOIN", "EMIT")  # of clauses, besides MATCH_RECOGNIZE
 
 
 def describe_key(call: SqlCall, command: StreamCommand) -> DataFrame:
@@ -137,7 +136,7 @@ class _Description:
 
     def rows(self, clause: KeptClause, operator: StoredOperator | None) -> Iterator[tuple[str | None, ...]]:
         """The rows of the result about a clause."""
-        name = _name(clause.clause.text, clause.clause.place)
+        name = _name(clause.kind, clause.clause.place)
         if operator is None:
             yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
             return
@@ -259,16 +258,8 @@ class _Description:
         return clause, key, fact.kind, None if fact.time is None else self.show(fact.time), fact.text
 
 
-def _name(text: str, place: Place) -> str:
-    """The kind of a clause, and its line in the statement of the table or of a view.
-
-    >>> text = "SELECT *\\nFROM l ASOF JOIN r MATCH_CONDITION (l.t >= r.t)"
-    >>> _name("PATTERN (A B)", Place(text, 7, 8)), _name("l ASOF JOIN r MATCH_CONDITION …", Place(text, 9, 10))
-    ('MATCH_RECOGNIZE in line 1', 'ASOF JOIN in line 2')
-    """
-    words = " ".join(text.upper().split())
-    found = [kind for kind in _KINDS if kind in words]
-    kind = "MATCH_RECOGNIZE" if words.startswith("PATTERN") else min(found, key=words.index)
+def _name(kind: str, place: Place) -> str:
+    """The kind of a clause, and its line in the statement of the table or of a view."""
     return f"{kind} in line {place.line}"
 
 

@@ -31,11 +31,12 @@ class ClauseInput:
 class KeptClause:
     """A clause and its operator, which finds the time of each decision.
 
-    `keys`: the names of the key columns, by their names in the state; `inputs`: the rows that arrive, a join has two
-    kinds of them; `facts`: what is kept for one key; `results`: the rows of the clause's result as JSON, None for a row
-    that HAVING leaves out.
+    `kind`: the words by which its kind is named; `keys`: the names of the key columns, by their names in the state;
+    `inputs`: the rows that arrive, a join has two kinds of them; `facts`: what is kept for one key; `results`: the rows
+    of the clause's result as JSON, None for a row that HAVING leaves out.
     """
 
+    kind: str
     clause: StreamClause
     operator: Operator
     keys: Mapping[str, str]

@@ -90,12 +90,15 @@ def test_windows_of_emit_say_when_they_fire_next_and_other_state_is_refused(even
         events.sql("DESCRIBE STREAMING TABLE copies FOR KEY k = 1")
 
 
-def test_an_asof_join_of_streams_says_which_rows_wait(events):
+@pytest.mark.parametrize("join", ["LEFT ASOF JOIN", "ASOF LEFT JOIN"])
+def test_an_asof_join_of_streams_says_which_rows_wait(events, join):
     append(events, "1 0 A 1", "1 6 C 2", "2 31 A 3", "2 31 C 5", "1 28 A 4")
     left, right = (f"(SELECT k, ts, i FROM {STREAM} WHERE c {sign} 'C')" for sign in ("<>", "="))
     events.sql(f"""CREATE STREAMING TABLE nearest AS SELECT l.i, r.i AS partner
-      FROM {left} AS l LEFT ASOF JOIN {right} AS r MATCH_CONDITION (l.ts >= r.ts) ON l.k = r.k""")
-    assert facts(events.sql("DESCRIBE STREAMING TABLE nearest FOR KEY (k = 1)"))[2:] == [
+      FROM {left} AS l {join} {right} AS r MATCH_CONDITION (l.ts >= r.ts) ON l.k = r.k""")
+    described = events.sql("DESCRIBE STREAMING TABLE nearest FOR KEY (k = 1)")
+    assert {row.clause for row in described.collect()} == {"ASOF JOIN in line 2"}
+    assert facts(described)[2:] == [
         'row :06: {"k":1,"ts":":06+00:00","i":2}; right row, kept because a left row may take it',
         'row :28: {"k":1,"ts":":28+00:00","i":4}; left row, decided when the watermark reaches :28: a nearer '
         "right row may come before",
