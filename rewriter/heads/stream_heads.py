@@ -8,7 +8,7 @@ from sqlext.errors import ParseError, Place
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import Parts, tokens_of
-from sqlext.rewriter.text.tokens import Tokens
+from sqlext.rewriter.text.tokens import closing
 
 SHOW, DESCRIBE, STOP, REFRESH = "SHOW", "DESCRIBE", "STOP", "REFRESH"
 FIRST_WORDS = frozenset({SHOW, DESCRIBE, "DESC", STOP, REFRESH})
@@ -87,26 +87,16 @@ def _key(cursor: Cursor) -> Fragment:
     opening, last = cursor.index, len(cursor.tokens) - 1
     if not cursor.is_at("(") or last == opening:
         raise cursor.expected("a condition on the key in parentheses")
-    closing = _closing(cursor.tokens, opening)
-    if closing is None:
+    close = closing(cursor.tokens, opening)
+    if close is None:
         raise cursor.error("this parenthesis is not closed", opening, opening + 1)
-    if closing == opening + 1:
-        raise cursor.error("a condition on the key is missing", opening, closing + 1)
-    condition = cursor.fragment(opening + 1, closing)
-    cursor.index = closing + 1
+    if close == opening + 1:
+        raise cursor.error("a condition on the key is missing", opening, close + 1)
+    condition = cursor.fragment(opening + 1, close)
+    cursor.index = close + 1
     if not cursor.is_at_end:
         raise cursor.error("nothing may follow the condition of FOR KEY", cursor.index, last + 1)
     return condition
-
-
-def _closing(tokens: Tokens, opening: int) -> int | None:
-    """The parenthesis that closes the one at token `opening`; None if none does."""
-    depth = 0
-    for i in range(opening, len(tokens)):
-        depth += (tokens[i].text == "(") - (tokens[i].text == ")")
-        if depth == 0:
-            return i
-    return None
 
 
 def _pattern(cursor: Cursor) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sqlext.aggregates.registry import kernel_result
 from sqlext.errors import SqlExtError, UnsupportedError
@@ -25,6 +26,9 @@ from sqlext.rewriter.match.check import check
 from sqlext.rewriter.rules.rule_text import DIVIDE_HINT, parsed_rule, rule_query
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.splice import Source
+
+if TYPE_CHECKING:
+    from sqlext.operators.rules.plan import RulesPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +61,18 @@ class RuleEvents:
     settings: ExecutionSettings
     functions: Mapping[str, PythonFunction] = field(default_factory=dict)
     max_length: int = MAX_LENGTH
+
+    @staticmethod
+    def of(rules: RulesPlan) -> RuleEvents:
+        """The events of a stream with MATCH_RULES."""
+        return RuleEvents(
+            columns=rules.columns,
+            keys=rules.keys,
+            order=rules.order,
+            settings=rules.settings,
+            functions=rules.functions,
+            max_length=rules.max_length,
+        )
 
     def binder(self, text: str) -> StaticBinder:
         """Computes expressions of a rule, which is the query `text`, over the events."""

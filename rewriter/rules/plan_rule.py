@@ -22,15 +22,7 @@ def plan_rule(clause: str, plan: RulesPlan) -> RulePlan:
 
     A mask column whose conditions are all TRUE is left out, as in other clauses.
     """
-    events = RuleEvents(
-        columns=plan.columns,
-        keys=plan.keys,
-        order=plan.order,
-        settings=plan.settings,
-        functions=plan.functions,
-        max_length=plan.max_length,
-    )
-    rule = compile_rule(clause, events)
+    rule = compile_rule(clause, RuleEvents.of(plan))
     groups = _mask_columns(rule)
     stream = stream_plan(rule.plan, pa.schema([(CODE, pa.int64())]))
     worker = replace(

@@ -61,14 +61,7 @@ def failed_in_rules(rules: RulesPlan) -> Callable[[str], Failed]:
     """The same of the clause of a rule on a stream."""
     from sqlext.operators.match.state_facts import by_text  # loads Numba, which other statements need not
 
-    events = RuleEvents(
-        columns=rules.columns,
-        keys=rules.keys,
-        order=rules.order,
-        settings=rules.settings,
-        functions=rules.functions,
-        max_length=rules.max_length,
-    )
+    events = RuleEvents.of(rules)
 
     @cache
     def failed_of(clause: str) -> Failed:

@@ -22,7 +22,7 @@ from sqlext.errors import DataError
 from sqlext.operators.match.step import RowSearch, search_rows
 from sqlext.operators.rows.arrow import as_arrow, as_numpy
 from sqlext.operators.rules.plan import CODE, RulePlan
-from sqlext.operators.rules.rule_run import Compile, RuleOutcome, RuleRun, new_positions, ranges, rule_of
+from sqlext.operators.rules.rule_run import Compile, Emitted, RuleOutcome, RuleRun, new_positions, ranges, rule_of
 from sqlext.operators.rules.state import POSITION
 from sqlext.operators.stateful.operator import FAILURES, KEYS, ROWS, State
 from sqlext.pattern.task.event_time import NEVER
@@ -116,24 +116,13 @@ def _decided(runs: Sequence[JointRun], until: int) -> list[RuleOutcome]:
     search = _search(runs, rows, resumed, until)
     positions = new_positions(search, rows, [joint.run for joint in runs])
     bounds = np.searchsorted(positions.run, np.arange(len(runs) + 1)).tolist()
-    emitted: list[list] = [[] for _ in runs]
+    emitted: list[list[Emitted]] = [[] for _ in runs]
     for at, times, batch in _by_run(search, runs):
         emitted[at].append(runs[at].run.emitted(runs[at].rule, times, batch))
-    decided = []
-    for i, (joint, is_resumed, lo, hi) in enumerate(zip(runs, resumed, bounds[:-1], bounds[1:])):
-        failed = pa.concat_tables([FAILURES.empty_table(), *(failures for _, failures in emitted[i])])
-        decided.append(
-            RuleOutcome(
-                results=[result for result, _ in emitted[i]],
-                errors=joint.run.faults(failed),
-                failures=[joint.run.failed_keys(failed)] if failed.num_rows else [],
-                resumed=joint.run.before.index[is_resumed],
-                positions=positions.table.slice(lo, hi - lo) if positions.table is not None and hi > lo else None,
-                partition=positions.partition[lo:hi],
-                place=positions.place[lo:hi],
-            )
-        )
-    return decided
+    return [
+        joint.run.searched(own, FAILURES.empty_table(), is_resumed, positions.between(lo, hi))
+        for joint, own, is_resumed, lo, hi in zip(runs, emitted, resumed, bounds[:-1], bounds[1:])
+    ]
 
 
 def _search(runs: Sequence[JointRun], rows: np.ndarray, resumed: Sequence[np.ndarray], until: int) -> RowSearch:

@@ -26,6 +26,8 @@ from sqlext.pattern.task.event_time import NEVER
 
 Compile = Callable[[str], Union[RulePlan, SqlExtError]]
 RuleFault = tuple[str, int, str, str]  # name, version, error class, message
+# rows of the result with their times, and the measures that could not be computed, with the columns FAILURES
+Emitted = tuple[tuple[np.ndarray, pa.RecordBatch], pa.Table]
 
 
 def rule_of(version: TakenVersion, compiled: Compile) -> RulePlan | None:
@@ -158,13 +160,19 @@ class RuleRun:
             return self.without(_NOTHING, [])
         is_resumed = self.are_in(partitions)
         search = self._search(rows, is_resumed, watermark, rule)
-        results, failures = self._results(search, rule)
-        failed = pa.concat_tables([search.failed(), failures])
-        positions = new_positions(search, rows, [self])
+        emitted = [self.emitted(rule, times, batch) for times, batch in search.results() if batch.num_rows]
+        return self.searched(emitted, search.failed(), is_resumed, new_positions(search, rows, [self]))
+
+    def searched(
+        self, emitted: Sequence[Emitted], failed: pa.Table, is_resumed: np.ndarray, positions: NewPositions
+    ) -> RuleOutcome:
+        """The outcome of a search. `failed`: the expressions of the search that could not be computed, with the columns
+        FAILURES; `is_resumed: bool[k]`: the positions before it that it replaces."""
+        failed = pa.concat_tables([failed, *(failures for _, failures in emitted)])
         return RuleOutcome(
-            results=results,
-            errors=self.faults(failed),
-            failures=[self.failed_keys(failed)] if failed.num_rows else [],
+            results=[result for result, _ in emitted],
+            errors=self._faults(failed),
+            failures=[self._failed_keys(failed)] if failed.num_rows else [],
             resumed=self.before.index[is_resumed],
             positions=positions.table,
             partition=positions.partition,
@@ -173,7 +181,7 @@ class RuleRun:
 
     def are_in(self, partitions: np.ndarray) -> np.ndarray:
         """`bool[k]`: the positions in these partitions."""
-        are_chosen = np.zeros(len(self.shared.bounds) - 1, np.bool_)
+        are_chosen = np.zeros(self.shared.partitions, np.bool_)
         are_chosen[partitions] = True
         return are_chosen[self.before.partition]
 
@@ -207,15 +215,7 @@ class RuleRun:
 
     # what is decided
 
-    def _results(self, search: RowSearch, rule: RulePlan) -> tuple[list[tuple[np.ndarray, pa.RecordBatch]], pa.Table]:
-        """The rows of the result, and the measures that could not be computed, with the columns FAILURES."""
-        emitted = [self.emitted(rule, times, batch) for times, batch in search.results() if batch.num_rows]
-        failed = pa.concat_tables([FAILURES.empty_table(), *(failures for _, failures in emitted)])
-        return [result for result, _ in emitted], failed
-
-    def emitted(
-        self, rule: RulePlan, times: np.ndarray, batch: pa.RecordBatch
-    ) -> tuple[tuple[np.ndarray, pa.RecordBatch], pa.Table]:
+    def emitted(self, rule: RulePlan, times: np.ndarray, batch: pa.RecordBatch) -> Emitted:
         """Rows of the result with their times, and the measures that could not be computed, with the columns
         FAILURES."""
         rows, errors = self.result(rule, batch)
@@ -229,10 +229,10 @@ class RuleRun:
 
     def result(self, rule: RulePlan, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[tuple[int, DataError]]]:
         """Rows of the result, computed from the rows of workers, and the measures that could not be computed."""
-        keys = list(self.shared.keys(self.plan.keys).values())
+        keys = list(self.shared.key_values.values())
         return result_batch(self.version.version, rule, batch, keys, self.plan.result_schema)
 
-    def faults(self, failed: pa.Table) -> list[RuleFault]:
+    def _faults(self, failed: pa.Table) -> list[RuleFault]:
         """The expressions over several rows that could not be computed, one of each class of error."""
         texts = [text.partition(": ") for text in failed.column("error").to_pylist()]
         by_class = {error_class: message for error_class, _, message in reversed(texts)}
@@ -253,13 +253,12 @@ class RuleRun:
             rows = row_texts(columns, self.plan.columns)
             yield failure_rows(self.version.version, self.shared.time[at], [error_text(error)] * len(at), rows)
 
-    def failed_keys(self, failed: pa.Table) -> pa.Table:
+    def _failed_keys(self, failed: pa.Table) -> pa.Table:
         """The expressions over several rows that could not be computed, with the keys of the rows in place of their
         numbers."""
         number = [json.loads(text)[0] for text in failed.column("row").to_pylist()]
         types = [(name, kind) for name, kind in self.plan.columns if name in self.plan.keys]
-        values = self.shared.keys(self.plan.keys)
-        keys = {name: key.take(pa.array(number, pa.int64())) for name, key in values.items()}
+        keys = {name: key.take(pa.array(number, pa.int64())) for name, key in self.shared.key_values.items()}
         times, errors = (failed.column(name) for name in ("time", "error"))
         rows = row_texts(keys, types) if types else ["{}"] * len(number)
         return failure_rows(self.version.version, as_numpy(one_chunk(times).view(pa.int64())), errors.to_pylist(), rows)
@@ -273,6 +272,11 @@ class NewPositions(NamedTuple):
     partition: np.ndarray
     place: np.ndarray
     table: pa.Table | None
+
+    def between(self, lo: int, hi: int) -> NewPositions:
+        """The positions from number `lo` to `hi` (exclusive)."""
+        table = self.table.slice(lo, hi - lo) if self.table is not None and hi > lo else None
+        return NewPositions(self.run[lo:hi], self.partition[lo:hi], self.place[lo:hi], table)
 
 
 def new_positions(search: RowSearch, rows: np.ndarray, runs: Sequence[RuleRun]) -> NewPositions:
@@ -292,7 +296,7 @@ def new_positions(search: RowSearch, rows: np.ndarray, runs: Sequence[RuleRun]) 
     ids = np.where(place == NEVER, NO_ROW, shared.id[np.where(place == NEVER, 0, place)])
     versions = [run.version.version for run in runs]
     columns = {
-        **{name: key.take(as_arrow(partition)) for name, key in shared.keys(plan.keys).items()},
+        **{name: key.take(as_arrow(partition)) for name, key in shared.key_values.items()},
         RULE: pa.array([v.name for v in versions], pa.string()).take(as_arrow(run)),
         VERSION: as_arrow(np.array([v.version for v in versions])[run]),
         ROW: as_arrow(ids),

@@ -34,8 +34,8 @@ class NewRows(NamedTuple):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SharedRows:
     """Rows sorted by key and time. `partition: int64[n]`: the number of each row's key, from 0; `time`, `id: int64[n]`;
-    `values`: evaluates expressions over the rows, each shared expression only once; `after`: rows up to this time are
-    new for no version.
+    `values`: evaluates expressions over the rows, each shared expression only once; `keys`: the columns of the key;
+    `after`: rows up to this time are new for no version.
 
     Partition p is rows `bounds[p]` to `bounds[p + 1]` (exclusive).
     """
@@ -45,6 +45,7 @@ class SharedRows:
     time: np.ndarray
     id: np.ndarray
     values: ColumnValues
+    keys: tuple[str, ...]
     after: int
 
     def places(self, ids: np.ndarray) -> np.ndarray:
@@ -71,11 +72,11 @@ class SharedRows:
     def partitions(self) -> int:
         return len(self.bounds) - 1
 
-    @lru_cache(maxsize=1)  # noqa: B019  (all versions have the same keys)
-    def keys(self, names: tuple[str, ...]) -> Mapping[str, pa.Array]:
+    @cached_property
+    def key_values(self) -> Mapping[str, pa.Array]:
         """The values of the keys of each partition."""
         at = as_arrow(self.bounds[:-1])
-        return {name: self.values.columns[name].take(at) for name in names}
+        return {name: self.values.columns[name].take(at) for name in self.keys}
 
     @cached_property
     def index(self) -> RowIndex:

@@ -245,6 +245,7 @@ def _shared_rows(
         values=ColumnValues(
             columns={name: one_chunk(table.column(name)) for name in plan.schema.names}, rows=table.num_rows
         ),
+        keys=tuple(plan.keys),
         after=after,
     )
     return shared, partition_of
