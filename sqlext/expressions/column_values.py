@@ -338,7 +338,9 @@ def _constant(constant: Constant, n: int) -> Vector:
 
 def _repeated(value: Any, dtype: type, n: int) -> np.ndarray:
     """A constant that is repeated without using memory, as by `np.broadcast_to`, in a tenth of its time."""
-    return np.ndarray((n,), dtype, np.array(value, dtype), strides=(0,))
+    array: np.ndarray = np.ndarray((n,), dtype, np.array(value, dtype), strides=(0,))
+    array.flags.writeable = False  # all rows are one value in memory
+    return array
 
 
 def _vector(spark_type: str, values: list) -> Vector:
