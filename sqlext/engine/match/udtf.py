@@ -58,7 +58,7 @@ def _matcher(plan: MatchOperatorPlan) -> type:
         def __init__(self) -> None:
             from sqlext.operators.match import match_rows  # loads Numba, which the driver does not need
 
-            self.module, self.buffer = match_rows, match_rows.PartitionBuffer(plan.limits)
+            self.module, self.buffer = match_rows, match_rows.PartitionBuffer(plan.limits, plan.partition_by)
 
         def eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
             yield from self.results(self.buffer.push(batch))

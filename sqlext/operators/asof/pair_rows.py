@@ -32,8 +32,8 @@ def pair_batches(batches: Iterator[pa.RecordBatch], plan: PairsPlan) -> Iterator
 
     Raises DataError (WORKER_MEMORY) for rows of one key that do not fit in memory.
     """
-    with memory_errors(_IN_SPARK):
-        for rows in rows_in_memory(batches, plan.keys, plan.limits):
+    with memory_errors(_IN_SPARK) as held:
+        for rows in rows_in_memory(batches, plan.keys, plan.limits, held):
             yield from _paired(rows, plan)
 
 

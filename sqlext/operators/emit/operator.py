@@ -60,8 +60,8 @@ def fire_batch(
     from sqlext.operators.rows.spilled_rows import rows_in_memory  # loads what the driver does not need
 
     operator = EmitOperator(windows=windows)
-    with memory_errors(FEWER_ROWS):
-        for rows in rows_in_memory(batches, windows.keys, limits):
+    with memory_errors(FEWER_ROWS) as held:
+        for rows in rows_in_memory(batches, windows.keys, limits, held):
             table = pa.Table.from_batches(rows).cast(windows.schema)
             rows.clear()
             step = operator.advance(first_state(operator.tables, BEGINNING), {ROWS: table}, Clock(NEVER, BEGINNING))

@@ -163,7 +163,7 @@ def trace(table: pa.Table, plan: EmitOperatorPlan) -> Trace:
 
 def count_batch(batches: Iterator[pa.RecordBatch], plan: EmitOperatorPlan) -> Iterator[pa.RecordBatch]:
     """The counts of `Trace.counts` over the rows of whole keys, as JSON in a row for each part of them."""
-    with memory_errors(FEWER_ROWS):
-        for rows in rows_in_memory(batches, plan.keys, Limits()):
+    with memory_errors(FEWER_ROWS) as held:
+        for rows in rows_in_memory(batches, plan.keys, Limits(), held):
             counts = trace(pa.Table.from_batches(rows).cast(plan.schema), plan).counts()
             yield pa.RecordBatch.from_pydict({"counts": [json.dumps(counts)]})

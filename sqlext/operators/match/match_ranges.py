@@ -25,7 +25,7 @@ from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.operators.rows.held_rows import HeldRows
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.long_columns import cut_batch
-from sqlext.operators.rows.worker_memory import check_memory, memory_errors
+from sqlext.operators.rows.worker_memory import Held, check_memory, memory_errors
 from sqlext.pattern.batch import parts
 from sqlext.pattern.batch.cuts import find_cuts
 from sqlext.pattern.conditions.condition_reads import rows_ahead, rows_back
@@ -90,7 +90,7 @@ class Pieces:
             self.pending.append(pa.Table.from_batches([batch]))
             self.rows, self.bytes = self.rows + batch.num_rows, self.bytes + batch.nbytes
         if self.bytes > self.checked:
-            check_memory(self.bytes, self.plan.limits.free_bytes)
+            check_memory(self.bytes, self.plan.limits.free_bytes, Held(self.rows))
             self.checked = self.bytes + self.plan.limits.held_bytes
         if self.rows >= self.wanted.rows or self.bytes >= self.wanted.bytes:
             yield from self._match()
@@ -167,8 +167,9 @@ def match_seams(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> I
 
     Raises DataError for errors that can only be found in the rows, and for rows that do not fit in memory.
     """
-    seam, begin = HeldRows(plan.limits), 0
-    with memory_errors():
+    begin = 0
+    with memory_errors() as held:
+        seam = HeldRows(plan.limits, held=held)
         for kind, around, rows in _unpacked(batches):
             if kind == RESULT:
                 yield from rows

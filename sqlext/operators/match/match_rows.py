@@ -22,7 +22,7 @@ from sqlext.operators.rows.grouped_order import grouped_order
 from sqlext.operators.rows.held_rows import HeldRows, joined_columns, release_unused
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.spilled_rows import rows_in_memory
-from sqlext.operators.rows.worker_memory import memory_errors
+from sqlext.operators.rows.worker_memory import Held, memory_errors
 from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.stream.rowtime import Times, batch_times
 from sqlext.pattern.task.task import Rows
@@ -33,22 +33,26 @@ def match_batches(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) ->
 
     Raises DataError for errors that can only be found in the rows, and for a partition that does not fit in memory.
     """
-    with memory_errors():
-        for columns in partitions(batches, plan):
+    with memory_errors() as held:
+        for columns in partitions(batches, plan, held):
             yield from match_partitions(columns, plan)
 
 
-def partitions(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[dict[str, pa.Array]]:
+def partitions(
+    batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, held: Held | None = None
+) -> Iterator[dict[str, pa.Array]]:
     """The columns of whole partitions, in order, from rows that come sorted or, if the plan has a `sort`, in any
-    order."""
+    order. `held` is kept up to date, for messages."""
     if plan.sort:
-        return ordered_partitions(batches, plan)
-    return whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits)
+        return ordered_partitions(batches, plan, held)
+    return whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits, plan.partition_by, held)
 
 
-def ordered_partitions(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[dict[str, pa.Array]]:
+def ordered_partitions(
+    batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, held: Held | None = None
+) -> Iterator[dict[str, pa.Array]]:
     """Columns as of `whole_partitions`, from rows in any order: those that matchers read."""
-    for rows in rows_in_memory(batches, plan.partition_by, plan.limits):
+    for rows in rows_in_memory(batches, plan.partition_by, plan.limits, held):
         yield from _ordered(rows, plan)
 
 
@@ -94,10 +98,12 @@ def with_partition_starts(batches: Iterator[pa.RecordBatch], keys: tuple[str, ..
         yield batch.append_column(PARTITION_START, as_arrow(starts))
 
 
-def whole_partitions(batches: Iterator[pa.RecordBatch], limits: Limits) -> Iterator[dict[str, pa.Array]]:
+def whole_partitions(
+    batches: Iterator[pa.RecordBatch], limits: Limits, keys: tuple[str, ...] = (), held: Held | None = None
+) -> Iterator[dict[str, pa.Array]]:
     """The columns of whole partitions, about as many rows or bytes at once as `limits` allows, or one longer
-    partition."""
-    buffer = PartitionBuffer(limits)
+    partition. `keys`: the columns that an error names a partition by."""
+    buffer = PartitionBuffer(limits, keys, held)
     for batch in batches:
         yield from buffer.push(batch)
     yield from buffer.rest()
@@ -107,8 +113,8 @@ class PartitionBuffer:
     """Collects sorted batches, and returns the columns of whole partitions as soon as they have about as many rows or
     bytes as `limits` allows."""
 
-    def __init__(self, limits: Limits):
-        self.limits, self.held = limits, HeldRows(limits)
+    def __init__(self, limits: Limits, keys: tuple[str, ...] = (), held: Held | None = None):
+        self.limits, self.held = limits, HeldRows(limits, keys, held)
 
     def push(self, batch: pa.RecordBatch) -> Iterator[dict[str, pa.Array]]:
         rows, size = self.held.rows + batch.num_rows, self.held.bytes + batch.nbytes

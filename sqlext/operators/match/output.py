@@ -13,7 +13,7 @@ from sqlext.operators.match.fold_rows import FoldProgress, fold_column, is_growi
 from sqlext.operators.match.plan import AGGREGATE_SLOTS, MatchOperatorPlan, Slot
 from sqlext.operators.match.read_rows import frame_ends, time_columns
 from sqlext.operators.match.slot_values import failed_results, mapped_values, member_values
-from sqlext.operators.rows.arrow import are_valid, as_arrow, lists, shown_value, strings, taken, to_arrow, to_values
+from sqlext.operators.rows.arrow import are_valid, as_arrow, lists, shown_key, strings, taken, to_arrow, to_values
 from sqlext.operators.rows.columns import CLASSIFIER_FIELD, IS_MATCHED
 from sqlext.operators.rows.failed_arguments import failed_aggregate
 from sqlext.operators.rows.long_columns import byte_ranges, concatenated, narrowed, row_bytes
@@ -300,9 +300,8 @@ def _skip_error(columns: dict[str, pa.Array], spans: Spans, plan: MatchOperatorP
     """The run-time error of AFTER MATCH SKIP, which names the variable, the partition and the match."""
     failure, skip, labels = spans.failure, plan.task.skip, plan.task.program.labels
     assert failure is not None
-    values = [shown_value(columns[c][failure.start]) for c in plan.partition_by]
-    keys = ["NULL" if value is None else str(value) for value in values]
-    match = f"match {failure.number}" + (f" of partition ({', '.join(keys)})" if keys else "")
+    key = shown_key(columns, plan.partition_by, failure.start)
+    match = f"match {failure.number}" + (f" of partition {key}" if key else "")
     hint = "write ELSE NEXT ROW after it to resume at the next row instead."
     text = failure_text(skip, labels, failure, match)
     if failure.reason == NO_TARGET:

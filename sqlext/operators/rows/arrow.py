@@ -6,7 +6,7 @@ which takes a quarter of the start of a worker. The functions of this module do 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -193,6 +193,16 @@ def shown_value(scalar: pa.Scalar) -> Any:
     if scalar.is_valid and pa.types.is_date32(scalar.type):
         return write_date(scalar.value)
     return scalar.as_py()
+
+
+def shown_key(columns: Mapping[str, pa.Array] | pa.RecordBatch, keys: Sequence[str], row: int) -> str:
+    """The key of a row for a message, empty without keys.
+
+    >>> shown_key({"a": pa.array([1, 2]), "b": pa.array(["x", None])}, ["a", "b"], 1)
+    '(2, NULL)'
+    """
+    values = [shown_value(columns[key][row]) for key in keys]
+    return f"({', '.join('NULL' if value is None else str(value) for value in values)})" if keys else ""
 
 
 def taken(column: pa.Array, rows: np.ndarray) -> pa.Array:

@@ -6,22 +6,29 @@ before that of the others, larger numbers of rows are copied, each column for it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
-from sqlext.operators.rows.arrow import one_chunk
+from sqlext.operators.rows.arrow import one_chunk, shown_key
 from sqlext.operators.rows.limits import Limits
-from sqlext.operators.rows.worker_memory import check_memory
+from sqlext.operators.rows.worker_memory import Held, check_memory
+
+_CHECKS = 8  # how often memory is checked while `held_bytes` bytes of rows come
 
 
 class HeldRows:
-    """Batches in the order in which they came; `bytes` is their Arrow size."""
+    """Batches in the order in which they came; `bytes` is their Arrow size.
 
-    def __init__(self, limits: Limits):
-        self.limits = limits
+    `keys` are the columns of their keys, and `held` is what messages report.
+    """
+
+    def __init__(self, limits: Limits, keys: Sequence[str] = (), held: Held | None = None):
+        self.limits, self.keys, self.held = limits, keys, held or Held()
         self.rows = self.bytes = 0
         self._batches: list[pa.RecordBatch] = []
         self._copied = self._copied_bytes = 0  # the batches, and their bytes, that have been copied
-        self._checked = limits.held_bytes
+        self._checked = limits.held_bytes // _CHECKS
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Raises DataError (WORKER_MEMORY) if this many rows do not fit: to order or match them takes their bytes once
@@ -31,19 +38,26 @@ class HeldRows:
         self._batches.append(batch)
         self.rows, self.bytes = self.rows + batch.num_rows, self.bytes + batch.nbytes
         if self.bytes > self._checked:
-            check_memory(self.bytes, self.limits.free_bytes)
-            self._checked = self.bytes + self.limits.held_bytes
+            self._report()
+            check_memory(self.bytes, self.limits.free_bytes, self.held)
+            self._checked = self.bytes + self.limits.held_bytes // _CHECKS
         if self.bytes - self._copied_bytes > self.limits.held_bytes // 4:
             recent = pa.Table.from_batches(self._batches[self._copied :])
             self._batches[self._copied :] = recent.combine_chunks().to_batches()
             self._copied, self._copied_bytes = len(self._batches), self.bytes
 
     def take(self) -> list[pa.RecordBatch]:
-        """The batches, which are no longer held."""
+        """The batches, which are no longer kept here."""
+        self._report()
         batches, self._batches = self._batches, []
         self.rows = self.bytes = self._copied = self._copied_bytes = 0
-        self._checked = self.limits.held_bytes
+        self._checked = self.limits.held_bytes // _CHECKS
         return batches
+
+    def _report(self) -> None:
+        if self._batches:
+            last = self._batches[-1]
+            self.held.rows, self.held.last_key = self.rows, shown_key(last, self.keys, last.num_rows - 1)
 
 
 def joined_columns(batches: list[pa.RecordBatch]) -> dict[str, pa.Array]:

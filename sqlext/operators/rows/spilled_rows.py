@@ -17,6 +17,7 @@ from sqlext.operators.rows.arrow import are_valid, as_numpy, taken, to_values
 from sqlext.operators.rows.held_rows import HeldRows, joined_columns
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.long_columns import cut_batch
+from sqlext.operators.rows.worker_memory import Held
 
 FILES = 64
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: Knuth's multiplicative hash
@@ -24,27 +25,27 @@ _MANY_DIGITS = 18  # a decimal of more digits may not fit in 64 bits
 
 
 def rows_in_memory(
-    batches: Iterator[pa.RecordBatch], keys: Sequence[str], limits: Limits
+    batches: Iterator[pa.RecordBatch], keys: Sequence[str], limits: Limits, held: Held | None = None
 ) -> Iterator[list[pa.RecordBatch]]:
     """The batches in lists that contain all rows of their keys, in the order in which they came; no list is empty.
 
     If there are more than about `limits.held_bytes` bytes, rows are written to FILES files in batches as small as
     `limits` says. Without keys all rows are one partition, which is held in memory anyway. The caller may empty
-    the lists.
+    the lists. `held` is kept up to date, for messages.
 
     Raises DataError (WORKER_MEMORY) before rows are read that do not fit: to order them takes their bytes once more.
     """
-    held, spilled = HeldRows(limits), None
+    kept, spilled = HeldRows(limits, keys, held), None
     for batch in batches:
-        if keys and held.rows and held.bytes + batch.nbytes > limits.held_bytes:
+        if keys and kept.rows and kept.bytes + batch.nbytes > limits.held_bytes:
             spilled = spilled or _SpilledRows(batch.schema, keys, limits)
-            spilled.add(held.take())
-        held.add(batch)
+            spilled.add(kept.take())
+        kept.add(batch)
     if spilled is not None:
-        spilled.add(held.take())
-        yield from spilled.parts()
-    elif held.rows:
-        yield held.take()
+        spilled.add(kept.take())
+        yield from spilled.parts(held)
+    elif kept.rows:
+        yield kept.take()
 
 
 class _SpilledRows:
@@ -70,16 +71,16 @@ class _SpilledRows:
                 for batch in cut_batch(pa.RecordBatch.from_arrays(part, names=list(columns)), self.limits.bytes):
                     writer.write_batch(batch)
 
-    def parts(self) -> Iterator[list[pa.RecordBatch]]:
+    def parts(self, held: Held | None) -> Iterator[list[pa.RecordBatch]]:
         for file, writer in zip(self.files, self.writers):
             writer.close()
             file.seek(0)
-            held = HeldRows(self.limits)
+            kept = HeldRows(self.limits, self.keys, held)
             for batch in pa.ipc.open_stream(file):
-                held.add(batch)
+                kept.add(batch)
             file.close()
-            if held.rows:
-                yield held.take()
+            if kept.rows:
+                yield kept.take()
 
 
 def file_numbers(keys: Sequence[pa.Array]) -> np.ndarray:

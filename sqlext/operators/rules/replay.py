@@ -65,8 +65,8 @@ def replay_batches(
     Raises DataError (WORKER_MEMORY) for rows of one key that do not fit in memory.
     """
     compiled = CompiledRules(plan)
-    with memory_errors():
-        for batch in rows_in_memory(batches, plan.keys, limits):
+    with memory_errors() as held:
+        for batch in rows_in_memory(batches, plan.keys, limits, held):
             rows = pa.Table.from_batches(batch).select(plan.schema.names).cast(plan.schema)
             batch.clear()
             yield from replay(rows, versions, plan, compiled)

@@ -52,6 +52,14 @@ def test_one_long_partition_is_an_error_and_fits_with_more_memory(by_worker, key
 
 
 @pytest.mark.parametrize("by_worker", [False, True])
+def test_the_error_names_how_many_rows_there_are_and_the_longest_key(by_worker):
+    """Short partitions come before the long one where Spark sorts, and around it where the worker orders the rows."""
+    batches, plan = task([10, 10, 2000], by_worker=by_worker, free=8 * KIB)
+    with pytest.raises(DataError, match=r": (\d+|1,\d+) rows so far, the last one with the key \(2\)\n"):
+        count(batches, plan)
+
+
+@pytest.mark.parametrize("by_worker", [False, True])
 def test_many_short_partitions_of_the_same_size_fit(by_worker):
     """Where Spark sorts they pass one after the other; otherwise the worker keeps them in files."""
     assert count(*task([10] * 100, by_worker=by_worker, free=8 * KIB))
@@ -123,6 +131,28 @@ def test_an_allocation_that_fails_gives_the_same_error():
         list(match_batches(failing(), plan))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process so")
+@pytest.mark.parametrize("by_worker", [False, True])
+def test_an_allocation_that_the_system_refuses_gives_the_rows_and_the_key(by_worker):
+    """The limit is set when all rows have been read, which were found to fit."""
+    program = f"""
+import resource
+from dataclasses import replace
+from sqlext.operators.rows.limits import Limits
+from tests.operators.rows.test_worker_memory import count, task
+count(*task([100], by_worker={by_worker}, free=None))  # loads the kernels
+batches, plan = task([1_000_000], by_worker={by_worker}, free=None)
+def limited():
+    yield from batches
+    in_use = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + (4 << 20), -1))
+count(limited(), replace(plan, limits=Limits(free_bytes=1 << 40)))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    rows = "1,000,000 rows so far, the last one with the key (0)"
+    assert f"need more memory than a Python worker has: {rows}" in ended.stderr
+
+
 MEMINFO = "MemTotal:  900 kB\nMemAvailable:     800 kB\n"
 SYSTEMS = {
     "macOS and Windows": ({}, None),
@@ -156,6 +186,39 @@ SYSTEMS = {
             "proc/self/status": "VmPeak:\t 900 kB\nVmSize:\t 300 kB\n",
         },
         100 * KIB,
+    ),
+    "a cgroup within a container, version 2": (
+        {
+            "proc/meminfo": MEMINFO,
+            "proc/self/cgroup": "0::/yarn/container_1\n",
+            "sys/fs/cgroup/memory.max": "max\n",
+            "sys/fs/cgroup/memory.current": "9000\n",
+            "sys/fs/cgroup/yarn/memory.max": "5000\n",
+            "sys/fs/cgroup/yarn/memory.current": "4800\n",
+            "sys/fs/cgroup/yarn/container_1/memory.max": "1000\n",
+            "sys/fs/cgroup/yarn/container_1/memory.current": "700\n",
+        },
+        200,
+    ),
+    "a cgroup within a container, version 1": (
+        {
+            "proc/meminfo": MEMINFO,
+            "proc/self/cgroup": "7:cpu,cpuacct:/\n4:memory:/yarn/container_1\n0::/other\n",
+            "sys/fs/cgroup/memory/memory.limit_in_bytes": "9000\n",
+            "sys/fs/cgroup/memory/memory.usage_in_bytes": "4000\n",
+            "sys/fs/cgroup/memory/yarn/container_1/memory.limit_in_bytes": "1000\n",
+            "sys/fs/cgroup/memory/yarn/container_1/memory.usage_in_bytes": "900\n",
+        },
+        100,
+    ),
+    "a cgroup that the container cannot see": (
+        {
+            "proc/meminfo": MEMINFO,
+            "proc/self/cgroup": "0::/../pod\n",
+            "sys/fs/cgroup/memory.max": "1000\n",
+            "sys/fs/cgroup/memory.current": "700\n",
+        },
+        300,
     ),
     "no such limit": (
         {"proc/meminfo": MEMINFO, "proc/self/limits": "Max address space  unlimited  unlimited  bytes\n"},
