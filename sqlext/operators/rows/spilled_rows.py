@@ -16,7 +16,7 @@ import pyarrow as pa
 from sqlext.operators.rows.arrow import are_valid, as_numpy, taken, to_values
 from sqlext.operators.rows.held_rows import HeldRows, joined_columns
 from sqlext.operators.rows.limits import Limits
-from sqlext.operators.rows.long_columns import cut_batch
+from sqlext.operators.rows.long_columns import cut_batch, narrow_type
 from sqlext.operators.rows.worker_memory import Held
 
 FILES = 64
@@ -55,7 +55,9 @@ class _SpilledRows:
         self.keys, self.limits = keys, limits
         folder = next((f for f in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if os.path.isdir(f)), None)
         self.files = [tempfile.TemporaryFile(dir=folder) for _ in range(FILES)]  # noqa: SIM115  (open until they are read)
-        self.writers = [pa.ipc.new_stream(file, schema) for file in self.files]
+        # as `cut_batch` makes batches: Spark's columns may be NOT NULL
+        written = pa.schema([(field.name, narrow_type(field.type)) for field in schema])
+        self.writers = [pa.ipc.new_stream(file, written) for file in self.files]
 
     def add(self, batches: list[pa.RecordBatch]) -> None:
         if not batches:

@@ -17,6 +17,7 @@ from sqlext.operators.match.match_rows import match_batches
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.rows.columns import PARTITION_START, SortKey
 from sqlext.operators.rows.limits import Limits
+from sqlext.operators.rows.spilled_rows import rows_in_memory
 from sqlext.operators.rows.worker_memory import free_bytes
 from sqlext.operators.rules.replay import replay_batches
 from sqlext.operators.rules.rule_versions import TakenVersion
@@ -151,6 +152,20 @@ count(limited(), replace(plan, limits=Limits(free_bytes=1 << 40)))
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     rows = "1,000,000 rows so far, the last one with the key (0)"
     assert f"need more memory than a Python worker has: {rows}" in ended.stderr
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string(), pa.large_string(), pa.list_(pa.int64())])
+def test_columns_without_nulls_are_divided_into_files_too(kind):
+    """Spark says so of literals and of range(); the files have columns that may hold NULL."""
+    schema = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", kind, nullable=False)])
+    values = [[i] for i in range(1000)] if pa.types.is_list(kind) else list(range(1000))
+    column = pa.array(values if not str(kind).endswith("string") else list(map(str, values)), kind)
+    whole = pa.RecordBatch.from_arrays([pa.array(np.arange(1000) % 7), column], schema=schema)
+    parts = list(rows_in_memory(iter(cut(whole, list(range(0, 1000, 50)))), ["k"], LIMITS))
+    assert len(parts) > 1
+    assert sorted(row["k"] for part in parts for batch in part for row in batch.to_pylist()) == sorted(
+        whole.column("k").to_pylist()
+    )
 
 
 MEMINFO = "MemTotal:  900 kB\nMemAvailable:     800 kB\n"
