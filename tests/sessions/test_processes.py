@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from zipfile import ZipFile
 
 import pytest
@@ -55,6 +56,31 @@ def test_a_process_finds_the_tables_of_the_one_before(tmp_path):
     tables = ["['kept', 't'] [Row(x=3, y=4)]", "[2, 5, 6]"]
     assert printed(SECOND.format(outside=outside, jar=jar), tmp_path) == ["True True False", *tables]
     assert (outside / "_delta_log").is_dir()  # only files in the warehouse go with their table
+
+
+LONG_KEY = """
+    import sqlext
+    spark = sqlext.session(master="local[1]", warehouse="here", **{{"spark.executor.pyspark.memory": "2g"}})
+    spark.conf.set("sqlext.order", "{order}")
+    try:
+        print(spark.sql('''
+            SELECT length(s) FROM (
+                SELECT IF(id % 100 = 0, 'rare', 'unknown') AS k, id, repeat('x', 1000) AS s FROM range({rows}))
+            MATCH_RECOGNIZE (PARTITION BY k ORDER BY id MEASURES LAST(s) AS s PATTERN (A B* C)
+            DEFINE C AS C.id % 10000 = 9999)''').collect())
+    except Exception as error:
+        print(next(line for line in str(error).splitlines() if "SQLEXT_" in line))
+"""
+
+
+@pytest.mark.parametrize("order", ["worker", "spark"])
+def test_a_key_larger_than_a_worker_is_an_error_with_its_name(tmp_path, order):
+    long, short = (LONG_KEY.format(order=order, rows=rows) for rows in (1_500_000, 20_000))
+    assert printed(short, tmp_path) == ["[Row(length(s)=1000)]"]
+    (line,) = printed(long, tmp_path)
+    assert re.search("SQLEXT_WORKER_MEMORY: rows held together need .* the last one with the key .unknown.$", line), (
+        line
+    )
 
 
 SETTINGS_WITHOUT_JARS = """<ivysettings><settings defaultResolver="nothing"/><resolvers>
