@@ -21,7 +21,7 @@ import pyarrow as pa
 from sqlext.errors import DataError
 from sqlext.operators.match.step import RowSearch, search_rows
 from sqlext.operators.rows.arrow import as_arrow, as_numpy
-from sqlext.operators.rules.plan import CODE, RulePlan
+from sqlext.operators.rules.plan import CODE, RulePlan, Shape
 from sqlext.operators.rules.rule_run import Compile, Emitted, RuleOutcome, RuleRun, new_positions, ranges, rule_of
 from sqlext.operators.rules.state import POSITION
 from sqlext.operators.stateful.operator import FAILURES, KEYS, ROWS, State
@@ -46,7 +46,7 @@ def outcomes(runs: Iterable[RuleRun], watermark: int, compiled: Compile) -> Iter
     """
     begun: list[RuleRun] = []
     decided: dict[int, RuleOutcome] = {}
-    joint: dict[tuple[int, int], list[int]] = {}
+    joint: dict[tuple[Shape, int], list[int]] = {}
     for i, run in enumerate(runs):
         begun.append(run)
         rule = rule_of(run.version.version, compiled)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
@@ -67,7 +68,10 @@ class RulesPlan:
 
 
 class CompiledRules:
-    """The plan of each clause, or its error; each clause is compiled once."""
+    """The plan of each clause, or its error; each clause is compiled once.
+
+    Once there are twice as many plans as a stream takes up versions, all are dropped: many belong to former versions.
+    """
 
     def __init__(self, plan: RulesPlan):
         self.plan = plan
@@ -75,6 +79,8 @@ class CompiledRules:
 
     def __call__(self, clause: str) -> RulePlan | SqlExtError:
         if clause not in self.plans:
+            if len(self.plans) >= 2 * self.plan.max_versions:
+                self.plans.clear()
             try:
                 self.plans[clause] = self.plan.compile(clause, self.plan)
             except SqlExtError as e:
@@ -100,12 +106,12 @@ class RulePlan:
     opening: tuple[Scalar, ...] | None
 
     @cached_property
-    def shape(self) -> int:
-        """A number that two plans have in common if they differ in nothing but their masks and their measures.
+    def shape(self) -> Shape:
+        """The shape that two plans have in common if they differ in nothing but their masks and their measures.
 
         All plans of a process have a hash, because their parts are frozen.
         """
-        return _SHAPES.setdefault((self.stream, *self.trees.items()), len(_SHAPES))
+        return _SHAPES.setdefault((self.stream, *self.trees.items()), Shape())
 
     @cached_property
     def openings(self) -> tuple[Opening, ...] | None:
@@ -130,4 +136,8 @@ class RulePlan:
         return frozenset(column.name for tree in trees for column in columns_in(tree))
 
 
-_SHAPES: dict[tuple, int] = {}
+class Shape:
+    """The shape of some plans; it is equal to no other."""
+
+
+_SHAPES: WeakValueDictionary[tuple, Shape] = WeakValueDictionary()  # the shapes of the plans that are in use

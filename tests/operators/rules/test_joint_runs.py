@@ -5,7 +5,9 @@ The stream that searches them alone differs in nothing but the shapes of its rul
 
 from __future__ import annotations
 
+import gc
 import random
+import weakref
 from collections import Counter
 from dataclasses import replace
 from itertools import count
@@ -16,7 +18,7 @@ import pytest
 
 from sqlext.operators.rules.joint_runs import joint_outcomes, outcomes
 from sqlext.operators.rules.operator import RulesOperator
-from sqlext.operators.rules.plan import RulePlan, RulesPlan
+from sqlext.operators.rules.plan import CompiledRules, RulePlan, RulesPlan
 from sqlext.operators.rules.rule_run import Before, RuleRun
 from sqlext.operators.rules.rule_versions import TakenVersion, acting
 from sqlext.operators.rules.state import POSITION, RULES, read_versions, row_schema, with_ids
@@ -171,6 +173,16 @@ def test_a_search_of_all_versions_of_a_shape_has_the_outcome_of_each(template):
     together = joint_outcomes(runs_of(clauses), 9 * SECOND, COMPILED)
     assert shown(together) == shown(run.outcome(9 * SECOND, COMPILED) for run in runs_of(clauses))
     assert len(together) == 4
+
+
+def test_the_plans_and_shapes_of_former_rules_are_dropped():
+    compiled = CompiledRules(replace(PLAN, max_versions=2))
+    shapes = weakref.WeakSet()
+    for length in range(1, 10):
+        shapes.add(compiled(f"MATCH_RECOGNIZE (PATTERN (A{{{length}}}) DEFINE A AS v = 8)").shape)
+        assert len(compiled.plans) <= 4
+    gc.collect()
+    assert 1 <= len(shapes) <= 4
 
 
 class FailsOnce(RuleRun):
