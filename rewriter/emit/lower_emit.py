@@ -284,25 +284,25 @@ class _EmitLowering:
         if key is not None:
             return standing_for(key, expression.start)
         words = self._words(expression)
-        return self._rendered(words, 0, len(words.parts), expression)
+        return self._rendered(words, expression)
 
     def _words(self, expression: Fragment) -> Words:
         return Words(lexemes(expression, self.source), Scope(source=self.source, variables={}, columns=self.names))
 
-    def _rendered(self, words: Words, lo: int, hi: int, expression: Fragment) -> Text:
+    def _rendered(self, words: Words, expression: Fragment) -> Text:
         pieces: list[Text] = []
-        at, i = expression.start, lo
-        while i < hi:
-            text, after = self._replacement(words, i, hi)
+        at, i, stop = expression.start, 0, len(words.parts)
+        while i < stop:
+            text, after = self._replacement(words, i)
             if text is not None:
                 pieces += [self.source.slice(at, words.parts[i].start), text]
                 at = words.parts[after - 1].stop
             i = after
         return join(*pieces, self.source.slice(at, expression.stop))
 
-    def _replacement(self, words: Words, i: int, hi: int) -> tuple[Text | None, int]:
+    def _replacement(self, words: Words, i: int) -> tuple[Text | None, int]:
         """The replacement of the words that begin at i, or None if they are unchanged, and the index after them."""
-        for length in range(hi - i, 0, -1):  # the longest key that begins here
+        for length in range(len(words.parts) - i, 0, -1):  # the longest key that begins here
             fragment = Fragment(self.source.text, words.parts[i].start, words.parts[i + length - 1].stop)
             key = self.keys.get(self._normal(fragment))
             if key is not None and words.raw(i - 1) != ".":
