@@ -12,7 +12,7 @@ from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION, TUMBLE
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import Tokens, closing, directly_inside
+from sqlext.rewriter.text.tokens import Tokens, closed, directly_inside
 from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Relation, Tree
@@ -132,11 +132,7 @@ class _WindowCallReader:
         self.tree, self.tokens, self.name = tree, tree.tokens, name
         self.kind = tree.tokens[name].word
         self.cursor = Cursor(tree.tokens, name, text=tree.text, hint=f"write {_EXAMPLES[self.kind]}.")
-        close = closing(self.tokens, name + 1)
-        if close is None:
-            message = "this parenthesis is not closed"
-            raise self.cursor.error(message, name + 1, name + 2, error_class="UNCLOSED_PARENTHESIS")
-        self.close = close
+        self.close = closed(tree.text, tree.tokens, name + 1, hint=self.cursor.hint)
 
     def call(self) -> WindowTvf:
         first, stop = self._bounds()

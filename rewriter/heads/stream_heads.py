@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from sqlext.errors import ParseError, Place
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import Parts, tokens_of
-from sqlext.rewriter.text.tokens import closing
+from sqlext.rewriter.text.tokens import closed
 
 SHOW, DESCRIBE, STOP, REFRESH = "SHOW", "DESCRIBE", "STOP", "REFRESH"
 FIRST_WORDS = frozenset({SHOW, DESCRIBE, "DESC", STOP, REFRESH})
@@ -87,9 +88,7 @@ def _key(cursor: Cursor) -> Fragment:
     opening, last = cursor.index, len(cursor.tokens) - 1
     if not cursor.is_at("(") or last == opening:
         raise cursor.expected("a condition on the key in parentheses")
-    close = closing(cursor.tokens, opening)
-    if close is None:
-        raise cursor.error("this parenthesis is not closed", opening, opening + 1)
+    close = closed(cursor.text, cursor.tokens, opening, hint=cursor.hint)
     if close == opening + 1:
         raise cursor.error("a condition on the key is missing", opening, close + 1)
     condition = cursor.fragment(opening + 1, close)
@@ -105,4 +104,4 @@ def _pattern(cursor: Cursor) -> str:
     pattern = cursor.take_string()
     if pattern is None:
         raise cursor.expected("a pattern such as 'a*|b*'")
-    return pattern[1:-1]
+    return string_value(pattern)

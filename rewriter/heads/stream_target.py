@@ -10,8 +10,9 @@ from sqlext.errors import BindError, ParseError, Place, SqlExtError, Unsupported
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.heads.triggers import TRIGGER_HINT, trigger_of
 from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import Parts, tokens_of, unquoted
-from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, closing
+from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, closed, closing
 from sqlext.rewriter.tree.keywords import begins_query
 
 STREAM_OPTIONS = ("checkpointLocation", "trigger")
@@ -237,7 +238,7 @@ class _TargetReader:
             if value is None:
                 raise cursor.expected(what)
             if words == ("LOCATION",):
-                self.location = value[1:-1]
+                self.location = string_value(value)
         else:
             close = closing(cursor.tokens, cursor.index) if cursor.is_at("(") else None
             if close is None:
@@ -247,10 +248,8 @@ class _TargetReader:
 
     def _columns(self) -> Iterator[TableColumn]:
         cursor = self.cursor
-        opening, close = cursor.index, closing(cursor.tokens, cursor.index)
-        if close is None:
-            raise cursor.error("this parenthesis is not closed", opening, opening + 1)
-        for lo, hi in _between_commas(cursor.tokens, opening + 1, close):
+        close = closed(cursor.text, cursor.tokens, cursor.index, hint=cursor.hint)
+        for lo, hi in _between_commas(cursor.tokens, cursor.index + 1, close):
             yield self._column(lo, hi)
         cursor.index = close + 1
 
@@ -374,4 +373,4 @@ def _distinct(columns: list[Column], kind: type[SqlExtError], error_class: str, 
 
 
 def _literal(token: Token) -> str:
-    return token.text[1:-1] if token.kind == STRING else unquoted(token.text)
+    return string_value(token.text) if token.kind == STRING else unquoted(token.text)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import alone
+from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import Parts, RelationName, tokens_of
 from sqlext.rewriter.text.tokens import closing
 
@@ -161,7 +162,7 @@ def parse_listing(text: str) -> Listing | None:
     pattern = cursor.take_string()
     if is_extended and "PARTITION" in text.upper():
         return None  # This form is about one table.
-    return Listing(schema.parts if schema else (), pattern[1:-1] if pattern else "*", is_extended)
+    return Listing(schema.parts if schema else (), string_value(pattern) if pattern else "*", is_extended)
 
 
 def fits(name: str, pattern: str) -> bool:

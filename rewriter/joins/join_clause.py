@@ -12,7 +12,7 @@ from sqlext.errors import ParseError, Place, UnsupportedError
 from sqlext.rewriter.text.and_list import and_list, top_level
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import name_of, unquoted
-from sqlext.rewriter.text.tokens import closing, tokenize, words_of
+from sqlext.rewriter.text.tokens import closed, closing, tokenize, words_of
 from sqlext.rewriter.tree.keywords import after_join, first_word_of_join, is_at, is_time_join, without_pipe
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Join, Query, Tree
@@ -281,10 +281,8 @@ def _comparison(conjunct: Fragment) -> MatchCondition | None:
 def _check_criteria(tree: Tree, join: Join) -> None:
     """Raise ParseError unless ON and USING are complete, and an INTERVAL JOIN has ON."""
     kind, i = tree.tokens[join.keyword].word, join.criteria
-    opening = join.using[0] - 1 if join.using else None
-    if opening is not None and closing(tree.tokens, opening) is None:
-        place = _place(tree, opening, opening + 1)
-        raise ParseError("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", place=place)
+    if join.using:
+        closed(tree.text, tree.tokens, join.using[0] - 1)
     for token in tree.tokens[slice(*join.using)] if join.using else ():
         if not token.is_name and token.text != ",":
             raise ParseError(

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, directly_inside
+from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, directly_inside, unclosed
 from sqlext.rewriter.tree.keywords import ends_operand, is_at, without_pipe
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.statement_tree import Site, Tree
@@ -159,16 +159,11 @@ def _close(text: str, tokens: Tokens, opening: int) -> int:
                 )
         if not expected:
             return i
-    start = tokens[_unclosed(tokens, opening)].start
-    raise ParseError(
-        "UNCLOSED_PARENTHESIS",
-        "this parenthesis is not closed",
-        place=Place(text, start, start + 1),
-        hint=_comment_hint(text[start:]),
-    )
+    forgotten = tokens[_forgotten(tokens, opening)]
+    raise unclosed(text, forgotten, hint=_comment_hint(text[forgotten.start :]))
 
 
-def _unclosed(tokens: Tokens, opening: int) -> int:
+def _forgotten(tokens: Tokens, opening: int) -> int:
     """The index of the parenthesis that the user most likely forgot to close.
 
     It is the parenthesis of PATTERN if DEFINE is inside it, and otherwise the parenthesis of the clause.

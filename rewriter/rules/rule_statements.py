@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from sqlext.errors import ParseError, Place
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import RelationName
 from sqlext.rewriter.text.tokens import STRING, closing, tokenize
 
@@ -215,7 +216,7 @@ class _RuleReader:
         pattern = self.cursor.take_string()
         if pattern is None:
             raise self.cursor.expected("a pattern such as 'a*|b*'")
-        return pattern[1:-1]
+        return string_value(pattern)
 
     def _definition(self, or_replace: bool, if_not_exists: bool) -> RuleDefinition:
         cursor, events = self.cursor, None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlext.errors import ParseError, UnsupportedError
+from sqlext.errors import UnsupportedError
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName, name_at, unquoted
-from sqlext.rewriter.text.tokens import Tokens, closing
+from sqlext.rewriter.text.tokens import Tokens, closed, closing
 from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Tree
@@ -76,14 +76,12 @@ class _RulesReader:
 
     def clause(self) -> RulesClause:
         tree, keyword = self.tree, self.keyword
-        relation, close = tree.relation_of(keyword), closing(self.tokens, keyword + 1)
+        relation = tree.relation_of(keyword)
         if relation is None:
             message = f"{WORD} must directly follow the relation that it reads"
             hint = f"write FROM relation {WORD} (…) AS alias."
             raise self.cursor.error(message, keyword, keyword + 1, hint=hint, error_class="MISPLACED_CLAUSE")
-        if close is None:
-            place = tree.fragment(keyword + 1, keyword + 2).place
-            raise ParseError("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", place=place)
+        close = closed(tree.text, self.tokens, keyword + 1)
         sections = self._sections(close)
         missing = [head for head in ("ORDER", "RULES") if head not in sections]
         if missing:

@@ -10,11 +10,10 @@ from sqlext.errors import BindError, UnsupportedError
 from sqlext.expressions.casts import cast
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Constant
+from sqlext.rewriter.text.lexemes import string_value
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?(bd|[ldfsy])?", re.IGNORECASE)
 _SUFFIXES = {"L": "bigint", "D": "double", "F": "float", "S": "smallint", "Y": "tinyint"}
-_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-3][0-7]{2}|.)", re.DOTALL)
-_ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _DAY_TIME = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
 _SMALL = {
     "WEEK": ("DAY", Decimal(7)),
@@ -30,8 +29,8 @@ def literal(words: Sequence[str], settings: ExecutionSettings) -> Constant:
     Raises BindError: LITERAL; UnsupportedError.
 
     >>> utc = ExecutionSettings(is_ansi=True, time_zone="UTC")
-    >>> [literal(words, utc).value for words in (["1.50"], ["'it\\\\'s'"], ["DATE", "'1970-01-02'"])]
-    [Decimal('1.50'), "it's", 1]
+    >>> [literal(words, utc).value for words in (["1.50"], ["'it\\\\'s'"], ["X'1F'"], ["DATE", "'1970-01-02'"])]
+    [Decimal('1.50'), "it's", b'\\x1f', 1]
     >>> literal(["INTERVAL", "'90'", "MINUTES"], utc)
     Constant(value=5400000000, type='interval minute')
     """
@@ -49,8 +48,10 @@ def _literal(words: Sequence[str], settings: ExecutionSettings) -> Constant:
         return _interval([word for word in words[1:]])
     if len(words) == 2 and words[1][:1] in "'\"":
         return _typed(first, words[1], settings)
-    if words[0][:1] in "'\"":
-        return Constant("".join(map(_string, words)), "string")
+    if first[0] in "'\"" or first[:2] in ("R'", 'R"'):
+        return Constant("".join(map(string_value, words)), "string")
+    if first[-1] in "'\"":
+        return _typed(first[0], words[0][1:], settings)
     return number(words[0])
 
 
@@ -77,25 +78,9 @@ def number(raw: str) -> Constant:
     return Constant(int(digits), "int" if int(digits) < 1 << 31 else "bigint")
 
 
-def _string(raw: str) -> str:
-    """The text of a literal in quotes, in which two quotes are one."""
-    return _ESCAPE.sub(_escaped, raw[1:-1].replace(raw[0] * 2, raw[0]))
-
-
-def _escaped(match: re.Match[str]) -> str:
-    code = match[1]
-    if code[0] in "uU" and len(code) > 1:
-        return chr(int(code[1:], 16))
-    if len(code) == 3:
-        return chr(int(code, 8))
-    return _ESCAPES.get(code, code)
-
-
 def _typed(kind: str, raw: str, settings: ExecutionSettings) -> Constant:
-    """The value of `DATE '…'`, `TIMESTAMP '…'`, `X'…'` or `r'…'`."""
-    text = _string(raw)
-    if kind == "R":
-        return Constant(raw[1:-1], "string")
+    """The value of `DATE '…'`, `TIMESTAMP '…'` or `X'…'`."""
+    text = string_value(raw)
     if kind == "X":
         return Constant(bytes.fromhex(text.rjust(len(text) + len(text) % 2, "0")), "binary")
     types = {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP_NTZ": "timestamp_ntz", "TIMESTAMP_LTZ": "timestamp"}
@@ -111,15 +96,15 @@ def _interval(words: list[str]) -> Constant:
     """The value of `'1' DAY`, `-5 MINUTES`, `'1 2' DAY TO HOUR`, `1 DAY 2 HOURS` or `'10 minutes'`."""
     upper = [word.upper() for word in words]
     if len(words) == 1 and words[0][:1] in "'\"":
-        return _interval(re.findall(r"[+-]|[\d.]+|[A-Za-z]+", _string(words[0])))
+        return _interval(re.findall(r"[+-]|[\d.]+|[A-Za-z]+", string_value(words[0])))
     if "TO" in upper:
-        return _range_of_units(_string(words[0]), upper[-3], upper[-1])
+        return _range_of_units(string_value(words[0]), upper[-3], upper[-1])
     total, units, sign = Decimal(0), [], 1
     for word in upper:
         if word in ("-", "+"):
             sign = -1 if word == "-" else 1
         elif word[:1] in "'\"" or word[:1].isdigit():
-            amount, sign = sign * Decimal(_string(word).strip() if word[:1] in "'\"" else word), 1
+            amount, sign = sign * Decimal(string_value(word).strip() if word[:1] in "'\"" else word), 1
         else:
             unit, times = _SMALL.get(word.rstrip("S"), (word.rstrip("S"), Decimal(1)))
             units.append(unit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from sqlext.rewriter.text.fragments import Fragment
@@ -12,6 +13,8 @@ from sqlext.rewriter.text.tokens import QUERY_STARTS, tokenize
 # The words that begin a subquery after a parenthesis in an expression. MAP and REDUCE begin queries too, but in an
 # expression they are functions.
 SUBQUERY_STARTS = QUERY_STARTS - {"MAP", "REDUCE"}  # which are functions where an expression may be
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-3][0-7]{2}|.)", re.DOTALL)
+_ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,11 +32,11 @@ class Lexeme:
 
     @property
     def is_name(self) -> bool:
-        return not self.is_parameter and (self.raw[0] in "`_" or self.raw[0].isalpha())
+        return not self.is_literal and (self.raw[0] in "`_" or self.raw[0].isalpha())
 
     @property
     def is_literal(self) -> bool:
-        return self.is_parameter or self.raw[0] in "'\"" or self.raw[0].isdigit()
+        return self.is_parameter or self.raw[0].isdigit() or self.raw[-1] in "'\""  # also r'…' and X'…'
 
 
 def variable_key(raw: str) -> str:
@@ -69,3 +72,23 @@ def string_literal(text: str) -> str:
     'it\\'s'
     """
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def string_value(raw: str) -> str:
+    """The text of a literal in quotes, in which two quotes are one and a backslash escapes, or of `r'…'`.
+
+    >>> string_value("'it''s'"), string_value(string_literal("it's")), string_value("r'it'")
+    ("it's", "it's", 'it')
+    """
+    if raw[0] in "rR":
+        return raw[2:-1]
+    return _ESCAPE.sub(_escaped, raw[1:-1].replace(raw[0] * 2, raw[0]))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = match[1]
+    if code[0] in "uU" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    if len(code) == 3:
+        return chr(int(code, 8))
+    return _ESCAPES.get(code, code)

@@ -200,6 +200,20 @@ def closing(tokens: Tokens, opening: int) -> int | None:
     return close if close < len(tokens) else None
 
 
+def closed(text: str, tokens: Tokens, opening: int, *, hint: str | None = None) -> int:
+    """As `closing`. Raises ParseError UNCLOSED_PARENTHESIS if there is no such token."""
+    close = closing(tokens, opening)
+    if close is None:
+        raise unclosed(text, tokens[opening], hint=hint)
+    return close
+
+
+def unclosed(text: str, opening: Token, *, hint: str | None = None) -> ParseError:
+    """The error for a parenthesis that is not closed."""
+    place = Place(text, opening.start, opening.start + 1)
+    return ParseError("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", place=place, hint=hint)
+
+
 def directly_inside(tokens: Tokens, opening: int) -> Iterator[int]:
     """The indexes of the tokens between the bracket at `opening` and its end, without tokens inside further brackets.
 

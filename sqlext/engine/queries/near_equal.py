@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import re
-
-_EQUALS_TEXT = re.compile(r"[^'\"=<>!]*=\s*'((?:[^'\\]|'')*)'|'((?:[^'\\]|'')*)'\s*=[^'\"=<>!]*")
+from sqlext.rewriter.joins.join_conditions import compared
+from sqlext.rewriter.text.and_list import without_parentheses
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import string_value
+from sqlext.rewriter.text.tokens import STRING, tokenize
 
 
 def text_compared(condition: str) -> str | None:
     """The text that something must be equal to; None for all other conditions.
 
-    >>> text_compared("c = 'it''s'"), text_compared("'a' = c"), text_compared("c >= 'a'"), text_compared("c = d")
-    ("it's", 'a', None, None)
+    >>> [text_compared(c) for c in ("c = 'it''s'", "'a' = f(x, 'b')", "NOT c = 'a'", "c >= 'a'", "c = d")]
+    ["it's", 'a', None, None, None]
     """
-    match = _EQUALS_TEXT.fullmatch(condition.strip())
-    return None if match is None else (match[1] if match[1] is not None else match[2]).replace("''", "'")
+    comparison = compared(Fragment(condition, 0, len(condition)))
+    if comparison is None or comparison.operator != "=":
+        return None
+    sides = (tokenize(without_parentheses(side).text) for side in (comparison.right, comparison.left))
+    return next((string_value(side[0].text) for side in sides if len(side) == 1 and side[0].kind == STRING), None)
 
 
 def difference(a: str | None, b: str | None) -> str:
