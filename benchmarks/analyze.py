@@ -19,6 +19,7 @@ from statistics import median
 import sqlext
 from benchmarks.processes import spark_cpu_s
 
+MANY = " AND ".join(f"v <> {17 * i}" for i in range(58))
 WORKLOADS = {  # name → what is in the clause after ORDER BY
     "one row decides": "MEASURES LAST(B.v) AS b PATTERN (A B C) DEFINE A AS v > 800, B AS v < 500, C AS v % 7 = 0",
     "neighbours decide": "MEASURES LAST(UP.v) AS b PATTERN (S DOWN+ UP+) DEFINE DOWN AS v < PREV(v), UP AS v > PREV(v)",
@@ -26,6 +27,8 @@ WORKLOADS = {  # name → what is in the clause after ORDER BY
     "the match decides": "MEASURES COUNT(*) AS n PATTERN (A B+) DEFINE B AS v > A.v",
     "an aggregate decides": "MEASURES COUNT(*) AS n PATTERN (A+) DEFINE A AS SUM(A.v) <= 5000",
     "rows are skipped": "MEASURES B.v AS b PATTERN (A -> B) DEFINE A AS v > 990, B AS v < 10",
+    "59 parts of AND": f"MEASURES B.v AS b PATTERN (A B) DEFINE A AS v > 800 AND {MANY}, B AS v < 10",
+    "59 parts, rows are skipped": f"MEASURES B.v AS b PATTERN (A -> B) DEFINE A AS v > 990 AND {MANY}, B AS v < 10",
 }
 
 

@@ -37,9 +37,7 @@ def only_usable_rows(
     why_not = _why_not(plan, is_streaming)
     if why_not:
         return plan, f"all rows are read: {why_not}."
-    bits = {bit for bit in plan.task.bits if bit is not None}
-    conditions = {str(plan.masks[bit].rest): plan.masks[bit].rest for bit in sorted(bits)}
-    usable = join(*(join("(", condition, ")") for condition in conditions.values()), separator=" OR ")
+    usable = usable_condition(plan)
     shown = in_line(usable)
     risky = _risky(plan)
     if risky:
@@ -51,6 +49,14 @@ def only_usable_rows(
         usable = join(usable, " OR ", _is_out_of_time(plan))
     filters = (*plan.filters, join("(", usable, ")"))
     return replace(plan, filters=filters), f"only those with {shown} are read: no match can use others."
+
+
+def usable_condition(plan: MatchPlan) -> Text:
+    """The condition on a row that a match can use; on rows on which it can be computed, the filter holds where it
+    does."""
+    bits = {bit for bit in plan.task.bits if bit is not None}
+    conditions = {str(plan.masks[bit].rest): plan.masks[bit].rest for bit in sorted(bits)}
+    return join(*(join("(", condition, ")") for condition in conditions.values()), separator=" OR ")
 
 
 def _why_not(plan: MatchPlan, is_streaming: bool) -> str:

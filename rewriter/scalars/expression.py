@@ -90,7 +90,14 @@ def compared(node: Node) -> list[Node]:
     """The values that the comparisons in a condition compare, without literals, in the order of the text."""
     if node.kind in ("AND", "OR", "NOT"):
         return [value for child in node.children for value in compared(child)]
-    return [child for child in node.children or (node,) if child.kind not in ("literal", "unit", "query", "opaque")]
+    return [child for child in node.children or (node,) if not _says_its_value(child)]
+
+
+def _says_its_value(node: Node) -> bool:
+    """Whether a node is a literal, also one with a sign, or has no value to show."""
+    if node.kind == "negate":
+        return node.children[0].kind == "literal"
+    return node.kind in ("literal", "unit", "query", "opaque")
 
 
 def has_column(node: Node, items: Sequence[Item]) -> bool:

@@ -28,8 +28,10 @@ from sqlext.pattern.why.funnel import Funnel, Steps, steps_of
 from sqlext.pattern.why.verdicts import VerdictCounts
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.operator_plan import sort_of, worker_plan
+from sqlext.rewriter.lowering.usable_rows import usable_condition
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.splice import join
+from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.worker_functions import map_in_arrow
 
 
@@ -37,7 +39,8 @@ def analyze_clause(planned: PhysicalPlan, queries: Queries, limit: int | None) -
     """The report about a clause in batch, whose input is read again. `limit`: the most partitions to read."""
     plan = _limited(replace(planned.plan, filters=planned.filters_as_written), limit)
     try:
-        return _report(planned, _counting(plan, planned, in_turn=False), queries, limit)
+        with quiet_probes():  # Spark logs an error of a part of DEFINE that cannot be computed on all rows
+            return _report(planned, _counting(plan, planned, in_turn=False), queries, limit)
     except PySparkException:
         return _report(planned, _counting(plan, planned, in_turn=True), queries, limit)
 
@@ -69,7 +72,7 @@ def _report(planned: PhysicalPlan, counting: ConditionCounting, queries: Queries
         column=plan.clause.keyword.place.column,
         rows=counts.rows,
         filtered=counting.filtered(counts),
-        filters=tuple(map(in_line, planned.filters_of_engine)),
+        filters=tuple(_filters_shown(planned)),
         variables=tuple(counting.variables(counts, examples, counting.near_texts(queries, counts), funnel)),
         elements=_elements(plan, funnel),
         funnel=funnel,
@@ -105,6 +108,12 @@ def _tally(
         funnel.merge(Funnel.of_json(row[0]))
         counts.merge(VerdictCounts.of_json(row[1]))
     return funnel, counts
+
+
+def _filters_shown(planned: PhysicalPlan) -> Iterator[str]:
+    """The filters by which the query drops rows, without what keeps rows on which an expression cannot be computed."""
+    for text in planned.filters_of_engine:
+        yield in_line(join("(", usable_condition(planned.plan), ")") if text in planned.usable_rows else text)
 
 
 def recorded_steps(plan: MatchPlan) -> Steps:

@@ -196,7 +196,10 @@ class ClauseReport:
             return self._not_reached(line.about)
         if not self.rows:
             return "The input has no rows: look at its relation and WHERE."
-        return f"All elements are reached, but no match is complete: {self._most_endings()}."
+        missed = [e.written for e in self.elements if not e.reached]
+        if not missed:
+            return f"All elements are reached, but no match is complete: {self._most_endings()}."
+        return f"No start row reached {' or '.join(missed)}, and no match is complete: {self._most_endings()}."
 
     def _never_true(self, variable: VariableReport) -> str:
         if variable.null == variable.total:

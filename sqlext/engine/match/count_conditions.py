@@ -17,6 +17,7 @@ from pyspark.sql import Row
 
 from sqlext.engine.match.clause_report import ConjunctReport, VariableReport
 from sqlext.engine.match.run_batch import input_query, unsorted_query
+from sqlext.engine.queries.counts import LONGEST, one_line
 from sqlext.engine.queries.near_equal import difference, text_compared
 from sqlext.engine.queries.queries import Queries
 from sqlext.operators.match.tally import FIRST, GROUP, LAST, NUMBER, VERDICTS, Counted
@@ -198,7 +199,7 @@ class ConditionCounting:
 
     def _example_texts(self, i: int) -> Iterator[str]:
         """The first and the last row on which conjunct i alone is not TRUE."""
-        values = [f"CAST(__operand{i}_{j} AS STRING)" for j, _ in enumerate(self.plan.conjuncts[i].operands)]
+        values = [_short(f"CAST(__operand{i}_{j} AS STRING)") for j, _ in enumerate(self.plan.conjuncts[i].operands)]
         example = f"struct({', '.join([_row_text(self.plan), *values, f'__verdict{i}'])})"
         alone = f"__verdict{i} <> 1 AND __failed{self.plan.conjuncts[i].label} = 1"
         for function in ("min", "max"):
@@ -247,7 +248,7 @@ class ConditionCounting:
             null=null,
             alone_false=counts.alone[at, FALSE],
             alone_null=counts.alone[at, NULL],
-            examples=tuple((example[0], _with_values(conjunct, example)) for example in examples.get(i, ())),
+            examples=tuple((one_line(example[0]), _with_values(conjunct, example)) for example in examples.get(i, ())),
             near=near.get(i, ""),
         )
 
@@ -267,12 +268,15 @@ def _struct(keys: Sequence[Text]) -> Text:
     return join("named_struct(", join(*fields, separator=", "), ")") if fields else join("TRUE")
 
 
+def _short(text: str) -> str:
+    """SQL for a value as `counts.short` shows it, in several lines."""
+    return f"IF(length({text}) > {LONGEST}, left({text}, {LONGEST}) || '…', {text})"
+
+
 def _row_text(plan: MatchPlan) -> str:
     """An expression over `_ROW`: a text that names a row by its keys."""
-    named = [
-        f"{string_literal(' '.join(str(key).split()) + ' = ')} || coalesce(CAST({_ROW}.k{i} AS STRING), 'NULL')"
-        for i, key in enumerate(_keys(plan))
-    ]
+    names = [string_literal(f"{' '.join(str(key).split())} = ") for key in _keys(plan)]
+    named = [f"{name} || coalesce({_short(f'CAST({_ROW}.k{i} AS STRING)')}, 'NULL')" for i, name in enumerate(names)]
     return f"concat_ws({', '.join([string_literal(', '), *named])})"
 
 
@@ -285,7 +289,7 @@ def _with_values(conjunct: CountedConjunct, example: Row) -> str:
     'price < PREV(price) is NULL, where price is 101.5 and PREV(price) is NULL'
     """
     values = [
-        f"{written} is {'NULL' if value is None else value}"
+        f"{written} is {'NULL' if value is None else one_line(value)}"
         for (written, _), value in zip(conjunct.operands, example[1:-1])
     ]
     where = f", where {' and '.join(values)}" if values else ""

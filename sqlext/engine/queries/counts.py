@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 MARK = "   <-- zero from here on"
+LONGEST = 60  # characters of a value
+_ESCAPES = str.maketrans({"\n": r"\n", "\r": r"\r", "\t": r"\t"})
 
 
 class PartReport(Protocol):
@@ -45,6 +47,24 @@ def report_text(start_here: Iterable[str], conditions: Iterable[str], work: Iter
     """The text of a report: the lines of its sections, each after its heading. An empty section has none."""
     sections = {"Start here": [*start_here], "Conditions": [*conditions], "Work": [*work]}
     return "\n".join(line for heading, lines in sections.items() if lines for line in (f"== {heading} ==", *lines))
+
+
+def one_line(value: str) -> str:
+    """A value as reports show it, in one line.
+
+    >>> one_line("a\\nb")
+    'a\\\\nb'
+    """
+    return value.translate(_ESCAPES)
+
+
+def short(value: str, longest: int = LONGEST) -> str:
+    """A value in one line, of which no more is shown than a reader needs.
+
+    >>> short("x" * 99, 3)
+    'xxx…'
+    """
+    return one_line(value if len(value) <= longest else value[:longest] + "…")
 
 
 def first_zero(lines: Sequence[tuple[str, int]]) -> int | None:

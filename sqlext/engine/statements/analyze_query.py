@@ -80,7 +80,7 @@ def _report(call: SqlCall, statement: AnalyzeStatement) -> str:
     rows = _run(plan.execute())
     seconds = time.monotonic() - began
     reports = [_Report(analysis.title, analysis.of, analysis.run(statement.partitions)) for analysis in analyses]
-    kinds = {analysis.title for analysis in analyses} | {"View"}
+    kinds = {analysis.title for analysis in analyses} | {"View", "Rows"}
     others = [section.kind for section in plan.sections if section.kind not in kinds]
     return _as_json(reports, rows, seconds) if statement.is_json else _as_text(reports, rows, seconds, others)
 

@@ -153,8 +153,7 @@ class _Description:
             return
         self.has_keys = True
         if watermark is not None:
-            text = f"rows up to {self.show(watermark)} have passed; as of micro-batch {operator.batch}"
-            yield self._row(name, None, Fact(WATERMARK, watermark, text))
+            yield self._row(name, None, self._watermark(watermark, operator.batch))
         late_ones = late_rows(self.call, clause, self._condition())
         yield self._row(name, None, Fact(LATE, None, _late_text(late, is_written=late_ones is not None)))
         for time, passed, row, late_key in late_ones or ():
@@ -173,6 +172,11 @@ class _Description:
                 shown = row_text(key, 0, clause.keys)
                 for fact in self._facts(clause, of_key(state, list(clause.keys), key)):
                     yield self._row(name, shown, fact)
+
+    def _watermark(self, watermark: int, batch: int) -> Fact:
+        if not watermark:  # where Spark's watermark begins
+            return Fact(WATERMARK, None, f"there is none yet: no row has passed; as of micro-batch {batch}")
+        return Fact(WATERMARK, watermark, f"rows up to {self.show(watermark)} have passed; as of micro-batch {batch}")
 
     def rows_of_joins(
         self, joins: Sequence[JoinSides], stored: Sequence[StoredJoin]
@@ -200,8 +204,7 @@ class _Description:
             return
         self.has_keys = True
         if watermark is not None:
-            text = f"rows up to {self.show(watermark)} have passed; as of micro-batch {stored[0].batch}"
-            yield self._row(name, None, Fact(WATERMARK, watermark, text))
+            yield self._row(name, None, self._watermark(watermark, stored[0].batch))
         for key, fact in rows:
             yield self._row(name, key, fact)
         if not rows:

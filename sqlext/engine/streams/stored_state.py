@@ -96,4 +96,4 @@ def _operators(spark: SparkSession, location: str, name: str) -> list[tuple[int,
     except PySparkException:  # there is no metadata before the first micro-batch
         return []
     last = {int(row["operatorId"]): int(row["maxBatchId"]) for row in rows if str(row["operatorName"]).startswith(name)}
-    return sorted(last.items())
+    return sorted((number, batch) for number, batch in last.items() if batch >= 0)  # -1: none has been completed

@@ -71,7 +71,7 @@ def _side(sides: JoinSides, shape: JoinShape, side: str, pairs: Row) -> SideRepo
     row = _row(sides, side_query(shape, side, sides.prefix))
     what = "points" if side == shape.points else "ranges"
     some_keys: Sequence[Row] = ()
-    if shape.keys and row["able"] and not pairs["same_key"]:
+    if shape.keys and row["compared"] and not pairs["same_key"]:
         some_keys = sides.queries.run(some_keys_query(shape, side, sides.prefix, _KEYS_SHOWN)).collect()
     return SideReport(
         rows=row["rows"],
@@ -80,6 +80,8 @@ def _side(sides: JoinSides, shape: JoinShape, side: str, pairs: Row) -> SideRepo
         conditions=_verdicts(shape.own[side], row),
         able=row["able"],
         empty=row["empty"],
+        reversed=row["reversed"],
+        compared=row["compared"],
         here=int(pairs[f"{what}_here"]),
         met=int(pairs[f"{what}_met"]),
         some_keys=tuple(f"({key})" for (key,) in some_keys),

@@ -14,10 +14,10 @@ from pyspark.sql import types as T
 from sqlext.engine.joins.bind_asof import bind_asof
 from sqlext.engine.joins.bind_interval import range_between
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries.counts import count
+from sqlext.engine.queries.counts import count, short
 from sqlext.engine.queries.near_equal import difference
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
-from sqlext.engine.why.join_shape import DATE, LOCAL, TEXT, TIMESTAMP, number, shape_of
+from sqlext.engine.why.join_shape import DATE, LOCAL, TEXT, TIMESTAMP, JoinShape, is_reversed, number, shape_of
 from sqlext.engine.why.row_condition import ConditionOver, RowCondition, likeliest
 from sqlext.engine.why.shown_values import interval
 from sqlext.errors import BindError, UnsupportedError
@@ -28,6 +28,7 @@ from sqlext.rewriter.text.fragments import Fragment, in_line
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
 MAX_CANDIDATES = 3
+_LONGEST_ROW = 400  # characters of a row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,7 @@ def explain_join(sides: JoinSides, condition: RowCondition) -> str:
     if any(sides.rows(of, "1").isStreaming for of in (LEFT, RIGHT)):
         raise no_stream(clause.keyword.place)
     asof = bind_asof(sides).asof if clause.kind == "ASOF" else None
-    pairing = _Pairing(sides, side, asof, shape_of(sides).kind)
+    pairing = _Pairing(sides, side, asof, shape_of(sides))
     query = pairing.query(condition.sql.unplaced)
     rows = asked.run(lambda: sides.queries.run(query).collect())
     answers = ["\n".join(pairing.lines(list(group))) for _, group in groupby(rows, key=lambda row: row["__chosen"])]
@@ -91,10 +92,11 @@ def _side(sides: JoinSides, condition: RowCondition) -> tuple[str, ConditionOver
 
 
 class _Pairing:
-    """The rows of the relation `side`, each with the rows of the other one. `kind`: how times are measured."""
+    """The rows of the relation `side`, each with the rows of the other one."""
 
-    def __init__(self, sides: JoinSides, side: str, asof: AsofJoin | None, kind: str):
-        self.sides, self.side, self.asof, self.kind = sides, side, asof, kind
+    def __init__(self, sides: JoinSides, side: str, asof: AsofJoin | None, shape: JoinShape):
+        self.sides, self.side, self.asof, self.kind = sides, side, asof, shape.kind
+        self.is_reversed = shape.is_reversed if asof is None else "FALSE"
         self.names = {of: _name(sides, of) for of in (LEFT, RIGHT)}
         self.conjuncts = list(self._of_interval() if asof is None else self._of_asof(asof))
 
@@ -180,8 +182,8 @@ class _Pairing:
                 f"{shown[0]} BETWEEN {shown[1]} - {{far}} AND {shown[2]}",
                 f"{shown[0]} BETWEEN {shown[1]} AND {shown[2]} + {{far}}",
             )
-            in_order = join("(", low, ") > (", high, ") AND (", time, ") BETWEEN (", high, ") AND (", low, ")")
-            exchanged = (in_order, f"{shown[0]} BETWEEN {shown[2]} AND {shown[1]}")
+            is_between = join(is_reversed(low, high), " AND (", time, ") BETWEEN (", high, ") AND (", low, ")")
+            exchanged = (is_between, f"{shown[0]} BETWEEN {shown[2]} AND {shown[1]}")
             return _Conjunct(
                 sql=self.sides.text(text), shown=text.in_line, operands=operands, wider=wider, exchanged=exchanged,
                 far=join("greatest(", below, ", ", above, ")"), is_below=join("(", below, ") > 0"),
@@ -215,6 +217,7 @@ class _Pairing:
             columns.append(join(c.far or "NULL", f" AS __f{i}"))
             columns.append(join("coalesce(", c.is_below, f", FALSE) AS __b{i}"))
             columns.append(join("coalesce(", c.exchanged[0], f", FALSE) AS __x{i}"))
+        columns.append(join("coalesce(", self.is_reversed, ", FALSE) AS __is_reversed"))
         columns.append(join(*self._nearest(), separator=", "))
         refused = " + ".join(f"IF(__c{i}, 0, 1)" for i in range(len(self.conjuncts))) or "0"
         mask = "concat(" + ", ".join(["''", *(f"IF(__c{i}, 1, 0)" for i in range(len(self.conjuncts)))]) + ")"
@@ -258,19 +261,21 @@ class _Pairing:
     def lines(self, rows: Sequence[T.Row]) -> Iterator[str]:
         """The text about a chosen row and its candidates, the nearest first."""
         first, shown = rows[0], [row for row in rows if row["__rank"] <= MAX_CANDIDATES]
-        yield f"Row of the {self.side} relation: {first['__chosen']}"
+        yield f"Row of the {self.side} relation: {_shown_row(first['__chosen'])}"
         if first["__partners"]:
             yield from self._partners(
-                first["__partners"], [row["__candidate"] for row in shown if not row["__refused"]]
+                first["__partners"], [_shown_row(row["__candidate"]) for row in shown if not row["__refused"]]
             )
             return
         if len(rows) == 1 and first["__candidate"] == "{}":
             yield "It has no partner: the other relation has no row."
             return
-        yield "It has no partner. The nearest candidates:"
+        is_reversed = all(row["__is_reversed"] for row in shown)
+        why = ": the range ends before it begins, so no time can be in it" if is_reversed else ""
+        yield f"It has no partner{why}. The nearest candidates:"
         for row in shown:
             refusals = (self._refusal(row, i) for i in range(len(self.conjuncts)) if not row[f"__c{i}"])
-            yield f"{row['__candidate']}: {'; '.join(refusals)}."
+            yield f"{_shown_row(row['__candidate'])}: {'; '.join(refusals)}."
         for row in rows:
             if row["__refused"] == 1:
                 yield from self._relaxation(row, next(i for i in range(len(self.conjuncts)) if not row[f"__c{i}"]))
@@ -288,8 +293,10 @@ class _Pairing:
         """The reason why a conjunct refuses a pair, with the values that it compares."""
         conjunct = self.conjuncts[i]
         what = "is NULL" if row[f"__n{i}"] else "is false"
-        values = [f"{name} = {row[f'__o{i}_{k}']}" for k, (name, _) in enumerate(conjunct.operands)]
         both = [row[f"__o{i}_{k}"] for k in range(len(conjunct.operands))]
+        values = [
+            f"{name} = {value if value is None else short(value)}" for (name, _), value in zip(conjunct.operands, both)
+        ]
         note = difference(*both) if len(both) == 2 and not row[f"__n{i}"] else ""
         values[-1:] = [f"{values[-1]}; {note}" if note else values[-1]] if values else []
         shown = f" ({', '.join(values).replace('= None', '= NULL')})" if values else ""
@@ -297,19 +304,24 @@ class _Pairing:
 
     def _relaxation(self, row: T.Row, i: int) -> Iterator[str]:
         """The change of one condition that makes a candidate a partner."""
-        conjunct, far = self.conjuncts[i], row[f"__f{i}"]
+        conjunct, far, pair = self.conjuncts[i], row[f"__f{i}"], _shown_row(row["__candidate"])
         if row[f"__x{i}"]:
-            yield f"Would match with: {conjunct.exchanged[1]}  -- in place of {conjunct.shown}: {row['__candidate']}"
+            yield f"Would match with: {conjunct.exchanged[1]}  -- in place of {conjunct.shown}: {pair}"
         elif conjunct.wider is not None and far is not None and not row[f"__n{i}"]:
             wider = conjunct.wider[0 if row[f"__b{i}"] else 1].replace("{far}", self._shown_far(far))
-            yield f"Would match with: {wider}  -- in place of {conjunct.shown}: {row['__candidate']}"
+            yield f"Would match with: {wider}  -- in place of {conjunct.shown}: {pair}"
         elif conjunct.without:
-            yield f"Would match without: {conjunct.without}  -- {row['__candidate']}"
+            yield f"Would match without: {conjunct.without}  -- {pair}"
 
     def _shown_far(self, far: float) -> str:
         if self.kind in (TIMESTAMP, LOCAL):
             return interval(int(far))
         return f"INTERVAL '{far}' DAY" if self.kind == DATE else str(far)
+
+
+def _shown_row(row: str) -> str:
+    """The JSON of a row, or its beginning if it is long."""
+    return short(row, _LONGEST_ROW)
 
 
 def _name(sides: JoinSides, side: str) -> str:

@@ -24,7 +24,8 @@ def side_query(shape: JoinShape, side: str, prefix: Text) -> Text:
     """One row of counts over one relation.
 
     `rows`; `null_key`: rows with a NULL in a key that does not match NULL; `null_time`; t, f, n (TRUE, FALSE, NULL) of
-    each condition on the relation alone; `able`: rows that may have a partner; `empty`: ranges that contain nothing.
+    each condition on the relation alone; `able`: rows that may have a partner; `empty`: ranges that contain nothing;
+    `reversed`: ranges that end before they begin; `compared`: the able rows whose range is not empty.
     """
     columns: list[TextLike] = ["count(*) AS rows"]
     columns.append(join("count_if(", _any_null(_key_texts(shape, side)), ") AS null_key"))
@@ -34,8 +35,10 @@ def side_query(shape: JoinShape, side: str, prefix: Text) -> Text:
         columns.append(join("count_if(NOT (", condition.sql, f")) AS f{i}"))
         columns.append(join("count_if((", condition.sql, f") IS NULL) AS n{i}"))
     columns.append(join("count_if(", _is_able(shape, side), ") AS able"))
-    empty: TextLike = _is_empty(shape) if side == shape.ranges else "FALSE"
+    empty, reversed_ = (shape.is_empty, shape.is_reversed) if side == shape.ranges else ("FALSE", "FALSE")
     columns.append(join("count_if(", empty, ") AS empty"))
+    columns.append(join("count_if(", reversed_, ") AS reversed"))
+    columns.append(join("count_if(", _is_compared(shape, side), ") AS compared"))
     return join(prefix, "SELECT ", join(*columns, separator=",\n       "), "\nFROM ", shape.relations[side])
 
 
@@ -142,10 +145,10 @@ def others_query(shape: JoinShape, prefix: Text, pairs: TextLike) -> Text:
 
 
 def some_keys_query(shape: JoinShape, side: str, prefix: Text, number: int) -> Text:
-    """The first keys of a relation, as text, of the rows that may have a partner."""
+    """The first keys of a relation, as text, of the rows that are compared."""
     named = _named(shape, side)
     return join(
-        prefix, "SELECT DISTINCT ", named, " AS key FROM ", shape.relations[side], " WHERE ", _is_able(shape, side),
+        prefix, "SELECT DISTINCT ", named, " AS key FROM ", shape.relations[side], " WHERE ", _is_compared(shape, side),
         f" ORDER BY key LIMIT {number}",
     )  # fmt: skip
 
@@ -173,13 +176,10 @@ def _is_able(shape: JoinShape, side: str) -> Text:
     return join(*own, join("NOT (", null, ")"), separator=" AND ")
 
 
-def _is_empty(shape: JoinShape) -> TextLike:
-    """Whether no time can be in the range of a row."""
-    if shape.lower is None or shape.upper is None:
-        return "FALSE"
-    low, high = shape.lower, shape.upper
-    either = join("(", low.is_excluded, " OR ", high.is_excluded, ")")
-    return join("(", low.sql, " > ", high.sql, " OR (", low.sql, " = ", high.sql, " AND ", either, "))")
+def _is_compared(shape: JoinShape, side: str) -> Text:
+    """Whether a row may have a partner, and its range, if it has one, is not empty."""
+    able = _is_able(shape, side)
+    return join(able, " AND NOT ", shape.is_empty) if side == shape.ranges else able
 
 
 def _named(shape: JoinShape, side: str) -> TextLike:
@@ -210,19 +210,18 @@ def _events(shape: JoinShape) -> Iterator[Text]:
         "0 AS delta",
     ]
     columns += [f"{nothing} AS low", "FALSE AS low_excluded", f"{nothing} AS high", "NULL AS named"]
-    yield _select(columns, shape, shape.points, "TRUE")
-    has_room = join("NOT ", _is_empty(shape))
+    yield _select(columns, shape, shape.points)
     keys = _keys(shape, shape.ranges)
     low, low_excluded, high, high_excluded = (*_sql(shape.lower, nothing), *_sql(shape.upper, nothing))
     opens = join("IF(", low_excluded, f", {_OPENS_AFTER}, {_OPENS})")
     far = "0" if shape.lower else "-1"
     columns = [*keys, f"{far} AS far", join(low, " AS pos"), join(opens, " AS kind"), "1 AS delta"]
-    yield _select([*columns, nothing, "FALSE", nothing, "NULL"], shape, shape.ranges, has_room)
+    yield _select([*columns, nothing, "FALSE", nothing, "NULL"], shape, shape.ranges)
     closes = join("IF(", high_excluded, f", {_CLOSES_BEFORE}, {_CLOSES})")
     far = "0" if shape.upper else "1"
     columns = [*keys, f"{far} AS far", join(high, " AS pos"), join(closes, " AS kind"), "-1 AS delta"]
     columns += [join(low, " AS low"), join(low_excluded, " AS low_excluded"), join(high, " AS high")]
-    yield _select([*columns, join(_named(shape, shape.ranges), " AS named")], shape, shape.ranges, has_room)
+    yield _select([*columns, join(_named(shape, shape.ranges), " AS named")], shape, shape.ranges)
 
 
 def _keys(shape: JoinShape, side: str) -> list[Text]:
@@ -233,6 +232,6 @@ def _sql(end: End | None, nothing: str) -> tuple[TextLike, TextLike]:
     return (nothing, "FALSE") if end is None else (end.sql, end.is_excluded)
 
 
-def _select(columns: Sequence[TextLike], shape: JoinShape, side: str, condition: TextLike) -> Text:
-    where = join(_is_able(shape, side), " AND ", condition)
+def _select(columns: Sequence[TextLike], shape: JoinShape, side: str) -> Text:
+    where = _is_compared(shape, side)
     return join("    SELECT ", join(*columns, separator=", "), " FROM ", shape.relations[side], " WHERE ", where)

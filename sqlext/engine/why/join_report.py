@@ -13,8 +13,9 @@ from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 @dataclass(frozen=True, kw_only=True)
 class SideReport:
     """`able`: the rows that may have a partner: conditions on them alone hold, and no key and no time is NULL.
-    `empty`: ranges in which no time can be. `here`: the able rows whose keys a row of the other relation has; `met`:
-    those with a partner. `some_keys`: the first keys, if no row of the other relation has any of them."""
+    `empty`: ranges in which no time can be, of which `reversed` end before they begin. `compared`: the able rows,
+    without those whose range is empty; `here`: those of them whose keys a compared row of the other relation has;
+    `met`: those with a partner. `some_keys`: the first keys, if no row of the other relation has any of them."""
 
     rows: int
     null_key: int
@@ -22,6 +23,8 @@ class SideReport:
     conditions: tuple[Verdicts, ...]
     able: int
     empty: int
+    reversed: int
+    compared: int
     here: int = 0
     met: int = 0
     some_keys: tuple[str, ...] = ()
@@ -91,6 +94,8 @@ class JoinReport:
         """The lines of the funnel, from the rows to the pairs."""
         lines = [(f"rows of the {name} relation", side.rows) for name, side in self._sides()]
         lines += [(f"{name} rows that may have a partner", side.able) for name, side in self._sides()]
+        if self._with_ranges.empty:
+            lines.append((f"{self.ranges} rows with a range in which a time can be", self._with_ranges.compared))
         if self.has_keys:
             lines += [(f"{name} rows whose keys the other relation has", side.here) for name, side in self._sides()]
             lines.append(("pairs with equal keys", self.same_key))
@@ -110,20 +115,34 @@ class JoinReport:
                 return f"The {name} relation has no rows: look at it."
             if not side.able:
                 return f"No {name} row may have a partner: {'; '.join(self._unable(side))}."
-        empty = (self.left if self.ranges == LEFT else self.right).empty
-        if not self.in_range and empty:
-            rows = count(empty, f"{self.ranges} row has", f"{self.ranges} rows have")
-            return f"{rows} no range: it ends before it begins. Exchange the two bounds."
+        if not self._with_ranges.compared:
+            cure = "Exchange the two bounds" if self._with_ranges.reversed else "Write <= in place of <"
+            return f"{self._no_range()}. {cure}."
         if not self.same_key:
             keys = (f"the {name} keys begin with {', '.join(side.some_keys)}" for name, side in self._sides())
             rows = "No two rows" if self.limit is None else f"Of {count(self.keys, 'key')} no two rows"
-            return f"{rows} have equal keys: {'; '.join(keys)}."
+            return f"{rows} have equal keys: {'; '.join(keys)}{self._also_no_range()}."
         pairs = f"{count(self.same_key, 'pair has', 'pairs have')} equal keys" if self.has_keys else "There are rows"
         if not self.in_range:
             miss = f": {self.miss.text}" if self.miss else ""
-            return f"{pairs}, but no time is in its range{miss}."
+            return f"{pairs}, but no time is in its range{miss}{self._also_no_range()}."
         verdicts = "; ".join(f"{c.written} is FALSE on {c.false:,} and NULL on {c.null:,}" for c in self.others)
         return f"{count(self.in_range, 'pair has', 'pairs have')} the time in the range, but {verdicts}."
+
+    @property
+    def _with_ranges(self) -> SideReport:
+        return self.left if self.ranges == LEFT else self.right
+
+    def _no_range(self) -> str:
+        """How many rows have an empty range, and why."""
+        side = self._with_ranges
+        rows = count(side.empty, f"{self.ranges} row has", f"{self.ranges} rows have")
+        if side.reversed:
+            return f"{rows} no range: it ends before it begins"
+        return f"{rows} no range: it ends where it begins, and excludes this time"
+
+    def _also_no_range(self) -> str:
+        return f". {self._no_range()}" if self._with_ranges.empty else ""
 
     def _found(self) -> str:
         left = self.left
@@ -134,9 +153,11 @@ class JoinReport:
         found = f"{left.met:,} of {count(left.rows, 'left row')} {'has' if left.met == 1 else 'have'} a partner"
         in_range = "without a time in the range" if self.has_range else "without a row"
         what = in_range if not self.others else f"{in_range} that satisfies the other conditions"
+        of_range = " whose range is not empty" if self.right.empty else ""
         others = [
             (left.rows - left.able, "that cannot have one (a NULL, or a condition on the row alone)"),
-            (left.able - left.here, "with keys that no right row has"),
+            (left.able - left.compared, "with a range in which no time can be"),
+            (left.compared - left.here, f"with keys that no right row has{of_range}"),
             (left.here - left.met, what),
         ]
         reasons = "; ".join(f"{count(number, 'row')} {why}" for number, why in others if number)

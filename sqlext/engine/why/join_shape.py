@@ -78,6 +78,21 @@ class JoinShape:
         """The relation that has the ranges."""
         return other_side(self.points)
 
+    @property
+    def is_empty(self) -> TextLike:
+        """SQL over a row of `ranges` for whether no time can be in its range."""
+        if self.lower is None or self.upper is None:
+            return "FALSE"
+        low, high = self.lower, self.upper
+        either = join("(", low.is_excluded, " OR ", high.is_excluded, ")")
+        return join("(", is_reversed(low.sql, high.sql), " OR (", low.sql, " = ", high.sql, " AND ", either, "))")
+
+    @property
+    def is_reversed(self) -> TextLike:
+        """SQL over a row of `ranges` for whether its range ends before it begins."""
+        both = self.lower, self.upper
+        return "FALSE" if both[0] is None or both[1] is None else is_reversed(both[0].sql, both[1].sql)
+
     def shown(self, number: str) -> str:
         """SQL for the text of a time, from its number."""
         return _SHOWN.get(self.kind, "CAST({} AS STRING)").format(number)
@@ -91,6 +106,11 @@ def number(kind: str, time: Text) -> Text:
     """
     before, after = _NUMBERS.get(kind, "({})").split("{}")
     return join(before, time, after)
+
+
+def is_reversed(low: Text, high: Text) -> Text:
+    """SQL for whether the bounds of a range are in the wrong order, from their numbers."""
+    return join("(", low, ") > (", high, ")")
 
 
 def shape_of(sides: JoinSides) -> JoinShape:

@@ -13,6 +13,7 @@ from sqlext.engine.queries.queries import Queries
 from sqlext.errors import BindError
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Text, join
+from sqlext.spark.quiet_probes import quiet_probes
 
 Result = TypeVar("Result")
 _SYNTAX_ERROR, _NOT_BOOLEAN = "SQLEXT_PARSE_SYNTAX_ERROR", "SQLEXT_DATATYPE_MISMATCH_FILTER_NOT_BOOLEAN"
@@ -60,9 +61,11 @@ class ConditionOver:
         """The result of a query that evaluates the condition on each row. If that fails on a row, Spark's error is the
         one about the condition alone."""
         try:
-            return query()
+            with quiet_probes() as records:
+                return query()
         except PySparkException:
             self._rows().collect()
+            records.release()
             raise
 
     def _rows(self) -> DataFrame:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from sqlext.engine.queries.counts import short
 from sqlext.errors import SqlExtError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Constant, call
 from sqlext.expressions.spark_types import TIME_TYPES
 from sqlext.expressions.values import from_arrow
 
-_LONGEST = 60  # characters of a value
 _UNITS = (("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000))
 
 
@@ -31,7 +31,7 @@ def shown(value: Any, spark_type: str, settings: ExecutionSettings) -> str:
         written = str(text.value) if isinstance(text, Constant) else str(value)
     except SqlExtError:  # a type that has no text
         written = str(value)
-    written = written if len(written) <= _LONGEST else written[:_LONGEST] + "…"
+    written = short(written)
     if spark_type == "string":
         return "'" + written.replace("'", "''") + "'"
     if spark_type in TIME_TYPES:

@@ -136,3 +136,49 @@ def test_rows_are_shown_of_the_twenty_parts_that_alone_refused_the_most(spark):
     shown = plan.splitlines()
     assert sum(" is FALSE, where id % 30 is " in line for line in shown) == 21  # two of the part that refused two rows
     assert "  no rows are shown of 5 parts that alone refused fewer rows" in shown
+
+
+SKIPPING = "PATTERN (A -> B) DEFINE A AS price > 8 AND ts < 5 AND sym <> 'C', B AS price < 6 AND ts > 1"
+
+
+@pytest.mark.parametrize("key", ["sym", "IF(sym = 'A', CAST('NaN' AS DOUBLE), 0.5)", "named_struct('a b', sym)"])
+def test_the_counts_are_the_same_whoever_counts_them(spark, key):
+    """Spark counts rows of which those that no match can use stay where they are; else workers count."""
+    rows = f"(SELECT *, {key} AS k FROM ({ROWS}))"
+    query = f"SELECT * FROM {rows} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES B.ts AS t {SKIPPING})"
+
+    def variables() -> list[dict]:
+        (report,) = spark.sql(f"EXPLAIN MATCH ANALYZE FORMAT JSON {query}").collect()[0]
+        return json.loads(report)["clauses"][0]["variables"]
+
+    shown = variables()
+    assert sum(len(conjunct["examples"]) for variable in shown for conjunct in variable["conjuncts"]) == 6
+    spark.conf.set("sqlext.prefilter", "off")
+    try:
+        assert variables() == shown
+    finally:
+        spark.conf.unset("sqlext.prefilter")
+
+
+def test_an_input_without_rows_is_no_riddle(spark):
+    clause = f"MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES B.ts AS t {SKIPPING})"
+    query = f"SELECT * FROM ({ROWS} WHERE ts < 0) {clause}"
+    text = sqlext.explain(query, spark=spark, analyze=True)
+    assert "The input has no rows: look at its relation and WHERE." in text
+    assert re.search("rows read +0   <-- zero from here on", text)
+
+
+def test_values_are_short_and_in_one_line(spark):
+    row = "SELECT id, concat('a\\n', repeat('b', 90)) AS s FROM range(1)"
+    query = f"SELECT * FROM ({row}) MATCH_RECOGNIZE (ORDER BY s MEASURES A.id AS a PATTERN (A) DEFINE A AS s = 'c')"
+    shown = f"a\\n{'b' * 58}…"
+    assert f"    s = {shown}: s = 'c' is FALSE, where s is {shown}" in sqlext.explain(query, spark=spark, analyze=True)
+
+
+def test_a_window_with_a_row_pattern_is_counted(spark):
+    query = (
+        f"SELECT last(price) OVER w FROM ({ROWS}) WINDOW w AS (PARTITION BY sym ORDER BY ts "
+        "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A B) DEFINE B AS price > A.price)"
+    )
+    text = sqlext.explain(query, spark=spark, analyze=True)
+    assert "\nmatches" in text and "not counted here" not in text

@@ -74,6 +74,17 @@ def test_a_stream_says_what_it_keeps_for_a_key_stopped_and_running(events):
     ]
 
 
+def test_before_the_first_micro_batch_is_completed_nothing_is_kept(events):
+    """Spark writes what operators there are when the first micro-batch begins."""
+    append(events, "1 0 A 1")
+    events.sql(PAIRS)
+    for name in files(events, "pairs"):
+        if "/commits/" in name:
+            Path(name).unlink()
+    shown = facts(events.sql("DESCRIBE STREAMING TABLE pairs FOR KEY (card = 1)"))
+    assert shown == ["key None: no micro-batch has been completed yet"]
+
+
 def test_windows_of_emit_say_when_they_fire_next_and_other_state_is_refused(events):
     append(events, "1 0 A 1", "1 30 C 4", "2 31 A 5", "1 38 A 6", "2 36 A 7")
     events.sql(SUMS)
