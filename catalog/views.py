@@ -67,26 +67,32 @@ class Mention:
 def lookup(spark: Any, sql: Callable[..., Any], name: str | Parts) -> View | None:
     """The stored view of that name (as written, or in parts); None if there is none."""
     parts = split_name(name) if isinstance(name, str) else name
-    return _read(spark, sql, parts[:-1]).get(parts[-1].lower())
+    return _views(sql, parts[:-1], _properties(spark, sql, parts[:-1])).get(parts[-1].lower())
 
 
 def names(spark: Any, sql: Callable[..., Any], schema: Parts = ()) -> list[str]:
     """The names of the stored views of a schema (default: the current one), in order."""
-    return sorted(_read(spark, sql, schema))
+    return sorted(_views(sql, schema, _properties(spark, sql, schema)))
 
 
 def mentioned(
-    spark: Any, sql: Callable[..., Any], text: str, known: Mapping[Parts, View] = NO_VIEWS
+    spark: Any,
+    sql: Callable[..., Any],
+    text: str,
+    known: Mapping[Parts, View] = NO_VIEWS,
+    is_sparks: Callable[[RelationName], bool] = lambda name: False,
 ) -> tuple[Mention, ...]:
     """The places where the statement reads stored views, in the order of the text.
 
-    Each relation is looked up in Spark's catalog. A table of views is read only for relations that Spark does not know,
-    and that are not among the views `known`.
+    Each relation is looked up in Spark's catalog, except the views `known`, which Spark did not find a moment ago, and
+    the relations that Spark has analysed (`is_sparks`). A table of views is read only for relations that Spark does not
+    know.
     """
     mentions = []
     for name in relations(text):
-        if not is_known(spark, name.parts):
-            view = known.get(name.parts) or lookup(spark, sql, name.parts)
+        view = known.get(name.parts)
+        if view is not None or not (is_sparks(name) or is_known(spark, name.parts)):
+            view = view or lookup(spark, sql, name.parts)
             mentions += [Mention(view, name)] if view else []
     return tuple(mentions)
 
@@ -107,12 +113,12 @@ def create(spark: Any, sql: Callable[..., Any], statement: CreateView, query_col
         is_sparks = is_known(spark, parts)
         if is_sparks and head.or_replace:
             sql(f"DROP VIEW {quote(parts)}")  # raises Spark's own error if it is a table
-        elif is_sparks or (not head.or_replace and lookup(spark, sql, parts) is not None):
+        properties = _properties(spark, sql, parts[:-1])
+        if not head.or_replace and (is_sparks or view.name in _views(sql, parts[:-1], properties)):
             if head.if_exists:
                 return _nothing(sql, parts)
             raise _already_exists(head)
-        _change(spark, sql, parts[:-1], {view.name: view})
-        return _nothing(sql, parts)
+        return _change(sql, parts[:-1], properties, {view.name: view})
 
     return repeated_on_conflict(write)
 
@@ -122,14 +128,14 @@ def alter(
 ) -> None:
     """Give a stored view another query, which has been checked; it keeps its comment. `query_columns`: as in View."""
     altered = _new(spark, view.name, query, query_columns, comment=view.comment)
-    repeated_on_conflict(lambda: _change(spark, sql, name[:-1], {view.name: altered}))
+    _change_on_conflict_again(spark, sql, name[:-1], {view.name: altered})
 
 
 def rename(spark: Any, sql: Callable[..., Any], view: View, name: Parts, new_name: Parts) -> None:
     """Give the stored view `name` another name in its schema, which the caller knows to be free."""
     new = new_name[-1].lower()
     changes = {new: replace(view, name=new), view.name: None}
-    repeated_on_conflict(lambda: _change(spark, sql, name[:-1], changes))
+    _change_on_conflict_again(spark, sql, name[:-1], changes)
 
 
 def drop(spark: Any, sql: Callable[..., Any], name: Parts) -> bool:
@@ -137,7 +143,7 @@ def drop(spark: Any, sql: Callable[..., Any], name: Parts) -> bool:
     view = lookup(spark, sql, name)
     if view is None:
         return False
-    repeated_on_conflict(lambda: _change(spark, sql, name[:-1], {view.name: None}))
+    _change_on_conflict_again(spark, sql, name[:-1], {view.name: None})
     return True
 
 
@@ -220,11 +226,17 @@ def _new(
 # the table of the views of a schema
 
 
-def _read(spark: Any, sql: Callable[..., Any], schema: Parts) -> dict[str, View]:
-    """The stored views of a schema by their names."""
+def _properties(spark: Any, sql: Callable[..., Any], schema: Parts) -> dict[str, str] | None:
+    """The properties of the table of the views of a schema; None if there is no such table."""
     if not is_known(spark, (*schema, TABLE)):
+        return None
+    return {row[0]: row[1] for row in sql(f"SHOW TBLPROPERTIES {_table(schema)}").collect()}
+
+
+def _views(sql: Callable[..., Any], schema: Parts, properties: Mapping[str, str] | None) -> dict[str, View]:
+    """The stored views of a schema by their names. `properties`: of its table of views."""
+    if properties is None:
         return {}
-    properties = _properties(sql, schema)
     if _FORMAT not in properties:
         return _views_in_rows(sql, schema)
     values = [value for key, value in properties.items() if key.startswith(_VIEW) and value]
@@ -232,25 +244,36 @@ def _read(spark: Any, sql: Callable[..., Any], schema: Parts) -> dict[str, View]
     return {view.name: view for view in views}
 
 
-def _change(spark: Any, sql: Callable[..., Any], schema: Parts, changes: Mapping[str, View | None]) -> None:
-    """Store views by their names; None removes one. A rename is one commit."""
+def _change_on_conflict_again(
+    spark: Any, sql: Callable[..., Any], schema: Parts, changes: Mapping[str, View | None]
+) -> None:
+    """Store views as `_change` does, again if another session was quicker."""
+    repeated_on_conflict(lambda: _change(sql, schema, _properties(spark, sql, schema), changes))
+
+
+def _change(
+    sql: Callable[..., Any], schema: Parts, properties: Mapping[str, str] | None, changes: Mapping[str, View | None]
+) -> Any:
+    """Store views by their names; None removes one. A rename is one commit. Returns the empty DataFrame of a command.
+
+    `properties`: of the table of views, None if there is no such table.
+    """
     table = _table(schema)
     views = dict(changes)
-    if not is_known(spark, (*schema, TABLE)):
+    if properties is None:
         sql(
             f"CREATE TABLE IF NOT EXISTS {table} (about STRING) USING delta "
             "COMMENT 'The properties of this table are the views that sqlext keeps.' "
             # a checkpoint of the log, which Delta writes after ten commits, takes longer than all of them
             f"TBLPROPERTIES ('{_FORMAT}' = '{_CURRENT_FORMAT}', 'delta.checkpointInterval' = '1000')"
         )
-    elif _FORMAT not in _properties(sql, schema):
+    elif _FORMAT not in properties:
         views = {**_views_in_rows(sql, schema), **views}
-        sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({_settings(views)}, '{_FORMAT}' = '{_CURRENT_FORMAT}')")
-        return
-    if any(views.values()):
-        sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({_settings(views)})")
+        return sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({_settings(views)}, '{_FORMAT}' = '{_CURRENT_FORMAT}')")
+    result = sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({_settings(views)})") if any(views.values()) else None
     if removed := ", ".join(f"'{_key(name)}'" for name, view in views.items() if view is None):
-        sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES IF EXISTS ({removed})")
+        result = sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES IF EXISTS ({removed})")
+    return result
 
 
 def _settings(views: Mapping[str, View | None]) -> str:
@@ -260,10 +283,6 @@ def _settings(views: Mapping[str, View | None]) -> str:
 
 def _key(name: str) -> str:
     return _VIEW + _encoded(name)
-
-
-def _properties(sql: Callable[..., Any], schema: Parts) -> dict[str, str]:
-    return {row[0]: row[1] for row in sql(f"SHOW TBLPROPERTIES {_table(schema)}").collect()}
 
 
 def _views_in_rows(sql: Callable[..., Any], schema: Parts) -> dict[str, View]:

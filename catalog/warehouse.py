@@ -8,13 +8,11 @@ does not remove. `run_drop` removes them, as for the managed table that it was b
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlparse
 
 from sqlext.catalog import streams
 from sqlext.catalog.views import is_known
@@ -22,12 +20,12 @@ from sqlext.rewriter.heads.heads import DROP_TABLE, parse_head
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.kind import is_connect
+from sqlext.spark.locations import local_path
 
 WAREHOUSE = "sqlext.warehouse"  # session setting: the folder whose tables were registered
 # In Spark's errors of a session without Delta: about its tables, and about DESCRIBE DETAIL.
 _NO_DELTA = ("Failed to find the data source: delta", "The table or view `DETAIL` cannot be found")
 _DATABASE_ENDING = ".db"
-_DRIVE = re.compile(r"[A-Za-z]:(?=[/\\]|$)")  # of Windows; a scheme has more letters
 
 
 @dataclass(frozen=True)
@@ -130,30 +128,3 @@ def is_without_delta(error: Exception, text: str) -> bool:
     """Return True if a statement failed because its session has no Delta, which it does not mention itself."""
     words = text.lower()
     return any(sign in str(error) for sign in _NO_DELTA) and "delta" not in words and "detail" not in words
-
-
-def local_path(location: str) -> Path | None:
-    """The path of a location as Spark returns it; None if it is not on this machine.
-
-    >>> local_path("file:/tmp/a%20b"), local_path("/tmp/c"), local_path("s3://bucket/d")
-    (PosixPath('/tmp/a b'), PosixPath('/tmp/c'), None)
-    """
-    path = file_path(location)
-    return None if path is None else Path(path).resolve()
-
-
-def file_path(location: str) -> str | None:
-    r"""The path of a location on the machines of Spark; None if it is not in a file system of theirs.
-
-    >>> file_path("file:/tmp/a%20b"), file_path("s3://bucket/d")
-    ('/tmp/a b', None)
-    >>> file_path("file:///C:/tables/a%20b"), file_path(r"C:\tables")  # as Spark and users write them on Windows
-    ('C:/tables/a b', 'C:\\tables')
-    """
-    if _DRIVE.match(location):
-        return location
-    url = urlparse(location)
-    if url.scheme == "file":
-        path = unquote(url.path)
-        return path.removeprefix("/") if _DRIVE.match(path[1:]) else path
-    return None if url.scheme or not location else location

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
@@ -52,7 +52,7 @@ class Token:
     depth: int
     closed_at: int | None = None
 
-    @property
+    @cached_property  # read some thirty times for each token of a statement
     def word(self) -> str:
         """The text that a grammar is compared with: a word in upper case, a symbol as it is, "" for anything else."""
         return self.text.upper() if self.kind == WORD else self.text if self.kind == SYMBOL else ""

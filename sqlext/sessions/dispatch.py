@@ -161,17 +161,16 @@ def _register_table_function(call: SqlCall) -> None:
 
 
 def _run(call: SqlCall) -> DataFrame:
-    from sqlext.engine.statements import (
-        analyze_query,
-        explain_statement,
-        explain_why,
-        run_statement,  # plain SQL need not load the planner
-    )
+    from sqlext.engine.statements import explain_statement, run_statement  # plain SQL need not load the planner
 
     why = parse_why(call.text)
     if why is not None:
+        from sqlext.engine.statements import explain_why
+
         return call.spark.createDataFrame([(explain_why.explain_why(call, why),)], "plan STRING")
     if (analyze := parse_analyze(call.text)) is not None:
+        from sqlext.engine.statements import analyze_query  # loads Numba, which other statements do not need
+
         return call.spark.createDataFrame([(analyze_query.analyze_query(call, analyze),)], "plan STRING")
     query = explained(call.text)
     if query is None:

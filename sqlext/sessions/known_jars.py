@@ -11,8 +11,10 @@ import re
 import tempfile
 from pathlib import Path
 
-from sqlext.catalog.warehouse import local_path
 from sqlext.host_folder import own_folder
+from sqlext.spark.locations import local_path
+
+_SCALA = re.compile(r"_\d[\d.]*$")  # the version of Scala at the end of an artifact's name
 
 
 def known_jars(package: str, folder: Path | None = None) -> str:
@@ -25,6 +27,26 @@ def known_jars(package: str, folder: Path | None = None) -> str:
     except OSError:
         return ""
     return jars if all(map(_exists, jars.split(","))) else ""
+
+
+def without_sparks_own(jars: str, spark_jars: Path) -> str:
+    """The value of `spark.jars` without the jars of which the folder `spark_jars` of Spark has some version.
+
+    Spark's class loader takes each class from Spark's own jars if it can, so they have no effect, and Spark copies each
+    jar of `spark.jars` when it starts: 74 of the 87 MB of Delta's jars are Hadoop, Parquet and the like.
+    """
+    own = {_artifact(path.name) for path in spark_jars.glob("*.jar")}
+    return ",".join(jar for jar in jars.split(",") if _artifact(jar) not in own)
+
+
+def _artifact(jar: str) -> str:
+    """The name of a jar without its version, and without the group that Ivy writes before it.
+
+    >>> _artifact("file:///j/org.apache.hadoop_hadoop-client-api-3.4.2.jar"), _artifact("hadoop-client-api-3.5.0.jar")
+    ('hadoop-client-api', 'hadoop-client-api')
+    """
+    name = re.sub(r"-\d[\w.-]*\.jar$", "", jar.rpartition("/")[2])
+    return name if _SCALA.search(name) else name.rpartition("_")[2]
 
 
 def remember_jars(package: str, jars: str, folder: Path | None = None) -> None:

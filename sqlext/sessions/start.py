@@ -8,23 +8,24 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 
 import pyspark
 from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.sql import SparkSession
 from pyspark.util import is_remote_only
 
-from sqlext.catalog import warehouse
 from sqlext.errors import SetupError
 from sqlext.sessions.hook import unhooked
-from sqlext.sessions.known_jars import known_jars, remember_jars
+from sqlext.sessions.known_jars import known_jars, remember_jars, without_sparks_own
 from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.kind import is_connect
+from sqlext.spark.locations import local_path
 from sqlext.spark.quiet_probes import kept_stderr, quiet_probes
+from sqlext.spark.start_versions import checkpointing_package, version_of
 from sqlext.spark.user_warnings import warn
-from sqlext.spark.versions import checkpointing_package, version_of
 from sqlext.spark.worker_python import use_this_python
 
 _DELTA_VERSION = "4.4.0"  # 4.4.1 is on PyPI, but its jar was not on Maven Central
@@ -76,6 +77,8 @@ _OLDEST_JAVA = 17
 
 def register_tables(spark: SparkSession) -> None:
     """Enter the tables of the warehouse into the catalog. A table that Spark cannot read only causes a warning."""
+    from sqlext.catalog import warehouse  # loaded while the JVM starts
+
     folder = _warehouse_folder(spark)
     if folder is None:
         return
@@ -107,7 +110,7 @@ def adopt(running: SparkSession, user_conf: dict[str, str], settings: dict[str, 
     if settings is WITH_DELTA and running.conf.get("spark.sql.catalog.spark_catalog", "") != _DELTA_CATALOG:
         raise SetupError("SESSION_WITHOUT_DELTA", "a Spark session without Delta is running", hint=remedy)
     theirs, ours = running.conf.get("spark.sql.warehouse.dir", ""), user_conf.get("spark.sql.warehouse.dir")
-    if ours is not None and warehouse.local_path(ours) != warehouse.local_path(str(theirs)):
+    if ours is not None and local_path(ours) != local_path(str(theirs)):
         raise SetupError(
             "SESSION_WITH_OTHER_WAREHOUSE", f"a Spark session with the warehouse {theirs} is running", hint=remedy
         )
@@ -139,11 +142,13 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str], ours: di
     if jars:
         # the module `delta` is in one of the jars
         modules = ",".join(jar for jar in jars.split(",") if _DELTA_JAR in jar)
+        jars = without_sparks_own(jars, _spark_home() / "jars") if _prefers_own_jars(settings) else jars
         settings |= {"spark.jars": jars, "spark.submit.pyFiles": modules}
     else:
         settings["spark.jars.packages"] = packages
     try:
         with kept_stderr() as log, _jars_for_spark_submit(settings):
+            _load_ahead()
             spark = SparkSession.builder.config(map={k: v for k, v in settings.items() if v}).getOrCreate()
             if is_only_delta and not jars:
                 remember_jars(packages, str(spark.conf.get("spark.jars", "")))
@@ -154,12 +159,33 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str], ours: di
         raise diagnose(log(), error, packages) from None
 
 
+def _load_ahead() -> None:
+    """Let a thread load what the session and its first clause need, while this thread waits for the JVM."""
+
+    def load() -> None:
+        with suppress(Exception):  # the import that needs the module raises the error
+            from sqlext.engine.statements import explain_statement, run_statement  # noqa: F401
+            from sqlext.sessions import catalog_methods, dispatch, worker_errors  # noqa: F401
+
+    Thread(target=load, name="sqlext-load").start()
+
+
 def _names_jars(user_conf: dict[str, str]) -> bool:
     """True if the user may add jars to Delta's, or if the JVM runs already."""
-    home = os.environ.get("SPARK_HOME") or pyspark.__path__[0]
-    defaults = Path(os.environ.get("SPARK_CONF_DIR") or Path(home, "conf"), "spark-defaults.conf")
+    defaults = Path(os.environ.get("SPARK_CONF_DIR") or _spark_home() / "conf", "spark-defaults.conf")
     in_settings = any(key.startswith("spark.jars") for key in user_conf)
     return in_settings or _ARGUMENTS in os.environ or defaults.exists() or not _starts_jvm()
+
+
+def _prefers_own_jars(settings: dict[str, str]) -> bool:
+    """True if all code of Spark runs on this machine and takes the classes of its own jars first, as it does unless a
+    setting says otherwise."""
+    is_local = settings["spark.master"].startswith("local") and "cluster" not in settings["spark.master"]
+    return is_local and not any(key.endswith(".userClassPathFirst") for key in settings)
+
+
+def _spark_home() -> Path:
+    return Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0])
 
 
 def _starts_jvm() -> bool:
@@ -216,8 +242,7 @@ def _packages(user_conf: dict[str, str]) -> str:
     """The value of `spark.jars.packages` with Delta, unless Spark has its jar, or the user names it or sets an empty
     list."""
     packages = user_conf.get("spark.jars.packages")
-    spark_home = Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0])
-    has_delta = any((spark_home / "jars").glob(f"*{_DELTA_JAR}*.jar"))
+    has_delta = any((_spark_home() / "jars").glob(f"*{_DELTA_JAR}*.jar"))
     brings_delta = packages == "" or has_delta or _DELTA_JAR in f"{packages},{user_conf.get('spark.jars', '')}"
     return packages or "" if brings_delta else ",".join(filter(None, [delta_package(pyspark.__version__), packages]))
 
@@ -244,7 +269,7 @@ def _warehouse_folder(spark: SparkSession) -> Path | None:
     """The folder of the tables; None if a metastore stores the catalog, or if the folder is not on this machine."""
     if is_connect(spark) or spark.conf.get("spark.sql.catalogImplementation") != "in-memory":
         return None
-    return warehouse.local_path(str(spark.conf.get("spark.sql.warehouse.dir")))
+    return local_path(str(spark.conf.get("spark.sql.warehouse.dir")))
 
 
 # why Spark did not start

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
+
+_MASTERS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 def is_connect(spark: Any) -> bool:
@@ -12,3 +15,10 @@ def is_connect(spark: Any) -> bool:
     has no classic classes.
     """
     return ".connect." in type(spark).__module__
+
+
+def master_of(spark: Any) -> str:
+    """The master of the session's Spark, which never changes; "" if it is unknown."""
+    if spark not in _MASTERS:
+        _MASTERS[spark] = str(spark.conf.get("spark.master", "") or "")
+    return _MASTERS[spark]

@@ -1,4 +1,5 @@
-"""All differences between Spark 4.0 to 4.3. Each row of the table is a function of this module.
+"""All differences between Spark 4.0 to 4.3. Each row of the table is a function of this module, the last one of
+`start_versions.py`.
 
 | since | Spark has | before |
 |---|---|---|
@@ -26,6 +27,7 @@ from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema, to_arrow_type
 
 from sqlext.errors import Place, UnsupportedError
+from sqlext.spark.start_versions import version_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,23 +121,3 @@ def check_stream_grammar(spark: SparkSession, place: Place) -> None:
 def has_asof_join(spark: SparkSession) -> bool:
     """Return True if this Spark can be set to have an ASOF JOIN of its own."""
     return version_of(spark.version) >= (4, 3)
-
-
-def checkpointing_package(pyspark_version: str) -> str:
-    """The package of Spark's managers of checkpoint files.
-
-    >>> checkpointing_package("4.0.5"), checkpointing_package("4.2.0")
-    ('org.apache.spark.sql.execution.streaming', 'org.apache.spark.sql.execution.streaming.checkpointing')
-    """
-    package = "org.apache.spark.sql.execution.streaming"
-    return package if version_of(pyspark_version) < (4, 1) else f"{package}.checkpointing"
-
-
-def version_of(text: str) -> tuple[int, int]:
-    """The first two numbers of a version.
-
-    >>> version_of("4.1.0.dev3"), version_of("4.0.2-SNAPSHOT")
-    ((4, 1), (4, 0))
-    """
-    major, minor, *_ = text.split(".")
-    return int(major), int(minor)

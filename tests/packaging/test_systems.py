@@ -13,9 +13,10 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 import pytest
 
 from sqlext import host_folder
-from sqlext.catalog.warehouse import WarehouseTable, file_path
+from sqlext.catalog.warehouse import WarehouseTable
 from sqlext.cli.shell_programs import words
 from sqlext.sessions.session import _location
+from sqlext.spark.locations import file_path
 from tests.built_wheel import ROOT, tracked_files
 
 LINKS = ("sqlext/rewriter", "sqlext/catalog")

@@ -75,6 +75,12 @@ class BoundClause:
     is_streaming: bool = False
 
 
+def input_query(relation: Text, hidden: Sequence[str] = ()) -> Text:
+    """The query whose columns a clause over `relation` sees; `hidden`: the columns that it does not see."""
+    columns = f"* EXCEPT ({', '.join(hidden)})" if hidden else "*"
+    return join(f"SELECT {columns} FROM ", relation)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClauseBinder:
     """Binds the clauses of one statement.
@@ -99,25 +105,27 @@ class ClauseBinder:
         ctes = self.statement.ctes(site.whole)
         check_repeatable(tree, ctes, (site.relation, *subqueries(clause)))
         relation = source.of(clause.relation)
-        columns = f"* EXCEPT ({', '.join(hidden)})" if hidden else "*"
-        rows = self._input(join(prefix, f"SELECT {columns} FROM ", relation), is_subquery=bool(site.depth))
-        if rows.isStreaming and self.is_portable:
+        rows = self._input(join(prefix, input_query(relation, hidden)), is_subquery=bool(site.depth))
+        is_streaming = rows.isStreaming
+        if is_streaming and self.is_portable:
             message = "sqlext_match matches the rows that are there now, not a stream"
             raise UnsupportedError("STREAM", message, place=clause.relation.place, hint=NOT_PORTABLE)
-        if rows.isStreaming and is_processing_time(clause):
+        if is_streaming and is_processing_time(clause):
             time = clause.order_by[0].expression
             source = source.edited([Edit(time.start, time.stop, PROCTIME_VALUE)])
-        elif rows.isStreaming:
+        elif is_streaming:
             check_order(clause, rows.schema)
         self._check_subqueries(clause, prefix, source, tuple(rows.schema.names))
+        columns = tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields)
         inputs = InputRelation(
-            columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
-            resolver=SparkTypeResolver(self.queries, prefix, relation),
+            columns=columns,
+            # Spark also sees the hidden columns, which may have the names of others
+            resolver=SparkTypeResolver(self.queries, prefix, relation, columns=() if hidden else columns),
             is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
             python_function=cache(partial(python_function, self.spark)),
             settings=execution_settings(self.spark),
             takes_start_bounds=not self.is_portable,
-            is_streaming=rows.isStreaming,
+            is_streaming=is_streaming,
             ambiguous=repeated(rows.columns),
             unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),
         )
@@ -125,7 +133,7 @@ class ClauseBinder:
         check_row_times(plan)
         if not any(CHAR_TYPE in f.metadata for f in rows.schema.fields):
             plan = pushed_down(plan, tree, source, inputs.resolver)
-        return BoundClause(plan=plan, prefix=prefix, resolver=inputs.resolver, is_streaming=rows.isStreaming)
+        return BoundClause(plan=plan, prefix=prefix, resolver=inputs.resolver, is_streaming=is_streaming)
 
     def _input(self, query: Text, is_subquery: bool) -> DataFrame:
         """The rows of a clause's input."""

@@ -44,6 +44,7 @@ from sqlext.rewriter.lowering.pushdown import are_repeatable
 from sqlext.rewriter.lowering.usable_rows import only_usable_rows
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.splice import Text
+from sqlext.spark.kind import master_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,7 @@ class SessionSettings:
             prefilter=choice(spark, "sqlext.prefilter", "auto", prefilter.MODES),
             parallel=choice(spark, "sqlext.parallel", "auto", ranges.MODES),
             order=choice(spark, "sqlext.order", "auto", ordering.MODES),
-            cores=ranges.local_cores(spark.conf.get("spark.master", "") or ""),
+            cores=ranges.local_cores(master_of(spark)),
             writes_side_tables=bool(tables),
             writes_late_rows=LATE in tables,
             skips_failures=choice(spark, ON_DATA_ERROR, SKIP, (SKIP, FAIL)) == SKIP,

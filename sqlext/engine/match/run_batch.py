@@ -24,7 +24,7 @@ from sqlext.rewriter.lowering.match_plan import WINDOW, MatchPlan
 from sqlext.rewriter.lowering.operator_plan import mask_columns, sort_keys, sort_of, worker_plan
 from sqlext.rewriter.match.subqueries import subqueries
 from sqlext.rewriter.scalars.references import FILTER_PLACE
-from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.names import quoted, repeated
 from sqlext.rewriter.text.splice import Text, TextLike, join
 from sqlext.spark.worker_functions import map_in_arrow
 
@@ -34,17 +34,24 @@ _NUMBER, _MEMBER, _HAS_MEMBERS = "__id", "__x", "__has"
 def run_batch(plan: MatchPlan, queries: Queries, prefix: Text, orders_rows: bool = False) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need; `orders_rows`: workers sort."""
     rows = queries.run(shuffled_query(plan, prefix) if orders_rows else input_query(plan, prefix))
-    check_types(plan, rows.schema)
+    schema = rows.schema
+    check_types(plan, schema)
     worker = worker_plan(plan)
     if orders_rows:
         worker = replace(worker, sort=sort_of(plan))
+    names = _names_of_result(plan)
 
     def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from sqlext.operators.match.match_rows import match_batches  # loads Numba, which the driver does not need
+        from sqlext.operators.rows.arrow import renamed
 
-        return match_batches(batches, worker)
+        matches = match_batches(batches, worker)
+        return matches if names is None else renamed(matches, names)
 
-    return result(plan, map_in_arrow(rows, match, output_schema(plan, rows.schema)), queries, prefix)
+    returned = output_schema(plan, schema)
+    if names is None:
+        return result(plan, map_in_arrow(rows, match, returned), queries, prefix)
+    return map_in_arrow(rows, match, T.StructType([T.StructField(name, returned[c].dataType) for c, name in names]))
 
 
 def check_types(plan: MatchPlan, schema: T.StructType) -> None:
@@ -122,13 +129,28 @@ def input_columns(plan: MatchPlan) -> list[Text]:
 # after the match: what Spark computes from it
 
 
+def _names_of_result(plan: MatchPlan) -> list[tuple[str, str]] | None:
+    """(the name of a column that workers return, its name in the result) of all columns of the result; None if Spark
+    computes one of them, or if two have one name.
+
+    Workers rename the columns, because a projection would cost a small statement a tenth of its plan.
+    """
+    if not _only_renames(plan) or repeated([column.name for column in plan.shown]):
+        return None
+    return [(str(column.text), column.name) for column in plan.shown]
+
+
+def _only_renames(plan: MatchPlan) -> bool:
+    returned = {*plan.carried, *(slot.name for slot in plan.slots if slot.kind != "members")}
+    return bool(plan.shown) and all(str(column.text) in returned for column in plan.shown)
+
+
 def result(plan: MatchPlan, matches: DataFrame, queries: Queries, prefix: Text) -> DataFrame:
     """The clause's result, from the rows `matches` that the workers return.
 
     Where it only renames columns it is no query, which would cost a small statement a sixth of its plan.
     """
-    returned = {*plan.carried, *(slot.name for slot in plan.slots if slot.kind != "members")}
-    if plan.shown and all(str(column.text) in returned for column in plan.shown):
+    if _only_renames(plan):
         return matches.selectExpr(*(f"{column.text} AS {quoted(column.name)}" for column in plan.shown))
     return queries.run(result_query(plan, queries.name(matches), prefix))
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+from weakref import WeakSet
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame
@@ -14,6 +15,7 @@ from sqlext.engine.queries.spark_errors import HELPER, user_error
 from sqlext.errors import BindError
 from sqlext.expressions.values import from_arrow
 from sqlext.operators.rows.arrow import to_values
+from sqlext.rewriter.scalars.certain_types import certain_type
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.quiet_probes import quiet_probes
 
@@ -23,6 +25,9 @@ CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
 # a text that Spark need not read: it would cost a small statement a sixth of its plan
 _WHOLE_HELPER = re.compile(rf"\s*SELECT\s+\*\s+FROM\s+({HELPER.pattern})\s*", re.IGNORECASE)
+
+# the DataFrames of texts with keyword DataFrames, which name temporary views that Spark has dropped since
+_NAMING_VIEWS: WeakSet[DataFrame] = WeakSet()
 
 
 class Queries:
@@ -35,6 +40,7 @@ class Queries:
     def __init__(self, sql: Callable[..., DataFrame], frames: Mapping[str, Any], user_text: str):
         self.sql, self.frames, self.user_text = sql, dict(frames), user_text
         self.helpers: dict[str, DataFrame] = {}
+        self._kept: dict[str, DataFrame] = {}
 
     def name(self, frame: DataFrame) -> str:
         """Register `frame`, and return its name in texts of this statement."""
@@ -44,6 +50,9 @@ class Queries:
 
     def run(self, text: Text) -> DataFrame:
         """The DataFrame of a text, analysed. Raises BindError with a place for an error that Spark reports."""
+        kept = self._kept.get(str(text))
+        if kept is not None:
+            return kept
         try:
             with quiet_probes():
                 frame = self.execute(text)
@@ -51,6 +60,13 @@ class Queries:
             return frame
         except (AnalysisException, ParseException) as e:
             raise self.error(e, text) from None
+
+    def keep(self, text: Text) -> bool:
+        """Keep the DataFrame of a text that `run` is going to get. Return False if Spark cannot analyse the text."""
+        frame = self.accepted(text)
+        if frame is not None:
+            self._kept[str(text)] = frame
+        return frame is not None
 
     def accepted(self, text: Text) -> DataFrame | None:
         """The DataFrame of a text, analysed; None if Spark cannot analyse it. Nobody reads the error, so it gets no
@@ -77,7 +93,9 @@ class Queries:
         frames = {**self.frames, **used}
         if not frames:
             return self.sql(str(text))
-        return self.sql(_format_string(text, is_formatted=bool(self.frames)), **frames)
+        frame = self.sql(_format_string(text, is_formatted=bool(self.frames)), **frames)
+        _NAMING_VIEWS.add(frame)
+        return frame
 
     def error(self, e: PySparkException, text: Text) -> BindError:
         """Spark's error with its place in the user's text, if it has one there."""
@@ -93,22 +111,46 @@ def _format_string(text: Text, is_formatted: bool) -> str:
     return HELPER.sub(lambda m: "{" + m[0] + "}", "".join(parts))
 
 
+def names_views(frame: DataFrame) -> bool:
+    """Return True if the text of the DataFrame names temporary views that Spark has dropped."""
+    return frame in _NAMING_VIEWS
+
+
 class SparkTypeResolver:
     """The types and constants that Spark computes for the lowering of a clause, over the rows of one relation.
 
-    Spark is asked only once for the type of a text.
+    Spark is asked only once for the type of a text, and not at all while all types are certain.
     """
 
-    def __init__(self, queries: Queries, prefix: Text, relation: Text, beside: Text | None = None):
-        """`beside`: the select list to which the relation's GROUP BY and HAVING may refer."""
+    def __init__(
+        self,
+        queries: Queries,
+        prefix: Text,
+        relation: Text,
+        beside: Text | None = None,
+        columns: Sequence[tuple[str, str]] = (),
+    ):
+        """`beside`: the select list to which the relation's GROUP BY and HAVING may refer; `columns`: the name and type
+        of all columns of the relation, if they are known."""
         self.queries, self.prefix, self.relation, self.beside = queries, prefix, relation, beside
+        self.columns = columns
         self._types: dict[str, str] = {}
 
     def types(self, texts: Sequence[Text]) -> list[str]:
         new = {str(text): text for text in texts if str(text) not in self._types}
         if new:
-            self._types.update(zip(new, self._ask(list(new.values()))))
+            self._types.update(self._certain(new) or zip(new, self._ask(list(new.values()))))
         return [self._types[str(text)] for text in texts]
+
+    def _certain(self, texts: Iterable[str]) -> dict[str, str]:
+        """The types of the texts if all of them are certain, otherwise nothing: one query resolves any number."""
+        types: dict[str, str] = {}
+        for text in texts if self.columns else ():
+            spark_type = certain_type(text, self.columns)
+            if spark_type is None:
+                return {}
+            types[text] = spark_type
+        return types
 
     def _ask(self, texts: Sequence[Text]) -> list[str]:
         columns = join(*(join("(", t, f") AS __t{i}") for i, t in enumerate(texts)), separator=", ")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException
@@ -21,7 +22,7 @@ from sqlext.engine.emit.plan_emits import EmitPlanner, WindowTvfPlanner
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.pair_asof import JoinComputation
 from sqlext.engine.joins.plan_joins import JoinPlanner
-from sqlext.engine.match.bind_clause import BoundClause, ClauseBinder
+from sqlext.engine.match.bind_clause import BoundClause, ClauseBinder, input_query
 from sqlext.engine.match.forms import PhysicalPlan, SessionSettings, choose
 from sqlext.engine.match.plan_match import MatchPlanner, PlanClause
 from sqlext.engine.match.plan_windows import MatchWindowPlanner
@@ -48,7 +49,8 @@ from sqlext.rewriter.statements.idle_sources import IdleSource
 from sqlext.rewriter.statements.kinds import ClauseSite, Part
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
 from sqlext.rewriter.statements.script import check_bound_before
-from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import RelationName, quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.text.tokens import index_at
 from sqlext.rewriter.tree.read_clauses import stream_words
@@ -270,7 +272,8 @@ def _plan(
     source = Source(call.text, bound).edited(statement.conditions())
     relations: dict[str, PlannedRelation] = {}
     sections: list[Section] = []
-    for mention in views.mentioned(call.spark, call.sql, call.text, call.views):
+    is_sparks = _in_inputs(statement, source, queries)
+    for mention in views.mentioned(call.spark, call.sql, call.text, call.views, is_sparks):
         if is_portable:
             relation = _portable_view(mention.view, call)
         elif (rows := cached_views.cached(call.spark, mention.name.parts)) is not None:
@@ -291,7 +294,7 @@ def _plan(
         is_portable=is_portable,
         why_windows=why_windows,
     )
-    planners = {kind: make(planning) for kind, make in PLANNERS.items()}
+    planners = {kind: PLANNERS[kind](planning) for kind in set(map(type, statement.parts))}
     needs_workers = False
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
         try:
@@ -313,6 +316,29 @@ def _plan(
         queries=queries,
         warnings=tuple(_warnings(statement, relations)),
     )
+
+
+def _in_inputs(statement: ParsedStatement, source: Source, queries: Queries) -> Callable[[RelationName], bool]:
+    """A function that returns True if a name is in the input of a clause, and Spark can analyse that input.
+
+    Then Spark knows the name, and need not be asked for it: the clause is bound to the columns of the same query.
+    """
+
+    def is_plain(part: ClauseSite) -> bool:
+        relation = part.clause.relation
+        return not statement.ctes(part.whole) and not any(_is_within(x.whole, relation) for x in statement.parts)
+
+    inputs = [part.clause.relation for part in statement.of(ClauseSite) if is_plain(part)]
+
+    @cache
+    def is_analysed(relation: Fragment) -> bool:
+        return queries.keep(input_query(source.of(relation)))
+
+    return lambda name: any(_is_within(name, relation) and is_analysed(relation) for relation in inputs)
+
+
+def _is_within(part: Fragment | RelationName, whole: Fragment) -> bool:
+    return whole.start <= part.start and part.stop <= whole.stop
 
 
 def _query_of(view: View, call: SqlCall) -> SqlCall:

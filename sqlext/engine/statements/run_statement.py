@@ -11,6 +11,7 @@ from pyspark.sql import types as T
 from sqlext.catalog import views
 from sqlext.engine.match import table_function
 from sqlext.engine.queries import cached_views
+from sqlext.engine.queries.queries import names_views
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.queries.temporary_objects import check_permanent
 from sqlext.engine.statements.plan_statement import OF_A_VIEW, StatementPlan, plan_portable, plan_statement
@@ -72,7 +73,7 @@ def _analysed(call: SqlCall, frame: DataFrame) -> DataFrame:
     A text with keyword DataFrames names temporary views that Spark has dropped when the call returns. Actions such as
     `writeTo` analyse the plan of the text once more, but not the plan below it. Connect sends the DataFrames each time.
     """
-    return frame if is_connect(call.spark) else frame.select("*")
+    return frame.select("*") if names_views(frame) and not is_connect(call.spark) else frame
 
 
 def plan_to_run(call: SqlCall, *, why_windows: str = "") -> StatementPlan:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.catalog.warehouse import file_path, path_here
+from sqlext.catalog.warehouse import path_here
 from sqlext.engine.streams.fingerprint import Fingerprint
 from sqlext.errors import UnsupportedError
 from sqlext.operators.rows.columns import LATE_ROW
@@ -25,6 +25,7 @@ from sqlext.operators.stateful.side_rows import FAILED, LATE
 from sqlext.rewriter.lowering.match_plan import InputColumn, MatchPlan
 from sqlext.rewriter.text.names import quote, split_name
 from sqlext.rewriter.text.splice import join
+from sqlext.spark.locations import file_path
 from sqlext.spark.quiet_probes import quiet_probes
 
 COLUMNS = {

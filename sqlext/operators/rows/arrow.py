@@ -6,7 +6,7 @@ which takes a quarter of the start of a worker. The functions of this module do 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -237,3 +237,15 @@ def mask_bytes(columns: list[pa.Array], n: int) -> np.ndarray:
     parts = [as_numpy(c) for c in columns]
     views = [p.view(np.uint8).reshape(n, p.dtype.itemsize) for p in parts]
     return views[0] if len(views) == 1 else np.ascontiguousarray(np.hstack(views))
+
+
+def renamed(batches: Iterator[pa.RecordBatch], names: Sequence[tuple[str, str]]) -> Iterator[pa.RecordBatch]:
+    """The batches with these columns only. `names`: (name in `batches`, new name) of each column, in the new order.
+
+    >>> batch = pa.record_batch([[1], [2]], ["a", "b"])
+    >>> [b.to_pydict() for b in renamed(iter([batch]), [("b", "x"), ("b", "y")])]
+    [{'x': [2], 'y': [2]}]
+    """
+    columns, new_names = [column for column, _ in names], [name for _, name in names]
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays([batch.column(column) for column in columns], new_names)
