@@ -14,6 +14,7 @@ from pyspark.cloudpickle import dumps
 
 from sqlext.spark import void_columns
 from sqlext.spark.executors import sent_archive
+from sqlext.spark.worker_tasks import prompt
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,11 +32,11 @@ def map_in_arrow(rows: DataFrame, function: Callable[..., Any], schema: T.Struct
 
 
 def for_workers(spark: SparkSession, function: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iterator[Any]]:
-    """The function itself or, if sqlext was sent, one that is unpickled without sqlext and then finds it."""
+    """The function or, if sqlext was sent, one that is unpickled without sqlext and then finds it."""
     archive = sent_archive(spark)
     if archive is None:
-        return function
-    import_sent, pickled = importer(archive), dumps(function)
+        return prompt(function)
+    import_sent, pickled = importer(archive), dumps(prompt(function))
 
     def run(batches: Any) -> Iterator[Any]:
         import pickle

@@ -11,24 +11,32 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyspark.cloudpickle import dumps
+from pyspark.sql import types as T
 from pyspark.sql.streaming import StatefulProcessor
 
 from sqlext.operators.stateful.bucket import Bucket
 from sqlext.spark.worker_functions import importer
+from sqlext.spark.worker_tasks import acknowledger
 
 
 def shipped(bucket: Bucket, archive: str | None) -> StatefulProcessor:
     """The operator for Spark. `archive`: the file in which sqlext was sent, None if it was not."""
-    pickled, import_sent = dumps(bucket), importer(archive)
+    pickled, import_sent, acknowledge = dumps(bucket), importer(archive), acknowledger()
+    # Spark would parse a type that is written as text twice in each task.
+    value = T.StructType([T.StructField("value", T.BinaryType())])
+    number = T.StructType([T.StructField("number", T.LongType())])
 
     class ShippedProcessor(StatefulProcessor):
+        def __init__(self) -> None:
+            self.bucket: Any = None
+
+        def __setstate__(self, state) -> None:  # when a task begins
+            self.__dict__ = state
+            acknowledge()
+
         def init(self, handle) -> None:
             self.handle = handle
-            self.states = (
-                handle.getValueState("header", "value BINARY"),
-                handle.getMapState("chunks", "number BIGINT", "value BINARY"),
-            )
-            self.bucket: Any = None
+            self.states = handle.getValueState("header", value), handle.getMapState("chunks", number, value)
 
         def handleInputRows(self, key, rows, timerValues) -> Iterator[Any]:
             return self.opened().handleInputRows(key, rows, timerValues)
@@ -44,7 +52,10 @@ def shipped(bucket: Bucket, archive: str | None) -> StatefulProcessor:
                 import pickle
 
                 import_sent()
+                from sqlext.spark.worker_tasks import freeze_modules
+
                 self.bucket = pickle.loads(pickled)
+                freeze_modules()
                 self.bucket.open(self.handle, *self.states)
             return self.bucket
 
