@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of
 from sqlext.rewriter.scalars.expression import Node, parse
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import repeated, unquoted
 
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
-_CLASSES = {**dict.fromkeys((*_INTEGERS, "float", "double", "decimal"), "number"), "string": "string",
-            "boolean": "boolean", "date": "date", "timestamp": "timestamp"}  # fmt: skip
+_CLASSES_OF_THEIR_OWN = ("string", "boolean", "date", "timestamp")
 _COMPARISONS = ("=", "==", "<=>", "<>", "!=", "<", "<=", ">", ">=")
 _INT = re.compile(r"\d{1,9}")  # longer ones may be bigint
 _STRING = re.compile(r"'[^'\\]*'")
 
 
-def certain_type(text: str, columns: Sequence[tuple[str, str]]) -> str | None:
-    """The type that Spark gives to an expression over `columns`, pairs of name and type; None if that is not certain.
+def certain_types(texts: Iterable[str], columns: Sequence[tuple[str, str]]) -> list[str] | None:
+    """The types that Spark gives to expressions over `columns`, pairs of name and type; None unless all are certain.
 
     Certain are columns, comparisons of values of one class, AND, OR, NOT and coalesce of one type, which no setting of
     the session changes. Spark never refuses such an expression.
 
     >>> columns = [("k", "bigint"), ("v", "double"), ("s", "string")]
-    >>> [certain_type(text, columns) for text in ("k", "(v) > 10 AND s = 'x'", "s > 1", "V", "k + 1", "f(k)")]
-    ['bigint', 'boolean', None, None, None, None]
+    >>> certain_types(("k", "(v) > 10 AND s = 'x'"), columns)
+    ['bigint', 'boolean']
+    >>> [certain_types(("k", text), columns) for text in ("s > 1", "V", "k + 1", "f(k)")]
+    [None, None, None, None]
     """
-    items = lexemes(Fragment(text, 0, len(text)))
     ambiguous = repeated(name for name, _ in columns)
     known = {name: spark_type for name, spark_type in columns if name.lower() not in ambiguous}
-    return _type(parse(items, 0, len(items)), items, known)
+    types = []
+    for text in texts:
+        items = lexemes(Fragment(text, 0, len(text)))
+        spark_type = _type(parse(items, 0, len(items)), items, known)
+        if spark_type is None:
+            return None
+        types.append(spark_type)
+    return types
 
 
 def _type(node: Node, items: Sequence[Lexeme], columns: Mapping[str, str]) -> str | None:
@@ -41,13 +48,20 @@ def _type(node: Node, items: Sequence[Lexeme], columns: Mapping[str, str]) -> st
             return None
         return columns.get(unquoted(own[0])) if node.kind == "column" else _literal(own[0])
     types = [_type(child, items, columns) for child in node.children]
-    classes = {_CLASSES.get((spark_type or "").partition("(")[0]) for spark_type in types}
+    classes = set(map(_class, types))
     if len(classes) != 1 or None in classes:
         return None
     if node.kind in _COMPARISONS or (node.kind in ("AND", "OR", "NOT") and classes == {"boolean"}):
         return "boolean"
     is_coalesce = node.kind == "call" and node.name == "coalesce"
     return types[0] if is_coalesce and len(set(types)) == 1 else None
+
+
+def _class(spark_type: str | None) -> str | None:
+    """The class of a type whose values can be compared with each other; None if that is not certain."""
+    if spark_type is None or spark_type in _CLASSES_OF_THEIR_OWN:
+        return spark_type
+    return "number" if spark_type in (*INTEGER_BITS, *FLOATS) or decimal_of(spark_type) else None
 
 
 def _literal(raw: str) -> str | None:

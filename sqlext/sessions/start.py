@@ -21,7 +21,7 @@ from sqlext.errors import SetupError
 from sqlext.sessions.hook import unhooked
 from sqlext.sessions.known_jars import known_jars, remember_jars, without_sparks_own
 from sqlext.spark.java_errors import Py4JError
-from sqlext.spark.kind import is_connect
+from sqlext.spark.kind import is_connect, is_on_this_machine
 from sqlext.spark.locations import local_path
 from sqlext.spark.quiet_probes import kept_stderr, quiet_probes
 from sqlext.spark.start_versions import checkpointing_package, version_of
@@ -180,8 +180,8 @@ def _names_jars(user_conf: dict[str, str]) -> bool:
 def _prefers_own_jars(settings: dict[str, str]) -> bool:
     """True if all code of Spark runs on this machine and takes the classes of its own jars first, as it does unless a
     setting says otherwise."""
-    is_local = settings["spark.master"].startswith("local") and "cluster" not in settings["spark.master"]
-    return is_local and not any(key.endswith(".userClassPathFirst") for key in settings)
+    user_first = any(key.endswith(".userClassPathFirst") for key in settings)
+    return is_on_this_machine(settings["spark.master"]) and not user_first
 
 
 def _spark_home() -> Path:

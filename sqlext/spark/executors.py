@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlext.errors import SetupError
-from sqlext.spark.kind import is_connect, master_of
+from sqlext.spark.kind import is_connect, is_on_this_machine, master_of
 from sqlext.spark.package_files import digest, shipped_zip
 
 if TYPE_CHECKING:
@@ -103,9 +103,7 @@ def _application(spark: Any) -> str | None:
     machine."""
     if is_connect(spark):
         return str(spark.session_id)
-    master = master_of(spark)
-    is_here = master.startswith("local") and not master.startswith("local-cluster")
-    return None if is_here else str(spark.conf.get("spark.app.id", ""))
+    return None if is_on_this_machine(master_of(spark)) else str(spark.conf.get("spark.app.id", ""))
 
 
 def _worker_python(spark: SparkSession) -> WorkerPython:

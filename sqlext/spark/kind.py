@@ -22,3 +22,12 @@ def master_of(spark: Any) -> str:
     if spark not in _MASTERS:
         _MASTERS[spark] = str(spark.conf.get("spark.master", "") or "")
     return _MASTERS[spark]
+
+
+def is_on_this_machine(master: str) -> bool:
+    """Return True if all code of a Spark with this master runs in one JVM on this machine.
+
+    >>> is_on_this_machine("local[2]"), is_on_this_machine("local-cluster[2,1,1024]"), is_on_this_machine("yarn")
+    (True, False, False)
+    """
+    return master.startswith("local") and not master.startswith("local-cluster")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakSet
 
@@ -15,7 +15,7 @@ from sqlext.engine.queries.spark_errors import HELPER, user_error
 from sqlext.errors import BindError
 from sqlext.expressions.values import from_arrow
 from sqlext.operators.rows.arrow import to_values
-from sqlext.rewriter.scalars.certain_types import certain_type
+from sqlext.rewriter.scalars.certain_types import certain_types
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.quiet_probes import quiet_probes
 
@@ -139,18 +139,9 @@ class SparkTypeResolver:
     def types(self, texts: Sequence[Text]) -> list[str]:
         new = {str(text): text for text in texts if str(text) not in self._types}
         if new:
-            self._types.update(self._certain(new) or zip(new, self._ask(list(new.values()))))
+            types = certain_types(new, self.columns) if self.columns else None
+            self._types.update(zip(new, types or self._ask(list(new.values()))))
         return [self._types[str(text)] for text in texts]
-
-    def _certain(self, texts: Iterable[str]) -> dict[str, str]:
-        """The types of the texts if all of them are certain, otherwise nothing: one query resolves any number."""
-        types: dict[str, str] = {}
-        for text in texts if self.columns else ():
-            spark_type = certain_type(text, self.columns)
-            if spark_type is None:
-                return {}
-            types[text] = spark_type
-        return types
 
     def _ask(self, texts: Sequence[Text]) -> list[str]:
         columns = join(*(join("(", t, f") AS __t{i}") for i, t in enumerate(texts)), separator=", ")
