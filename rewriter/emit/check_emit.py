@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sqlext.errors import BindError, SqlExtError, raise_all
-from sqlext.operators.emit.parts import CUMULATE, KEEP_ROWS, SESSION
-from sqlext.rewriter.emit.emit_clause import NOT_FOR_SESSIONS, EmitClause
+from sqlext.operators.emit.parts import CUMULATE, KEEP_ROWS, NOT_FOR_SESSIONS, SESSION
+from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.text.names import unquoted
 
 

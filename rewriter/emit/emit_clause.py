@@ -6,17 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError
-from sqlext.operators.emit.parts import (
-    AFTER_DELAY,
-    AFTER_WATERMARK,
-    EARLY_EVERY,
-    EVERY_ROWS,
-    KEEP_DELTA,
-    KEEP_ROWS,
-    KEEP_TIME,
-    ON_CLOCK,
-    ON_DELTA,
-)
+from sqlext.operators.emit.parts import EVICTOR_FORMS, INTERVAL, N_ROWS, TRIGGER_FORMS, Form
 from sqlext.rewriter.emit.select_items import SelectItem, comma_list, is_key_of_all, select_items
 from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.heads import Cursor
@@ -35,51 +25,14 @@ _FOREIGN = {  # words after EMIT in ksqlDB and in Flink's experimental options
     "FINAL": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT AFTER WATERMARK, or leave EMIT out.",
     "WITHOUT": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT EVERY 1 ROW.",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Form:
-    """The syntax of a trigger or an evictor: its words, then INTERVAL, ROWS, or an expression and its threshold.
-
-    `option` are words that may follow and change its kind to `with_option`.
-    """
-
-    kind: str
-    words: tuple[str, ...]
-    operand: str = ""
-    option: tuple[str, ...] = ()
-    with_option: str = ""
-
-    @property
-    def text(self) -> str:
-        """The form as hints show it."""
-        operand = self.operand if not self.operand or self.operand.startswith("(") else f" {self.operand}"
-        return " ".join(self.words) + operand + (f" [{' '.join(self.option)}]" if self.option else "")
-
-
-_INTERVAL, _ROWS, _ABOVE, _BELOW = "interval", "n ROWS", "(e) > x", "(e) < x"
-_TRIGGERS = (
-    _Form(kind=AFTER_WATERMARK, words=("AFTER", "WATERMARK")),
-    _Form(kind=EARLY_EVERY, words=("EARLY", "EVERY"), operand=_INTERVAL, option=("PROCESSING", "TIME"),
-          with_option=ON_CLOCK),
-    _Form(kind=EVERY_ROWS, words=("EVERY",), operand=_ROWS),
-    _Form(kind=ON_DELTA, words=("ON", "DELTA"), operand=_ABOVE),
-    _Form(kind=AFTER_DELAY, words=("AFTER", "DELAY"), operand=_INTERVAL),
-)  # fmt: skip
-# A late row may merge two sessions. It is then undefined on which row, or when, the merged session last fired.
-NOT_FOR_SESSIONS = frozenset({ON_DELTA, AFTER_DELAY})
-_EVICTORS = (
-    _Form(kind=KEEP_ROWS, words=("KEEP", "LAST"), operand=_ROWS),
-    _Form(kind=KEEP_TIME, words=("KEEP", "LAST"), operand=_INTERVAL),
-    _Form(kind=KEEP_DELTA, words=("KEEP", "DELTA"), operand=_BELOW),
-)
 _SYNTAX = (
-    f"write EMIT [{' | '.join(form.text for form in _TRIGGERS)}, …] [ACCUMULATING | DISCARDING] "
-    f"[ALLOW LATENESS interval] [{' | '.join(f'EVICT {form.text}' for form in _EVICTORS)}]."
+    f"write EMIT [{' | '.join(form.text for form in TRIGGER_FORMS)}, …] [ACCUMULATING | DISCARDING] "
+    f"[ALLOW LATENESS interval] [{' | '.join(f'EVICT {form.text}' for form in EVICTOR_FORMS)}]."
 )
-_STARTS = frozenset(form.words[0] for form in _TRIGGERS)
-_BEGINS = _STARTS | {"ACCUMULATING", "DISCARDING", "ALLOW", "EVICT"}
-_ENDS_INTERVAL = frozenset({"PROCESSING", "ACCUMULATING", "DISCARDING", "ALLOW", "EVICT"})
+_STARTS = frozenset(form.words[0] for form in TRIGGER_FORMS)
+_AFTER_TRIGGERS = frozenset({"ACCUMULATING", "DISCARDING", "ALLOW", "EVICT"})
+_BEGINS = _STARTS | _AFTER_TRIGGERS
+_ENDS_INTERVAL = _AFTER_TRIGGERS.union(*(form.option[:1] for form in TRIGGER_FORMS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,21 +294,21 @@ class _EmitReader:
         return tuple(triggers)
 
     def _trigger(self) -> EmitPart:
-        trigger = self._emit_part(self.cursor.index, _TRIGGERS)
+        trigger = self._emit_part(self.cursor.index, TRIGGER_FORMS)
         if trigger.is_of_rows and trigger.amount is not None and int(trigger.amount.text) == 0:
             raise ParseError("EMIT_SYNTAX", "EVERY needs at least one row", place=trigger.amount.place, hint=_SYNTAX)
         return trigger
 
     def _evictor(self) -> EmitPart | None:
         start = self.cursor.index
-        return self._emit_part(start, _EVICTORS) if self.cursor.take("EVICT") else None
+        return self._emit_part(start, EVICTOR_FORMS) if self.cursor.take("EVICT") else None
 
-    def _emit_part(self, start: int, forms: Sequence[_Form]) -> EmitPart:
+    def _emit_part(self, start: int, forms: Sequence[Form]) -> EmitPart:
         """The part that begins at token `start`; the cursor is at the words of its form."""
         form, amount, expression = self._form(forms), None, None
-        if form.operand == _INTERVAL:
+        if form.operand == INTERVAL:
             amount = self._duration()
-        elif form.operand == _ROWS:
+        elif form.operand == N_ROWS:
             amount = self._rows()
         elif form.operand:
             expression, amount = self._delta(form.operand.split()[1])
@@ -365,10 +318,10 @@ class _EmitReader:
             whole=self.cursor.fragment(start, self.cursor.index),
             amount=amount,
             expression=expression,
-            is_of_rows=form.operand == _ROWS,
+            is_of_rows=form.operand == N_ROWS,
         )
 
-    def _form(self, forms: Sequence[_Form]) -> _Form:
+    def _form(self, forms: Sequence[Form]) -> Form:
         """The form whose words come next. Raises ParseError at the first token that continues no form."""
         taken = 0
         while any(len(form.words) > taken for form in forms):
@@ -377,7 +330,7 @@ class _EmitReader:
                 raise self._unexpected()
             self.cursor.index, taken = self.cursor.index + 1, taken + 1
         are_rows = any(is_at(self.cursor.tokens, self.cursor.index + 1, word) for word in _ROW_WORDS)
-        return next((form for form in forms if are_rows == (form.operand == _ROWS)), forms[0])
+        return next((form for form in forms if are_rows == (form.operand == N_ROWS)), forms[0])
 
     def _rows(self) -> Fragment:
         cursor, at = self.cursor, self.cursor.index

@@ -1,4 +1,4 @@
-"""The parts of EMIT by name and as values: lowering finds them, and workers run them.
+"""The parts of EMIT: their names, how they are written, and their values. Lowering finds them, and workers run them.
 
 Workers import this module too, so nothing here may import the tokenizer. Durations are int64 microseconds.
 """
@@ -22,6 +22,45 @@ KEEP_ROWS, KEEP_TIME, KEEP_DELTA = "KEEP LAST … ROWS", "KEEP LAST interval", "
 START, END = "__start", "__end"
 FIRING, TIMING, ROWTIME, AGGREGATE = "__firing", "__timing", "__rowtime", "__aggregate"
 EARLY, ON_TIME, LATE, MERGED = "EARLY", "ON_TIME", "LATE", "MERGED"  # the values of window_timing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """How a trigger or an evictor is written: its words, then INTERVAL, ROWS, or an expression and its threshold.
+
+    `kind`: its name in messages and in the fingerprints of queries. `option` are words that may follow and change its
+    kind to `with_option`.
+    """
+
+    kind: str
+    words: tuple[str, ...]
+    operand: str = ""
+    option: tuple[str, ...] = ()
+    with_option: str = ""
+
+    @property
+    def text(self) -> str:
+        """The form as hints show it."""
+        operand = self.operand if not self.operand or self.operand.startswith("(") else f" {self.operand}"
+        return " ".join(self.words) + operand + (f" [{' '.join(self.option)}]" if self.option else "")
+
+
+INTERVAL, N_ROWS, ABOVE, BELOW = "interval", "n ROWS", "(e) > x", "(e) < x"  # the operands of forms
+TRIGGER_FORMS = (
+    Form(kind=AFTER_WATERMARK, words=("AFTER", "WATERMARK")),
+    Form(kind=EARLY_EVERY, words=("EARLY", "EVERY"), operand=INTERVAL, option=("PROCESSING", "TIME"),
+         with_option=ON_CLOCK),
+    Form(kind=EVERY_ROWS, words=("EVERY",), operand=N_ROWS),
+    Form(kind=ON_DELTA, words=("ON", "DELTA"), operand=ABOVE),
+    Form(kind=AFTER_DELAY, words=("AFTER", "DELAY"), operand=INTERVAL),
+)  # fmt: skip
+# A late row may merge two sessions. It is then undefined on which row, or when, the merged session last fired.
+NOT_FOR_SESSIONS = frozenset({ON_DELTA, AFTER_DELAY})
+EVICTOR_FORMS = (
+    Form(kind=KEEP_ROWS, words=("KEEP", "LAST"), operand=N_ROWS),
+    Form(kind=KEEP_TIME, words=("KEEP", "LAST"), operand=INTERVAL),
+    Form(kind=KEEP_DELTA, words=("KEEP", "DELTA"), operand=BELOW),
+)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ this.
 | ON DELTA(e) > x | after a row whose e differs by more than x from that of the row on which it last fired |
 | EARLY EVERY d | before the first row at or after a multiple of d, if the window goes on there |
 
-AFTER WATERMARK is a part of every query, so the step itself implements it. `rewriter.emit.emit_clause` reads what the
-user writes for a trigger, and `tests/operators/emit/model.py` defines its meaning a second time, row by row.
+AFTER WATERMARK is a part of every query, so the step itself implements it. TRIGGER_FORMS in `parts.py` says how a
+trigger is written, and `tests/operators/emit/model.py` defines its meaning a second time, row by row.
 """
 
 from __future__ import annotations
