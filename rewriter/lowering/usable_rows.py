@@ -13,7 +13,6 @@ operator that computes the watermark, which thus depends on all rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.pattern.cep.usable_rows import why_all_rows_matter
@@ -27,16 +26,16 @@ from sqlext.rewriter.text.splice import Text, join
 _TIMES = (WITHIN_KEY, WITHIN_END, ROW_TIME)  # the event time, or the event time plus a constant
 
 
-def only_usable_rows(
+def usable_rows_filter(
     plan: MatchPlan, is_repeatable: Callable[[Text], bool], *, is_streaming: bool
-) -> tuple[MatchPlan, str]:
-    """The plan with a filter that drops rows which no match can use, and the reason for it, or for none.
+) -> tuple[tuple[Text, ...], str]:
+    """The filter, if any, that drops rows which no match can use, and the reason for it, or for none.
 
     `is_repeatable`: whether Spark can compute an expression on a row twice, with the same result.
     """
     why_not = _why_not(plan, is_streaming)
     if why_not:
-        return plan, f"all rows are read: {why_not}."
+        return (), f"all rows are read: {why_not}."
     usable = usable_condition(plan)
     shown = in_line(usable)
     risky = _risky(plan)
@@ -44,11 +43,10 @@ def only_usable_rows(
         # Also in batch: Spark may move the filter below a join, which drops rows on which a condition fails.
         usable = join("CASE WHEN ", is_computable(risky), " THEN ", usable, " ELSE TRUE END")
         if not is_repeatable(usable):
-            return plan, "all rows are read: an expression may fail on a row, or differ when it is computed again."
+            return (), "all rows are read: an expression may fail on a row, or differ when it is computed again."
     if is_streaming:
         usable = join(usable, " OR ", _is_out_of_time(plan))
-    filters = (*plan.filters, join("(", usable, ")"))
-    return replace(plan, filters=filters), f"only those with {shown} are read: no match can use others."
+    return (join("(", usable, ")"),), f"only those with {shown} are read: no match can use others."
 
 
 def usable_condition(plan: MatchPlan) -> Text:

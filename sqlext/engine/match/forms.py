@@ -24,7 +24,7 @@ For tests and measurements, settings of the session choose the form; "auto" leav
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -41,7 +41,7 @@ from sqlext.rewriter.lowering import operator_plan, stream_checks
 from sqlext.rewriter.lowering.guard import FAIL, ON_DATA_ERROR, SKIP
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.pushdown import are_repeatable
-from sqlext.rewriter.lowering.usable_rows import only_usable_rows
+from sqlext.rewriter.lowering.usable_rows import usable_rows_filter
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.splice import Text
 from sqlext.spark.kind import master_of
@@ -160,15 +160,15 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
     name, why = form.strategy(plan, settings)
     bounds = [f"{b.written} bounds the match as WITHIN does." for b in plan.bounds if b.written]
     reasons = [(name, " ".join([why, *bounds])), *_filters(plan)]
+    usable, why_read = ((), "") if form is LEAD else _usable_rows(clause, settings, queries)
     if form.parallel is not None:
-        plan, why_filtered = _prefiltered(clause, form, settings, queries)
+        plan, why_filtered = _prefiltered(clause, form, settings, queries, usable)
         reasons += [("prefilter", why_filtered), ("parallel", form.parallel(plan, settings))]
     if form.order is not None:
         reasons.append(("order", form.order(clause, settings)))
-    other_filters = len(plan.filters)
-    if form is not LEAD:
-        plan, why_read = _only_usable_rows(plan, clause, settings, queries)
+    if why_read:
         reasons.append(("rows", why_read))
+    plan = replace(plan, filters=(*plan.filters, *usable))
     if form.strategy is _strategy_of_workers:
         # so that workers run the strategy that EXPLAIN MATCH names
         plan = replace(plan, task=replace(plan.task, strategy=name))
@@ -181,7 +181,7 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
         has_effect=form is STREAM and settings.writes_side_tables,
         skips_failures=settings.skips_failures,
         filters_as_written=clause.plan.filters,
-        usable_rows=plan.filters[other_filters:],
+        usable_rows=usable,
         warnings=tuple(stream_checks.warnings(plan)) if form is STREAM else (),
     )
 
@@ -200,25 +200,26 @@ def _filters(plan: MatchPlan) -> list[tuple[str, str]]:
     return [("filter", f"{conditions} is applied before the match, as WHERE allows.")] if conditions else []
 
 
-def _prefiltered(clause: BoundClause, form: Form, settings: SessionSettings, queries: Queries) -> tuple[MatchPlan, str]:
+def _prefiltered(
+    clause: BoundClause, form: Form, settings: SessionSettings, queries: Queries, usable: Sequence[Text]
+) -> tuple[MatchPlan, str]:
     if form is LEAD and not lead.needs_window(clause.plan):
         return clause.plan, "none: nothing is shuffled."
-    return prefilter.prefiltered(clause.plan, clause.prefix, queries, settings.prefilter)
+    return prefilter.prefiltered(clause.plan, clause.prefix, queries, settings.prefilter, usable)
 
 
-def _only_usable_rows(
-    plan: MatchPlan, clause: BoundClause, settings: SessionSettings, queries: Queries
-) -> tuple[MatchPlan, str]:
-    """The plan that reads only rows that a match can use, where that changes nothing else, and the reason."""
+def _usable_rows(clause: BoundClause, settings: SessionSettings, queries: Queries) -> tuple[tuple[Text, ...], str]:
+    """The filter, if any, that leaves only rows which a match can use, where that changes nothing else, and the
+    reason."""
     if settings.prefilter == "off":
-        return plan, "all rows are read: sqlext.prefilter is off."
+        return (), "all rows are read: sqlext.prefilter is off."
     if clause.is_streaming and settings.writes_late_rows:
-        return plan, f"all rows are read: {LATE} is set, and late rows are written whether a match can use them or not."
+        return (), f"all rows are read: {LATE} is set, and late rows are written whether a match can use them or not."
 
     def is_repeatable(text: Text) -> bool:
-        return are_repeatable([text], SparkTypeResolver(queries, clause.prefix, plan.relation))
+        return are_repeatable([text], SparkTypeResolver(queries, clause.prefix, clause.plan.relation))
 
-    return only_usable_rows(plan, is_repeatable, is_streaming=clause.is_streaming)
+    return usable_rows_filter(clause.plan, is_repeatable, is_streaming=clause.is_streaming)
 
 
 def _strategy_of_workers(plan: MatchPlan, settings: SessionSettings) -> tuple[str, str]:

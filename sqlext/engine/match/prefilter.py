@@ -34,6 +34,7 @@ SAMPLE_ROWS = 1 << 15
 MAX_NEEDS = 16  # the most bits of a sampled row
 PAYS_BELOW = 0.25  # the share of keys; the second scan pays below 0.85 if the estimate is right
 SAMPLE_KEYS = 200  # at least about this many keys are read whole, if there are as many
+FEW_USABLE = 0.15  # of the rows: if only such rows are shuffled, to drop all of them saves no more than a scan costs
 _SHARED_HITS = 0.8  # if this share of hits is on keys with several hits, the sample shows almost all keys with a hit
 
 
@@ -46,8 +47,12 @@ class Need:
     condition: Text
 
 
-def prefiltered(plan: MatchPlan, prefix: Text, queries: Queries, mode: str) -> tuple[MatchPlan, str]:
-    """The plan, with a filter on its input if that pays, and the reason. `mode` is one of MODES.
+def prefiltered(
+    plan: MatchPlan, prefix: Text, queries: Queries, mode: str, usable: Sequence[Text]
+) -> tuple[MatchPlan, str]:
+    """The plan, with a filter on its input if that pays, and the reason.
+
+    `mode` is one of MODES; `usable`: the filter, if any, by which only rows that a match can use are read.
 
     Runs a small job over the table if `mode` is "auto" and neither the clause nor the size of the table rules it out.
     """
@@ -57,7 +62,7 @@ def prefiltered(plan: MatchPlan, prefix: Text, queries: Queries, mode: str) -> t
     if mode == "on":
         rare, why = tuple(need.label for need in needs), "sqlext.prefilter is on"
     else:
-        rare, why = _rare_labels(plan, prefix, queries, needs)
+        rare, why = _rare_labels(plan, prefix, queries, needs, usable)
     if not rare:
         return plan, f"none, {why}"
     rare_needs = [need for need in needs if need.label in rare]
@@ -177,16 +182,21 @@ def _calls_user_function(queries: Queries, texts: Sequence[Text]) -> bool:
 
 
 def _rare_labels(
-    plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need, ...]
+    plan: MatchPlan, prefix: Text, queries: Queries, needs: Sequence[Need], usable: Sequence[Text]
 ) -> tuple[tuple[str, ...], str]:
     """The labels for which few keys of the table have a row, and the reason. If there are none, the filter does not
     pay."""
     if plan.filters:
         return (), "other filters have chosen the rows already"  # and LIMIT could read the whole table to find its rows
     try:
-        sample = _sample(plan, prefix, queries, needs)
+        sample = _sample(plan, prefix, queries, needs, usable)
         if sample is None:
             return (), "the table is empty"
+        if sample.usable and 0 < sample.usable.rows < FEW_USABLE * sample.all.rows:
+            return (
+                (),
+                f"a match can use {sample.usable.rows:,} of {sample.all.rows:,} sampled rows, and no others are read",
+            )
         rare, why = pays(sample, sample.all.rows)
         if not rare or (sample.is_clustered and not sample.is_uniform):  # the size of the table changes nothing
             return rare, why
@@ -201,15 +211,20 @@ def _rare_labels(
         return (), "the sample could not be read"
 
 
-def _sample(plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need, ...]) -> Sample | None:
-    """A sample of the table, each row as one integer: the hash of its key, and in the lowest bits one bit per need."""
-    bits = [join("IF(", need.condition, f", {1 << b}L, 0L)") for b, need in enumerate(needs)]
-    keys = join("(", plan.key_hash, f" & {-(1 << len(needs))}L)")
+def _sample(
+    plan: MatchPlan, prefix: Text, queries: Queries, needs: Sequence[Need], usable: Sequence[Text]
+) -> Sample | None:
+    """A sample of the table, each row as one integer: the hash of its key, and in the lowest bits one bit per need and
+    one for `usable`."""
+    conditions = [*(need.condition for need in needs), *usable]
+    bits = [join("IF(", condition, f", {1 << b}L, 0L)") for b, condition in enumerate(conditions)]
+    keys = join("(", plan.key_hash, f" & {-(1 << len(conditions))}L)")
     value = join(keys, *bits, separator=" | ")
     frame = queries.run(join(prefix, "SELECT ", value, " FROM ", plan.relation, f" LIMIT {SAMPLE_ROWS}"))
     with quiet_probes():
         rows = frame.collect()  # toArrow() would read that many rows of every file
-    return sample_of(np.array([row[0] for row in rows], np.int64), [need.label for need in needs]) if rows else None
+    labels = [need.label for need in needs]
+    return sample_of(np.array([row[0] for row in rows], np.int64), labels, has_usable=bool(usable)) if rows else None
 
 
 def _if_rare_in_whole_keys(
@@ -250,12 +265,13 @@ class Sample:
     """The first rows of a table as they are stored: the cheapest sample, but not a random one.
 
     The rows of a key may be adjacent or spread over the table, so `runs` counts the runs of adjacent rows with one key.
-    `hits`: for each label the rows that satisfy it.
+    `hits`: for each label the rows that satisfy it. `usable`: the rows that a match can use, None if it can use all.
     """
 
     all: KeyCounts
     runs: int
     hits: tuple[tuple[str, KeyCounts], ...]
+    usable: KeyCounts | None = None
 
     @property
     def is_clustered(self) -> bool:
@@ -272,16 +288,19 @@ class Sample:
         return all(hits.rows in (0, self.all.rows) for _, hits in self.hits)
 
 
-def sample_of(values: np.ndarray, labels: Sequence[str]) -> Sample:
-    """The sample of `values: int64[n]`, n > 0. Bit l is set if the row satisfies label l; the bits above identify its
-    key.
+def sample_of(values: np.ndarray, labels: Sequence[str], *, has_usable: bool = False) -> Sample:
+    """The sample of `values: int64[n]`, n > 0.
+
+    Bit l is set if the row satisfies label l, and with `has_usable` the next bit if a match can use the row; the bits
+    above identify its key.
 
     >>> sample_of(np.array([2, 3, 3, 4]), ["C"]).hits
     (('C', KeyCounts(rows=2, keys=1, once=0, twice=1)),)
     """
-    keys = values >> len(labels)
-    hits = tuple((label, _counts(keys[(values >> bit) & 1 == 1])) for bit, label in enumerate(labels))
-    return Sample(_counts(keys), 1 + int(np.count_nonzero(keys[1:] != keys[:-1])), hits)
+    keys = values >> (len(labels) + has_usable)
+    counts = [_counts(keys[(values >> bit) & 1 == 1]) for bit in range(len(labels) + has_usable)]
+    runs = 1 + int(np.count_nonzero(keys[1:] != keys[:-1]))
+    return Sample(_counts(keys), runs, tuple(zip(labels, counts)), counts[-1] if has_usable else None)
 
 
 def _counts(keys: np.ndarray) -> KeyCounts:

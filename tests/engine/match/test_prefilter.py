@@ -115,6 +115,31 @@ def test_a_uniform_sample_is_not_trusted(tables, monkeypatch, steps, expected):
         assert found == sorted(map(tuple, tables.sql(query).collect()))
 
 
+@pytest.mark.parametrize(
+    "steps, expected",
+    [
+        ("IF(id % 100 < 2, IF(id % 100 = 0, 'login', 'buy'), 'other')",
+         "none, a match can use 656 of 32,768 sampled rows, and no others are read"),
+        ("IF(id % 500 = 7, 'buy', IF(id % 3 = 0, 'other', 'login'))", "keys without a row for B .* sampled rows"),
+    ],
+    ids=["few rows are usable", "many rows are usable"],
+)  # fmt: skip
+def test_keys_are_not_dropped_where_few_rows_are_read(tables, monkeypatch, steps, expected):
+    monkeypatch.setattr(prefilter, "MIN_BYTES", 0)
+    tables.sql(f"""CREATE OR REPLACE TABLE log USING delta AS
+        SELECT id AS t, id % 500 AS k, {steps} AS step FROM range(0, 120000, 1, 1)""")
+    query = """SELECT k, n FROM log MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES COUNT(*) AS n
+               PATTERN (A -> B) DEFINE A AS step = 'login', B AS step = 'buy')"""
+    with settings(tables, {"sqlext.prefilter": "auto"}):
+        text = sqlext.explain(query, spark=tables)
+        found = sorted(map(tuple, tables.sql(query).collect()))
+    (line,) = re.findall("^prefilter: (.*)$", text, re.M)
+    assert re.match(expected, line), line
+    assert "rows: only those with" in text
+    with settings(tables, {"sqlext.prefilter": "off"}):
+        assert found == sorted(map(tuple, tables.sql(query).collect()))
+
+
 def test_a_row_that_comes_later_is_seen_by_both_readings_or_by_none(tables):
     query = """SELECT sym, n FROM later MATCH_RECOGNIZE (PARTITION BY sym ORDER BY t MEASURES COUNT(*) AS n
                PATTERN (A B) DEFINE B AS price < 0)"""
