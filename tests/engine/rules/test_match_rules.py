@@ -79,7 +79,7 @@ def test_a_stream_follows_the_rules_and_batch_replays_it(spark, tables, tmp_path
 
 
 def test_a_statement_ends_when_failures_are_in_their_tables(spark, tables):
-    """Also those of a running stream are there after REFRESH, SHOW and STOP."""
+    """Also the failures of a running stream are there after REFRESH, SHOW and STOP."""
     events, rules = tables
     over = "MATCH_RECOGNIZE (MEASURES SUM(100 / A.v) AS t, 1 / (B.v - 7) AS u PATTERN (A B) DEFINE B AS v > A.v)"
     spark.sql(f"CREATE PATTERN RULE over ON {rules} FOR TABLE {events} AS {over}")
@@ -105,12 +105,22 @@ def test_a_statement_ends_when_failures_are_in_their_tables(spark, tables):
         ]
     finally:
         spark.conf.unset("sqlext.failed_rows")
-    spark.sql(f"CREATE PATTERN RULE text ON {rules} AS MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS CAST(k AS INT) > 1)")
     spark.sql(f"CREATE STREAMING TABLE rules_db.running AS {statement}")
-    insert(spark, events, ("d", 20, 0, 1), ("e", 30, 7, 1))
-    spark.sql("REFRESH STREAMING TABLE rules_db.running")
-    assert "SQLEXT_CAST_INVALID_INPUT" in _errors(spark, rules)
-    spark.sql("STOP STREAMING TABLE rules_db.running")
+    (query,) = spark.streams.active
+    commands = (
+        "REFRESH STREAMING TABLE rules_db.running",
+        f"SHOW PATTERN RULES ON {rules}",
+        "STOP STREAMING TABLE rules_db.running",
+    )
+    for number, command in enumerate(commands):
+        clause = f"MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS CAST(k AS INT) > {number})"
+        spark.sql(f"CREATE PATTERN RULE text{number} ON {rules} AS {clause}")
+        query.processAllAvailable()  # it takes up the rule before it reads the rows
+        insert(spark, events, ("d", 100 * number + 100, 0, 1), ("e", 100 * number + 150, 7, 1))
+        query.processAllAvailable()
+        spark.sql(command)
+        failed = spark.sql(f"SELECT error_class FROM {rules}_errors WHERE name = 'text{number}'").collect()
+        assert {row.error_class for row in failed} == {"SQLEXT_CAST_INVALID_INPUT"}, command
 
 
 def _errors(spark, rules: str) -> list[str]:
