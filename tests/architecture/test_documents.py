@@ -38,7 +38,8 @@ def own_names() -> set[str]:
 
 
 def exists(document: Path, name: str) -> bool:
-    """Is `name` a path from the root, from sqlext/ or from the document, or the name of one of our files or folders?"""
+    """Return True if `name` is a path from the root, from sqlext/ or from the document, or the name of one of our files
+    or folders."""
     if name in NO_PATHS:
         return True
     if any((folder / name).exists() for folder in (ROOT, ROOT / "sqlext", document.parent)):

@@ -237,7 +237,7 @@ CASES = _cases()
 
 
 def is_code(case: Case) -> bool:
-    """Has the case conditions that are code?"""
+    """Return True if the case has conditions that are code."""
     return bool(re.search("CUSTOM|VAR:", json.dumps(case.calls)))
 
 

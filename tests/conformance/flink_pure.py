@@ -76,7 +76,7 @@ def streamed(case: Case) -> Iterator[tuple[list[Match], list[Match]]]:
 
 
 def is_in_order(case: Case) -> bool:
-    """Do the events come in the order of their times?"""
+    """Return True if the events come in the order of their times."""
     _, key = rows_in_time(translate(case.calls), case)
     return bool((np.diff(key) >= 0).all())
 

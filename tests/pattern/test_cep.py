@@ -42,7 +42,7 @@ def test_longer_partitions_too(block):
 
 
 def agree(task, rows) -> bool:
-    """Do both engines find the same? False if that is unknown, because the reference gave up."""
+    """Check that both engines find the same. False if that is unknown because the reference gave up."""
     try:
         expected = everything(path_search.find(task, rows))
     except DataError as e:

@@ -14,7 +14,7 @@ from .pattern_harness import lines, task_of
 
 
 def is_done_without(program: Program, label: int) -> bool:
-    """Does a path through the program take no row for the label, if `^` and `$` always hold?"""
+    """Return True if a path through the program takes no row for the label, where `^` and `$` always hold."""
     visited: set[int] = set()
     stack = [0]
     while stack:

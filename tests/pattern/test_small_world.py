@@ -51,7 +51,7 @@ def first_letters(tree: ast.Pattern) -> list[str]:
 
 
 def is_first_of_its_kind(tree: ast.Pattern) -> bool:
-    """Is this the one of all trees that differ only in the names of their letters for which `reference` runs?"""
+    """Return True for one of all trees that differ only in the names of their letters; `reference` runs this one."""
     letters = first_letters(tree)
     return letters == list(LETTERS[: len(letters)])
 

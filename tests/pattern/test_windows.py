@@ -165,7 +165,8 @@ UNKNOWN = (ast.PartitionStart, ast.PartitionEnd, ast.Permutation)
 
 
 def _is_enumerated(tree: ast.Pattern) -> bool:
-    """Does `words` know the tree? Rounds of a loop that take no row have a rule of their own (see `Program`)."""
+    """Return True if `words` knows the tree. Rounds of a loop that take no row have a rule of their own (see
+    `Program`)."""
     nodes = list(ast.walk(tree))
     if any(isinstance(node, UNKNOWN) for node in nodes):
         return False

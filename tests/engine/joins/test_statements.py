@@ -13,7 +13,7 @@ AT_ONCE = 12  # queries in one statement: Spark's cost per job would be most of 
 
 
 def alike(case: Case) -> bool:
-    """Can the query be one of several in a statement?"""
+    """Return True if the query can be one of several in a statement."""
     return case.args is None and not case.frames and not case.settings
 
 

@@ -140,7 +140,7 @@ class Trigger:
 
 
 class Pane:
-    """One window of one key. `fired`: how often it has fired; `news`: has it a row since then?"""
+    """One window of one key. `fired`: how often it has fired; `news`: whether it has a row since then."""
 
     def __init__(self, key: str, window: Window, case: dict, rules: frozenset[str]):
         self.key, self.window, self.rows, self.timers = key, window, [], set()

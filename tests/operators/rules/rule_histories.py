@@ -128,7 +128,7 @@ def results_of(rows: pa.RecordBatch) -> list[Result]:
 
 
 def acts(version: TakenVersion, versions: list[TakenVersion], time: int) -> bool:
-    """Does the version act on rows of that time?"""
+    """Return True if the version acts on rows of that time."""
     rivals = [v for v in versions if v.name == version.name and v.first < time]
     current = [v for v in rivals if not any(is_replaced(v, other) for other in rivals)]
     latest = max(current, key=rank, default=None)

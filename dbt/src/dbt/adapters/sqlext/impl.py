@@ -37,7 +37,7 @@ class SqlextAdapter(SparkAdapter):
 
     @available
     def has_clauses(self, sql: str) -> bool:
-        """Has a query clauses of ours? Then a view over it is a stored view."""
+        """Return True if a query has clauses of ours; a view over it is then a stored view."""
         return is_extended(sql)
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
