@@ -126,7 +126,7 @@ def _check_equal_times(sides: JoinSides) -> None:
     first: UnsupportedError | None = None
     for _, comparison in comparisons(sides.clause.conjuncts, frozenset({"="})):
         operands = (comparison.left, comparison.right)
-        missing = [e for e in operands if not _has_watermark(sides, sides.side_of(e), e)]
+        missing = [e for e in operands if not has_watermark(sides, sides.side_of(e), e)]
         if not missing:
             return
         if len(missing) == 1:
@@ -145,7 +145,7 @@ def _check_range(sides: JoinSides, range_: TimeRange) -> None:
     """Raise an error unless the range is `time BETWEEN other time ± constant AND other time ± constant`, both with a
     watermark."""
     side = sides.side_of(range_.time)
-    if not _has_watermark(sides, side, range_.time):
+    if not has_watermark(sides, side, range_.time):
         raise _no_watermark(range_.time)
     other = other_side(side)
     for bound in (range_.lower, range_.upper):
@@ -157,7 +157,7 @@ def _check_range(sides: JoinSides, range_: TimeRange) -> None:
                 place=bound.place,
                 hint="write it as l.ts - INTERVAL '5' MINUTES; months have no constant length.",
             )
-        if not _has_watermark(sides, other, terms.others[0].expression):
+        if not has_watermark(sides, other, terms.others[0].expression):
             raise _no_watermark(terms.others[0].expression)
 
 
@@ -167,7 +167,8 @@ def _are_day_times(sides: JoinSides, terms: Sequence) -> bool:
     return all(re.fullmatch("interval (day|hour|minute|second).*", kind) for kind in kinds)
 
 
-def _has_watermark(sides: JoinSides, side: str, expression: Fragment) -> bool:
+def has_watermark(sides: JoinSides, side: str, expression: Fragment) -> bool:
+    """Return True if the expression is an event time of that relation."""
     field = sides.field_on(side, expression) if side in (LEFT, RIGHT) else None
     return field is not None and WATERMARK in field.metadata
 

@@ -2,22 +2,35 @@
 
 Spark's state has the columns of the rows by their names. So the keys, the times and the condition are computed on the
 kept rows as they are written.
+
+A row that an outer or an anti join shows without a partner comes when Spark drops it from the state: at the watermark
+that `dropped_at` names. A test compares it with what Spark does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlext.engine.joins.bind_interval import bind_interval, range_between
-from sqlext.engine.joins.bind_stream_join import EQUAL, event_times, join_keys
+from sqlext.engine.joins.bind_stream_join import EQUAL, event_times, has_watermark, join_keys
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.streams.stored_state import StoredJoin
-from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, ShowTime, row_text
-from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, Term, TimeRange, offset, other_side
+from sqlext.engine.streams.stored_state import HAS_PARTNER, StoredJoin
+from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, ShowTime, not_yet, row_text
+from sqlext.rewriter.joins.join_conditions import (
+    LEFT,
+    RIGHT,
+    Offset,
+    Term,
+    TimeRange,
+    between,
+    compared,
+    offset,
+    other_side,
+)
 from sqlext.rewriter.text.and_list import normal_words
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import string_literal
@@ -26,7 +39,11 @@ from sqlext.rewriter.text.splice import Text, join
 
 _OURS = "__sqlext"  # how the names of columns begin that the rewritten join adds
 _ROW = "__sqlext_kept"  # the kept row
-_TIMES = ("__sqlext_time", "__sqlext_since", "__sqlext_until")  # of a row, and the first and last one of its partners
+_TIME = "__sqlext_time"  # the time of the kept row
+_SINCE, _UNTIL = "__sqlext_since", "__sqlext_until"  # the first and the last time of its partners
+_LAST = "__sqlext_last"  # how the names of the columns begin that have the last time of a partner by one comparison
+_PADDED = {"LEFT": (LEFT,), "LEFT ANTI": (LEFT,), "RIGHT": (RIGHT,), "FULL": (LEFT, RIGHT)}
+_NO_TIME = "CAST(NULL AS TIMESTAMP)"
 
 
 class KeptRow(NamedTuple):
@@ -34,6 +51,55 @@ class KeptRow(NamedTuple):
 
     key: str | None
     fact: Fact
+
+
+class Last(NamedTuple):
+    """The last time of a partner by one comparison of ON; `is_excluded`: that time itself is none of a partner."""
+
+    time: int
+    is_excluded: bool
+
+
+class _Last(NamedTuple):
+    """The same as SQL, over a kept row."""
+
+    text: str
+    is_excluded: bool
+
+
+def _ascending(conjuncts: Sequence[Fragment]) -> Iterator[tuple[Fragment, Fragment, bool]]:
+    """The pairs of which ON says that the first one is not greater; true where it says that it is less."""
+    for conjunct in conjuncts:
+        whole, comparison = between(conjunct), compared(conjunct)
+        if whole is not None:
+            yield whole.lower, whole.time, False
+            yield whole.time, whole.upper, False
+        elif comparison is not None and comparison.operator in ("<", "<="):
+            yield comparison.left, comparison.right, comparison.operator == "<"
+        elif comparison is not None and comparison.operator in (">", ">="):
+            yield comparison.right, comparison.left, comparison.operator == ">"
+
+
+def dropped_at(time: int, lasts: Sequence[Last]) -> int:
+    """The watermark at which Spark drops a row from the state of a join. All times are int64 microseconds.
+
+    Spark computes in whole milliseconds. It drops rows one millisecond later than it could where the last time is
+    included: a row at 5 s with partners up to 9 s is dropped at 9.001 s, though no row at 9 s may come after the
+    watermark 9 s.
+
+    >>> dropped_at(5_000_000, [Last(9_000_000, is_excluded=False)]), dropped_at(5_000_000, [Last(9_000_000, True)])
+    (9001000, 9000000)
+    >>> dropped_at(5_000_400, [Last(9_000_600, True)])
+    9002000
+    """
+    width = max(-(-(last.time - time) // 1000) + (not last.is_excluded) for last in lasts)
+    return (-(-time // 1000) + width) * 1000
+
+
+def _why_kept(side: str, fields: Mapping[str, Any], show: ShowTime) -> str:
+    since, until = fields[_SINCE], fields[_UNTIL]
+    times = "of the same time" if since is None else f"from {show(since)} to {show(until)}"
+    return f"kept because a {other_side(side)} row {times} may be its partner"
 
 
 @dataclass(frozen=True)
@@ -53,20 +119,30 @@ class KeptInterval:
 
     def rows(self, condition: Text, queries: Callable[[], Queries], show: ShowTime) -> Iterator[KeptRow]:
         """The rows of the keys that satisfy the condition, at most MAX_ROWS of each relation, in the order of their
-        times. Raises BindError if the condition cannot be computed from the keys."""
+        times; then those that come without a partner. Raises BindError if the condition cannot be computed from the
+        keys."""
+        padded: list[tuple[int, str, str]] = []
         for side in (LEFT, RIGHT):
             own = queries()
             found = own.run(self._query(side, condition, own)).toArrow()
             names = {name: name for name in self.keys}
-            for i, fields in enumerate(found.slice(0, MAX_ROWS).select([*_TIMES, _ROW]).to_pylist()):
-                time, since, until, row = fields.values()
-                key = row_text(found, i, names)
-                other = other_side(side)
-                waits = "of the same time" if since is None else f"from {show(since)} to {show(until)}"
-                text = f"{side} row {row}, kept because a {other} row {waits} may be its partner"
-                yield KeptRow(key, Fact(ROW, time, text))
+            for i, fields in enumerate(found.slice(0, MAX_ROWS).drop_columns([*names]).to_pylist()):
+                key, row = row_text(found, i, names), fields[_ROW]
+                yield KeptRow(key, Fact(ROW, fields[_TIME], f"{side} row {row}, {_why_kept(side, fields, show)}"))
+                at = self._dropped_at(side, fields)
+                if at is not None and not fields[HAS_PARTNER]:
+                    unsure = ", unless a pair has had it" if fields[HAS_PARTNER] is None else ""
+                    padded.append((at, key, f"{row} without a partner{unsure}"))
             if found.num_rows > MAX_ROWS:
                 yield KeptRow(None, Fact(ROW, None, f"further {side} rows are kept"))
+        for at, key, row in sorted(padded):
+            yield KeptRow(key, not_yet(at, self.stored.watermark_us or 0, row, show))
+
+    def _dropped_at(self, side: str, fields: Mapping[str, Any]) -> int | None:
+        """When a row is dropped that the join then shows without a partner; None if it does not."""
+        lasts = self._lasts.get(side, ())
+        times = [Last(fields[f"{_LAST}{n}"], last.is_excluded) for n, last in enumerate(lasts)]
+        return dropped_at(fields[_TIME], times) if times else None
 
     def _is_no_time(self, left: Fragment) -> bool:
         times = self._times
@@ -84,21 +160,22 @@ class KeptInterval:
     def _query(self, side: str, condition: Text, queries: Queries) -> Text:
         """The time of each row, the first and the last time of a partner, its key and the row itself."""
         rows = self.stored.rows(side)
-        names = [name for name in rows.select("value.*").columns if not name.startswith(_OURS)]
-        shown = {name: f"value.{quoted(name)}" for name in names}
+        shown = {name: quoted(name) for name in rows.columns if not name.startswith(_OURS)}
         if side == RIGHT and self._renamed:
-            shown = {column_name(text): f"value.{name}" for text, name in self._renamed.values()}
+            shown = {column_name(text): name for text, name in self._renamed.values()}
         fields = [f"{string_literal(name)}, {text}" for name, text in shown.items()]
-        inner = f"SELECT value.*, to_json(named_struct({', '.join(fields)})) AS {_ROW} FROM {queries.name(rows)}"
+        inner = f"SELECT *, to_json(named_struct({', '.join(fields)})) AS {_ROW} FROM {queries.name(rows)}"
         name = self.sides.names[side]
         keys = {key: self._text(pair[side == RIGHT], side) for key, pair in self.keys.items()}
         columns = [f"{text} AS {quoted(key)}" for key, text in keys.items()]
-        columns += [f"{text} AS {at}" for at, text in zip(_TIMES, self._bounds(side))]
-        selected = f"SELECT {', '.join([*columns, _ROW])} FROM ({inner}) AS {quoted(name or '__sqlext_side')}"
-        times = [f"unix_micros(CAST({at} AS TIMESTAMP)) AS {at}" for at in _TIMES]
-        shown_columns = ", ".join([*times, _ROW, *map(quoted, keys)])
+        lasts = {f"{_LAST}{n}": last.text for n, last in enumerate(self._lasts.get(side, ()))}
+        times = {**dict(zip((_TIME, _SINCE, _UNTIL), self._bounds(side))), **lasts}
+        columns += [f"{text} AS {at}" for at, text in times.items()]
+        kept = f"SELECT {', '.join([*columns, _ROW, HAS_PARTNER])} FROM ({inner}) AS {quoted(name or '__sqlext_side')}"
+        micros = [f"unix_micros(CAST({at} AS TIMESTAMP)) AS {at}" for at in times]
+        shown_columns = ", ".join([*micros, _ROW, HAS_PARTNER, *map(quoted, keys)])
         return join(
-            f"SELECT {shown_columns} FROM ({selected}) AS kept WHERE (", condition,
+            f"SELECT {shown_columns} FROM ({kept}) AS kept WHERE (", condition,
             f") ORDER BY 1, {_ROW} LIMIT {MAX_ROWS + 1}",
         )  # fmt: skip
 
@@ -106,12 +183,45 @@ class KeptInterval:
         """The time of a row, and the first and the last time of its partners."""
         range_, times = self._range, self._times
         if range_ is None or times is None:
-            return ("CAST(NULL AS TIMESTAMP)",) * 3
+            return self._equal_time(side) or _NO_TIME, _NO_TIME, _NO_TIME
         time = self._text(times[side == RIGHT], side)
         lower, upper = (offset(bound, self.sides.source).constants for bound in (range_.lower, range_.upper))
         if self.sides.side_of(range_.time) == side:
             return time, self._moved(time, upper, -1), self._moved(time, lower, -1)
         return time, self._moved(time, lower, 1), self._moved(time, upper, 1)
+
+    def _equal_time(self, side: str) -> str | None:
+        """The time of a row, of a relation whose time ON compares by =; None if it compares none so."""
+        for comparison in join_keys(self.sides, frozenset({"="})):
+            of = {self.sides.side_of(operand): operand for operand in (comparison.left, comparison.right)}
+            if all(has_watermark(self.sides, own, operand) for own, operand in of.items()):
+                return self._text(of[side], side)
+        return None
+
+    @cached_property
+    def _lasts(self) -> dict[str, tuple[_Last, ...]]:
+        """The comparisons of ON by which Spark drops a row, for each relation whose rows the join then shows without a
+        partner."""
+        return {side: tuple(self._lasts_of(side)) for side in _PADDED.get(self.sides.clause.join_type, ())}
+
+    def _lasts_of(self, side: str) -> Iterator[_Last]:
+        equal = self._equal_time(side)
+        if equal is not None:  # the time is a key of Spark's join, and it drops rows by their keys
+            yield _Last(equal, is_excluded=True)
+            return
+        for less, more, is_excluded in _ascending(self.sides.clause.conjuncts):
+            ends = offset(less, self.sides.source), offset(more, self.sides.source)
+            of_other, of_own = (self._time_in(end, own) for end, own in zip(ends, (other_side(side), side)))
+            if of_other is not None and of_own is not None:  # time of the other one ± constants <= own ± constants
+                last = self._moved(self._text(of_own, side), ends[1].constants, 1)
+                yield _Last(self._moved(last, ends[0].constants, -1), is_excluded)
+
+    def _time_in(self, sum_: Offset, side: str) -> Fragment | None:
+        """The event time of the relation in a sum of it and constants."""
+        if len(sum_.others) != 1 or sum_.others[0].sign < 0:
+            return None
+        expression = sum_.others[0].expression
+        return expression if has_watermark(self.sides, side, expression) else None
 
     def _moved(self, time: str, terms: tuple[Term, ...], sign: int) -> str:
         return time + "".join(

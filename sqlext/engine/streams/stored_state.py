@@ -20,6 +20,7 @@ from sqlext.spark.quiet_probes import quiet_probes
 
 # How the names of Spark's operators begin: of those that run ours, and of its joins of streams.
 _OURS, _JOIN = "transformWithState", "symmetricHashJoin"
+HAS_PARTNER = "__sqlext_has_partner"  # the column of a join's kept row that says whether a pair has had it
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,15 @@ class StoredJoin(_StoredState):
     """The state of one of Spark's own joins of streams."""
 
     def rows(self, side: str) -> DataFrame:
-        """The kept rows of the relation `side`, "left" or "right": the structs `key` and `value`, and the partition."""
-        return self._read(joinSide=side)
+        """The kept rows of the relation `side`, "left" or "right": the columns of the row, then HAS_PARTNER, which is
+        NULL where Spark does not show it."""
+        try:
+            with quiet_probes():
+                rows = self._read(storeName=f"{side}-keyWithIndexToValue").select("value.*")
+        except PySparkException:  # Spark 4.1 shows the single store of state format 3 only by side
+            return self._read(joinSide=side).select("value.*", F.lit(None).cast("boolean").alias(HAS_PARTNER))
+        *names, _ = rows.columns  # the last one, `matched`, is Spark's own; a row may have a column of that name, too
+        return rows.toDF(*names, HAS_PARTNER)
 
     @property
     def watermark_us(self) -> int | None:
