@@ -45,6 +45,7 @@ def analyze_join(sides: JoinSides, time_zone: str, limit: int | None) -> JoinRep
         reports[LEFT] = replace(reports[LEFT], met=int(_row(sides, semi)["met"]))
     return JoinReport(
         kind=clause.kind,
+        join_type=clause.join_type,
         line=clause.keyword.place.line,
         left=reports[LEFT],
         right=reports[RIGHT],

@@ -57,11 +57,12 @@ class NearestTime:
 
 @dataclass(frozen=True, kw_only=True)
 class JoinReport:
-    """`kind`: INTERVAL or ASOF; `ranges`: the relation whose rows have the ranges; `has_keys`, `has_range`: what is
-    compared. `same_key`: pairs with equal keys; `in_range`: those whose time is in the range; `pairs`: those for which
-    `others` hold, too, which `right.met` does not count."""
+    """`kind`: INTERVAL or ASOF; `join_type`: INNER, LEFT, LEFT ANTI, …; `ranges`: the relation whose rows have the
+    ranges; `has_keys`, `has_range`: what is compared. `same_key`: pairs with equal keys; `in_range`: those whose time
+    is in the range; `pairs`: those for which `others` hold, too, which `right.met` does not count."""
 
     kind: str
+    join_type: str
     line: int
     left: SideReport
     right: SideReport
@@ -80,7 +81,20 @@ class JoinReport:
 
     @property
     def results(self) -> int:
-        return self.pairs
+        """At least how many rows the join returns. For an anti join with a limit it is not known, and 0."""
+        if self.is_anti:
+            return self.alone if self.limit is None else 0
+        padded = {"LEFT": self.left.rows, "RIGHT": self.right.rows, "FULL": self.left.rows + self.right.rows}
+        return max(self.pairs, padded.get(self.join_type, 0))
+
+    @property
+    def is_anti(self) -> bool:
+        return self.join_type == "LEFT ANTI"
+
+    @property
+    def alone(self) -> int:
+        """The left rows without a partner."""
+        return self.left.rows - self.left.met
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "kind": f"{self.kind} JOIN", "sentence": self.sentence}
@@ -108,6 +122,15 @@ class JoinReport:
     @property
     def sentence(self) -> str:
         """What the first zero means."""
+        if not self.is_anti or not self.left.rows or self.limit is not None:
+            return self._of_pairs()
+        if not self.alone:
+            pairs = f"{count(self.left.rows, 'left row is', 'left rows are')} in {count(self.pairs, 'pair')}"
+            return f"Each left row has a partner: {pairs}. So LEFT ANTI JOIN returns none."
+        of_none = f"LEFT ANTI JOIN returns {count(self.alone, 'left row')}: none has a partner. "
+        return f"{'' if self.left.met else of_none}{self._of_pairs()}"
+
+    def _of_pairs(self) -> str:
         if first_zero(self.lines) is None:
             return self._found()
         for name, side in self._sides():
@@ -180,11 +203,12 @@ class JoinReport:
 
     def _start_here(self) -> Iterator[str]:
         yield self.sentence
-        zero = first_zero(self.lines)
+        has_left = self.is_anti and self.left.rows > 0
+        zero = None if has_left else first_zero(self.lines)
         rows = [(text, number, MARK if i == zero else "") for i, (text, number) in enumerate(self.lines)]
         rows.append(("left rows with a partner", self.left.met, ""))
         if self.limit is None:
-            rows.append(("left rows without one", self.left.rows - self.left.met, ""))
+            rows.append(("left rows without one", self.alone, MARK if has_left and not self.alone else ""))
         if self.limit is None and not self.others:
             what = "that are in no range" if self.kind == "ASOF" else "without a partner"
             rows.append((f"right rows {what}", self.right.rows - self.right.met, ""))

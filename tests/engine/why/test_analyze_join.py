@@ -32,6 +32,12 @@ def test_the_report_says_where_rows_are_lost(spark, case):
     assert_lines(text, expected)
 
 
+def test_an_anti_join_that_returns_no_row_does_not_blame_the_query_around_it(spark):
+    joined = "r LEFT ANTI INTERVAL JOIN r AS r2 ON r.k = r2.k AND r.t BETWEEN r2.t - 1 AND r2.t + 1"
+    text = spark.sql(f"EXPLAIN MATCH ANALYZE {RELATIONS} SELECT * FROM {joined}").collect()[0].plan
+    assert "rows of the result: 0\n" in text
+
+
 class Form(NamedTuple):
     """A join, and the range of a row with time t: its ends, None for no end, and whether they are in it. `is_swapped`:
     the ranges are those of the right rows."""
