@@ -22,6 +22,7 @@ from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan
 from sqlext.engine.statements.run_statement import plan_to_run
+from sqlext.engine.statements.temporary_views import about_temporary_view
 from sqlext.engine.why.analyze_emit import analyze_emit
 from sqlext.engine.why.analyze_join import analyze_join
 from sqlext.errors import Place, SqlExtError, UnsupportedError
@@ -66,7 +67,8 @@ def _report(call: SqlCall, statement: AnalyzeStatement) -> str:
     plan = plan_to_run(call)
     analyses = list(_analyses(plan))
     if not analyses:
-        raise _not_analyzed("the query has no MATCH_RECOGNIZE, no join on time and no EMIT", place)
+        error = _not_analyzed("the query has no MATCH_RECOGNIZE, no join on time and no EMIT", place)
+        raise about_temporary_view(call.spark, error, call.text)
     if streaming := next((analysis for analysis in analyses if analysis.is_streaming), None):
         raise UnsupportedError(
             "NOT_ANALYZED",

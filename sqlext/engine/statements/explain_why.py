@@ -11,6 +11,7 @@ from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, plan_statement
+from sqlext.engine.statements.temporary_views import about_temporary_view
 from sqlext.engine.why.explain_emit import explain_emit
 from sqlext.engine.why.explain_join import explain_join
 from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS
@@ -66,8 +67,10 @@ def _explain(call: SqlCall, edits: tuple, condition: RowCondition) -> str:
     parts = list(_parts(plan, "", edits, condition, budget))
     if not parts:
         message = "WHY has nothing to explain in this query"
-        raise UnsupportedError("WHY", message, place=Place(call.text, 0, 1), hint=_HINT)
+        error = UnsupportedError("WHY", message, place=Place(call.text, 0, 1), hint=_HINT)
+        raise about_temporary_view(call.spark, error, call.text)
     answers: list[str] = []
+    refused: list[UnsupportedError] = []
     errors: list[BindError] = []
     for part in parts:
         try:
@@ -75,8 +78,11 @@ def _explain(call: SqlCall, edits: tuple, condition: RowCondition) -> str:
             answers.append(answer if len(parts) == 1 else f"{part.title}\n{answer}")
         except BindError as error:  # the condition may be about the input of one of several parts
             errors.append(error)
+        except UnsupportedError as error:
+            refused.append(error)
     if not answers:
-        raise likeliest(errors)
+        raise refused[0] if refused else likeliest(errors)
+    answers += [f"Not explained, line {error.place.line}: {error.message}." for error in refused if error.place]
     return "\n\n".join(answers)
 
 

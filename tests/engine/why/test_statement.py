@@ -58,6 +58,31 @@ def test_clauses_of_stored_views_are_explained(spark):
         spark.sql("DROP VIEW why_view")
 
 
+def test_a_part_that_is_not_explained_does_not_hide_the_answers_about_the_others(spark):
+    without_name = "(SELECT 1 AS x) INTERVAL JOIN range(9) AS r ON r.id BETWEEN x AND x + 5"
+    query = QUERY.replace(" SELECT * FROM ticks", f", j AS (SELECT * FROM {without_name}) SELECT * FROM j, ticks")
+    text = sqlext.why(query, "true", spark=spark)
+    assert "Row 3 of 4 of its partition, t.sym = 'a', ts = 3" in text.splitlines()
+    assert text.endswith("\n\nNot explained, line 3: WHY explains a join of two relations, each with a name.")
+    with pytest.raises(sqlext.UnsupportedError, match="each with a name"):
+        sqlext.why(query, "id = 3", spark=spark)
+
+
+@pytest.mark.parametrize("of_query", ["EXPLAIN MATCH ANALYZE {}", "EXPLAIN MATCH WHY {} FOR ROW ts = 3"])
+def test_what_is_in_a_temporary_view_is_not_explained_and_the_error_says_what_to_write(spark, of_query):
+    query = "SELECT * FROM why_view AS v WHERE x > 0"
+    spark.sql(f"CREATE TEMPORARY VIEW why_view AS {QUERY}")
+    try:
+        with pytest.raises(sqlext.UnsupportedError) as error:
+            spark.sql(of_query.format(query))
+        assert error.value.place.written == "why_view"
+        assert "write the query in place of the name, FROM (SELECT …) AS why_view" in error.value.hint
+    finally:
+        spark.catalog.dropTempView("why_view")
+    shown = spark.sql(of_query.format(query.replace("why_view", f"({QUERY})"))).collect()[0][0]
+    assert "Row 3 of 4 of its partition" in shown or shown.startswith("== Clause 1, line 3 ==")
+
+
 @pytest.mark.parametrize(
     ("statement", "name"),
     [
