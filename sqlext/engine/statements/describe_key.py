@@ -33,7 +33,7 @@ from sqlext.engine.streams.stored_state import StoredJoin, StoredOperator, store
 from sqlext.engine.streams.stream_commands import known_table, time_text
 from sqlext.engine.why.failed_in_state import failed_in_rules, failed_in_state
 from sqlext.errors import BindError, Place, UnsupportedError
-from sqlext.operators.stateful.fact import KEY, LATE, NOT_YET, WATERMARK, Fact, ShowTime, not_yet, row_text, seconds
+from sqlext.operators.stateful.fact import KEY, LATE, NOT_YET, WATERMARK, Fact, ShowTime, not_yet, row_text
 from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
 from sqlext.operators.stateful.operator import State
 from sqlext.operators.stateful.state_log import Stored, plan_of
@@ -156,9 +156,8 @@ class _Description:
             yield self._row(name, None, self._watermark(watermark, operator.batch))
         late_ones = late_rows(self.call, clause, self._condition())
         yield self._row(name, None, Fact(LATE, None, _late_text(late, is_written=late_ones is not None)))
-        for time, passed, row, late_key in late_ones or ():
-            text = f"{row}; it came {seconds(passed - time)} after the watermark had passed it, and was dropped"
-            yield self._row(name, late_key, Fact(LATE, time, text))
+        for late_row in late_ones or ():
+            yield self._row(name, late_row.key, Fact(LATE, late_row.time, late_row.text))
         if not wanted:
             text = (
                 "nothing is kept for such a key: no row has arrived that was not late, or all of its rows are decided; "
@@ -275,11 +274,12 @@ def _late_text(late: int, *, is_written: bool) -> str:
     """How many rows of all keys came too late; `is_written`: the late rows of the requested keys follow.
 
     >>> _late_text(0, is_written=False), _late_text(1, is_written=True)
-    ('no row of any key has come too late', '1 row of all keys came too late and was dropped')
+    ('no row of any key has come too late', '1 row of all keys came too late, or has no time, and was dropped')
     """
     if not late:
         return "no row of any key has come too late"
-    dropped = f"{count(late, 'row')} of all keys came too late and {'was' if late == 1 else 'were'} dropped"
+    ends = ("has no time, and was", "have no time, and were")[late > 1]
+    dropped = f"{count(late, 'row')} of all keys came too late, or {ends} dropped"
     if is_written:
         return dropped
     return f"{dropped}: to see which, SET sqlext.late_rows = a table and start the stream again"

@@ -14,8 +14,9 @@ from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.streams.kept_clause import ClauseInput, KeptClause
 from sqlext.engine.streams.side_tables import written_rows
 from sqlext.errors import SqlExtError
-from sqlext.operators.stateful.fact import row_text
+from sqlext.operators.stateful.fact import row_text, seconds
 from sqlext.operators.stateful.side_rows import LATE
+from sqlext.pattern.task.event_time import BEGINNING
 from sqlext.rewriter.text.names import column_name, quoted
 from sqlext.rewriter.text.splice import Text, join
 
@@ -23,12 +24,26 @@ MAX_LATE = 20  # rows that are read
 
 
 class LateRow(NamedTuple):
-    """`time`, and the `watermark` that had passed it, in int64 microseconds; the `row` and its `key` as JSON."""
+    """`time`, and the `watermark` that had passed it, in int64 microseconds; the `row` and its `key` as JSON. A row
+    without a time has come too late as well, because no watermark reaches it."""
 
-    time: int
+    time: int | None
     watermark: int
     row: str
     key: str | None
+
+    @property
+    def text(self) -> str:
+        """Why the row was dropped.
+
+        >>> LateRow(2_000_000, 5_000_000, '{"i":1}', None).text, LateRow(None, 5_000_000, '{"i":2}', None).text
+        ('{"i":1}; it came 3 s after the watermark had passed it, and was dropped', \
+'{"i":2}; it has no time, which a watermark could reach: it was dropped, and is in no result')
+        """
+        if self.time is None:
+            return f"{self.row}; it has no time, which a watermark could reach: it was dropped, and is in no result"
+        late = seconds(self.watermark - self.time)
+        return f"{self.row}; it came {late} after the watermark had passed it, and was dropped"
 
 
 def late_rows(call: SqlCall, clause: KeptClause, condition: Text) -> Sequence[LateRow] | None:
@@ -37,7 +52,7 @@ def late_rows(call: SqlCall, clause: KeptClause, condition: Text) -> Sequence[La
     if written is None:
         return None
     rows = {row[:3]: row for kind in clause.inputs for row in _of_keys(call, written, kind, clause, condition)}
-    return sorted(rows.values(), key=lambda row: row.time, reverse=True)[:MAX_LATE]
+    return sorted(rows.values(), key=lambda row: BEGINNING if row.time is None else row.time, reverse=True)[:MAX_LATE]
 
 
 def _of_keys(

@@ -177,6 +177,26 @@ def test_late_rows_of_a_key_say_by_how_much_they_were_late(events):
     assert {late.format(3), late.format(16)} <= {row.split("; it ")[-1] for row in of_all}
 
 
+def test_a_row_without_a_time_is_not_said_to_have_come_late(events):
+    events.conf.set("sqlext.late_rows", "too_late")
+    try:
+        append(events, "1 0 A 1", "1 30 C 2")
+        events.sql(PAIRS)
+        events.sql("INSERT INTO events VALUES (1, NULL, 'B', 7)")
+        append(events, "1 10 B 8")
+        events.sql("REFRESH STREAMING TABLE pairs")
+        described = facts(events.sql("DESCRIBE STREAMING TABLE pairs FOR KEY (card = 1)"))
+    finally:
+        events.conf.unset("sqlext.late_rows")
+    assert described[1:4] == [
+        "late None: 2 rows of all keys came too late, or have no time, and were dropped",
+        'late :10: {"k":1,"ts":":10.000Z","c":"B","i":8}; it came 15 s after the watermark had passed it, and was '
+        "dropped",
+        'late None: {"k":1,"c":"B","i":7}; it has no time, which a watermark could reach: it was dropped, and is in no '
+        "result",
+    ]
+
+
 def test_pattern_rules_say_what_they_keep_and_wait_for(events):
     rule = "MATCH_RECOGNIZE (MEASURES B.i AS i PATTERN (A B) WITHIN INTERVAL 9 SECONDS DEFINE A AS c = 'A', B AS i > 5)"
     events.sql(f"CREATE PATTERN RULE pair ON rules FOR TABLE events AS {rule}")
