@@ -8,19 +8,20 @@ can use stay where they are, as they do in the query itself; then Spark counts t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 
-from sqlext.engine.match.clause_report import NO_USABLE_ROW, ClauseReport, ElementReport
+from sqlext.engine.match.clause_report import BOUND, FRAME_END, NO_USABLE_ROW, ClauseReport, ElementReport
 from sqlext.engine.match.count_conditions import ConditionCounting
 from sqlext.engine.match.forms import LEAD, SHUFFLED, PhysicalPlan
 from sqlext.engine.match.run_batch import check_types, input_query, shuffled_query
 from sqlext.engine.queries.queries import Queries
+from sqlext.operators.match.plan import FrameEnd
 from sqlext.operators.match.tally import MAX_STEPS, TALLY
-from sqlext.pattern.batch.recorder import PARTITION_END
+from sqlext.pattern.batch.recorder import PARTITION_END, WITHIN
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa_compile import skeleton
 from sqlext.pattern.program.elements import elements
@@ -45,6 +46,13 @@ def analyze_clause(planned: PhysicalPlan, queries: Queries, limit: int | None) -
         return _report(planned, _counting(plan, planned, in_turn=True), queries, limit)
 
 
+def _limit_of_matches(plan: MatchPlan) -> Mapping[str, str]:
+    """What the end of the rows of a match is to users, if it is not the end of WITHIN or of the partition."""
+    if plan.frame_end != FrameEnd():
+        return {WITHIN: FRAME_END, PARTITION_END: FRAME_END}
+    return {} if plan.clause.within is not None else {WITHIN: BOUND}
+
+
 def _limited(plan: MatchPlan, limit: int | None) -> MatchPlan:
     """The plan over at most `limit` of its partitions, always the same ones."""
     if limit is None or not plan.partition_by:
@@ -63,9 +71,10 @@ def _report(planned: PhysicalPlan, counting: ConditionCounting, queries: Queries
     if planned.usable_rows:
         usable = replace(plan, filters=(*plan.filters, *planned.usable_rows))
         counts, (funnel, _) = counting.count(queries), _tally(usable, planned, queries)
-        funnel = funnel.renamed(PARTITION_END, NO_USABLE_ROW)
+        funnel = funnel.renamed({PARTITION_END: NO_USABLE_ROW})
     else:
         funnel, counts = _tally(counting.worker_plan, planned, queries, counting)
+    funnel = funnel.renamed(_limit_of_matches(plan))
     examples = counting.examples(queries, counts)
     return ClauseReport(
         line=plan.clause.keyword.place.line,

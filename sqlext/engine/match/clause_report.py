@@ -26,10 +26,14 @@ from sqlext.pattern.batch.recorder import (
 )
 from sqlext.pattern.why.funnel import Funnel
 
-NO_USABLE_ROW = "NO USABLE ROW"  # in place of PARTITION_END where rows that no match can use are not searched
+# Of reasons that users know by other names: PARTITION_END where rows that no match can use are not searched; it and
+# WITHIN in a window with a bounded frame; WITHIN where a conjunct of DEFINE bounds the match.
+NO_USABLE_ROW, FRAME_END, BOUND = "NO USABLE ROW", "FRAME END", "BOUND"
 _ENDINGS = {
     CONDITION: "ended where no condition holds",
     WITHIN: "ended by WITHIN",
+    BOUND: "ended by a condition that bounds the match",
+    FRAME_END: "ended by the end of the frame",
     PARTITION_END: "ended by the end of the partition",
     NO_USABLE_ROW: "ended where no usable row was left",
     ABSENCE: "ended by a row that must be absent",
@@ -43,6 +47,8 @@ _LOST = {
     FALSE: "because its condition is FALSE",
     NULL: "because its condition is NULL",
     WITHIN: "because WITHIN is over",
+    BOUND: "because of a condition that bounds the match",
+    FRAME_END: "because the frame ends",
     PARTITION_END: "because the partition ends",
     NO_USABLE_ROW: "because no usable row follows",
     ABSENCE: "because of a row that must be absent",

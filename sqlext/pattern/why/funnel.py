@@ -76,15 +76,17 @@ class Funnel:
         """Rows at which no search began, because AFTER MATCH SKIP jumped over them."""
         return self.rows - self.left_out - self.tried
 
-    def renamed(self, reason: str, other: str) -> Funnel:
-        """The same counts with another name of a reason.
+    def renamed(self, names: Mapping[str, str]) -> Funnel:
+        """The same counts with other names of some reasons; those of reasons with one name are added.
 
-        >>> Funnel(endings=Counter({"A": 1, "B": 2})).renamed("A", "C").endings
-        Counter({'B': 2, 'C': 1})
+        >>> Funnel(endings=Counter({"A": 1, "B": 2, "D": 4})).renamed({"A": "C", "B": "C"}).endings
+        Counter({'D': 4, 'C': 3})
         """
-        names = {reason: other}
-        endings = Counter({names.get(r, r): number for r, number in self.endings.items()})
-        lost = Counter({(element, names.get(r, r)): number for (element, r), number in self.lost.items()})
+        endings, lost = Counter[str](), Counter[tuple[int, str]]()
+        for reason, number in self.endings.items():
+            endings[names.get(reason, reason)] += number
+        for (element, reason), number in self.lost.items():
+            lost[element, names.get(reason, reason)] += number
         return replace(self, endings=endings, lost=lost)
 
     def merge(self, other: Funnel) -> None:

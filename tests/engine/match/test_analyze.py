@@ -182,3 +182,21 @@ def test_a_window_with_a_row_pattern_is_counted(spark):
     )
     text = sqlext.explain(query, spark=spark, analyze=True)
     assert "\nmatches" in text and "not counted here" not in text
+
+
+@pytest.mark.parametrize(
+    ("end", "lost"),
+    [
+        ("1 FOLLOWING", "7 because the frame ends"),
+        ("UNBOUNDED FOLLOWING", "6 because its condition is FALSE, 1 because the partition ends"),
+    ],
+)
+def test_the_end_of_a_frame_is_not_called_that_of_its_partition(spark, end, lost):
+    """The frame of the last row but one ends where its partition does."""
+    query = (
+        f"SELECT last(ts) OVER w FROM ({ROWS}) WINDOW w AS (PARTITION BY sym ORDER BY ts "
+        f"ROWS BETWEEN CURRENT ROW AND {end} PATTERN (X Y Z) DEFINE X AS ts < 5, Z AS ts > 9)"
+    )
+    text = sqlext.explain(query, spark=spark, analyze=True)
+    assert f"and then no row was Z: {lost}." in text
+    assert "WITHIN" not in text
