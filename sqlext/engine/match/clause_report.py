@@ -125,7 +125,8 @@ class FunnelLine(NamedTuple):
 class ClauseReport:
     """`rows`: of the input; `filtered`: those that the query drops before the shuffle, by `filters`. `in_turn`: each
     conjunct was computed only where those before it are TRUE. `is_in_workers`: the query matches in Python workers.
-    `max_steps`: of the search in one task; `seconds`: of this report, besides the query."""
+    `max_steps`: of the search in one task; `seconds`: of this report, besides the query. `bounds`: the conjuncts that
+    bound a match as WITHIN does."""
 
     line: int
     column: int
@@ -142,6 +143,7 @@ class ClauseReport:
     max_steps: int
     limit: int | None
     seconds: float
+    bounds: tuple[str, ...] = ()
 
     @property
     def results(self) -> int:
@@ -271,6 +273,8 @@ class ClauseReport:
             yield f"LIMIT {self.limit} PARTITIONS: all numbers are of {count(self.funnel.partitions, 'partition')}."
 
     def _conditions(self) -> Iterator[str]:
+        for written in self.bounds:
+            yield f"{written}: bounds the match, as WITHIN would"
         if self.in_turn:
             yield "A part after AND is counted only on rows on which the parts before it are TRUE: elsewhere it fails."
         for v in self.variables:

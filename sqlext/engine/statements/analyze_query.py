@@ -63,7 +63,8 @@ def _report(call: SqlCall, statement: AnalyzeStatement) -> str:
     first = tokenize(call.text)[0]
     place = Place(call.text, first.start, first.stop)
     if first.text != "(" and first.word not in _QUERIES:
-        raise _not_analyzed("it runs a query, not a command", place)
+        hint = "write the query alone: EXPLAIN MATCH ANALYZE [FORMAT JSON] [LIMIT n PARTITIONS] SELECT …."
+        raise _not_analyzed("it runs a query, not a command", place).with_(hint=hint)
     plan = plan_to_run(call)
     analyses = list(_analyses(plan))
     if not analyses:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -54,8 +55,9 @@ def _condition(call: SqlCall, why: WhyStatement, statement: ParsedStatement) -> 
 
 @dataclass(frozen=True)
 class _ExplainedPart:
-    """A part of a query that WHY can explain: its name, and the explanation."""
+    """A part of a query that WHY can explain: its first word, its name, and the explanation."""
 
+    place: Place
     title: str
     answer: Callable[[], str]
 
@@ -64,13 +66,13 @@ def _explain(call: SqlCall, edits: tuple, condition: RowCondition) -> str:
     """The answers of all parts of a query whose rows have the columns of the condition."""
     plan = plan_statement(call)
     budget = Budget(MAX_ALL_STEPS, MAX_STEPS)
-    parts = list(_parts(plan, "", edits, condition, budget))
+    parts = _with_own_titles(list(_parts(plan, "", edits, condition, budget)))
     if not parts:
         message = "WHY has nothing to explain in this query"
         error = UnsupportedError("WHY", message, place=Place(call.text, 0, 1), hint=_HINT)
         raise about_temporary_view(call.spark, error, call.text)
     answers: list[str] = []
-    refused: list[UnsupportedError] = []
+    refused: list[tuple[str, UnsupportedError]] = []
     errors: list[BindError] = []
     for part in parts:
         try:
@@ -79,11 +81,20 @@ def _explain(call: SqlCall, edits: tuple, condition: RowCondition) -> str:
         except BindError as error:  # the condition may be about the input of one of several parts
             errors.append(error)
         except UnsupportedError as error:
-            refused.append(error)
+            refused.append((part.title, error))
     if not answers:
-        raise refused[0] if refused else likeliest(errors)
-    answers += [f"Not explained, line {error.place.line}: {error.message}." for error in refused if error.place]
+        raise refused[0][1] if refused else likeliest(errors)
+    answers += [f"{title}\nIt is not explained. {error.message}: {error.hint}" for title, error in refused]
     return "\n\n".join(answers)
+
+
+def _with_own_titles(parts: list[_ExplainedPart]) -> list[_ExplainedPart]:
+    """The parts, with the columns of those that are not the only one of their title."""
+    titles = Counter(part.title for part in parts)
+    return [
+        replace(part, title=f"{part.title}, column {part.place.column}") if titles[part.title] > 1 else part
+        for part in parts
+    ]
 
 
 def _parts(
@@ -102,16 +113,16 @@ def _parts(
                 budget=budget,
                 parameters=edits,
             )
-            title = f"Clause in line {relation.plan.clause.keyword.place.line}{of}"
-            yield _ExplainedPart(title, partial(explain_rows, rows, condition))
+            place = relation.plan.clause.keyword.place
+            yield _ExplainedPart(place, f"Clause in line {place.line}{of}", partial(explain_rows, rows, condition))
         elif isinstance(relation, PlannedEmit):
             answer = partial(explain_emit, relation, plan.queries, plan.call.spark, condition)
-            yield _ExplainedPart(f"EMIT in line {relation.plan.clause.keyword.place.line}{of}", answer)
+            place = relation.plan.clause.keyword.place
+            yield _ExplainedPart(place, f"EMIT in line {place.line}{of}", answer)
     for sides in plan.joins:
-        clause = sides.clause
-        yield _ExplainedPart(
-            f"{clause.kind} JOIN in line {clause.keyword.place.line}{of}", partial(explain_join, sides, condition)
-        )
+        place = sides.clause.keyword.place
+        title = f"{sides.clause.kind} JOIN in line {place.line}{of}"
+        yield _ExplainedPart(place, title, partial(explain_join, sides, condition))
 
 
 def _explain_rule(call: SqlCall, rule: str, statement: ParsedStatement, source: Source, condition: RowCondition) -> str:

@@ -18,8 +18,8 @@ def about_temporary_view(spark: SparkSession, error: UnsupportedError, text: str
         return error
     place = Place(text, view.start, view.stop)
     hint = (
-        f"only Spark knows the query of {place.written}, a temporary view: write the query in place of the name, FROM "
-        f"(SELECT …) AS {view.parts[-1]}, or store the view: CREATE VIEW, without TEMPORARY."
+        f"if {place.written} has a clause: it is a temporary view, whose query only Spark knows. Write the query in "
+        f"place of the name, FROM (SELECT …) AS {view.parts[-1]}, or store the view: CREATE VIEW, without TEMPORARY."
     )
     return error.with_(place=place, hint=hint)
 

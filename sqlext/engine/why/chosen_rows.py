@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from sqlext.errors import Place, UnsupportedError
+from sqlext.rewriter.text.tokens import tokenize
 
 MAX_ROWS = 20  # that are explained
 
 
 def no_row(written: str) -> str:
-    """The sentence if the condition chooses no row."""
-    return f"FOR ROW {written} chooses no row of the input."
+    """The sentence if the condition chooses no row.
+
+    >>> print(no_row("price = NULL"))
+    FOR ROW price = NULL chooses no row of the input. Nothing is equal to NULL: write price IS NULL.
+    """
+    tokens = tokenize(written)
+    at = next((i for i, j in pairwise(range(len(tokens))) if tokens[i].text in "==" and tokens[j].word == "NULL"), 0)
+    note = f" Nothing is equal to NULL: write {tokens[at - 1].text} IS NULL." if at else ""
+    return f"FOR ROW {written} chooses no row of the input.{note}"
 
 
 def more_rows(written: str) -> str:

@@ -276,9 +276,13 @@ class _Pairing:
         for row in shown:
             refusals = (self._refusal(row, i) for i in range(len(self.conjuncts)) if not row[f"__c{i}"])
             yield f"{_shown_row(row['__candidate'])}: {'; '.join(refusals)}."
+        changes: dict[tuple[int, bool], list[str]] = {}  # of several rows that the same one helps, the nearest
         for row in rows:
             if row["__refused"] == 1:
-                yield from self._relaxation(row, next(i for i in range(len(self.conjuncts)) if not row[f"__c{i}"]))
+                i = next(i for i in range(len(self.conjuncts)) if not row[f"__c{i}"])
+                kind = i, row[f"__b{i}"]
+                changes[kind] = changes.get(kind) or list(self._relaxation(row, i))
+        yield from (line for lines in changes.values() for line in lines)
 
     def _partners(self, number: int, candidates: Sequence[str]) -> Iterator[str]:
         if self.asof is None:

@@ -24,7 +24,7 @@ from sqlext.engine.why.explain_row import PartitionWhy
 from sqlext.engine.why.row_condition import RowCondition
 from sqlext.engine.why.shown_values import shown_cell, shown_name
 from sqlext.engine.why.why_clause import PartitionRows, WhyClause, sort_keys
-from sqlext.errors import SqlExtError, UnsupportedError
+from sqlext.errors import BindError, SqlExtError, UnsupportedError
 from sqlext.expressions.scalar_tree import Constant
 from sqlext.operators.rows.arrow import as_numpy
 from sqlext.operators.rows.row_order import key_codes
@@ -38,6 +38,7 @@ from sqlext.rewriter.text.splice import Edit, Text, TextLike, join
 
 MAX_READ = 20_000  # rows of their partitions
 WHOLE_PARTITION, BEFORE, AFTER = 5_000, 2_000, 500  # rows; of a longer partition, those around the chosen rows
+_NAMED = 10  # columns that an error names
 _CHOSEN, _NUMBER, _TOTAL, _LOW, _HIGH = "__chosen", "__n", "__total", "__low", "__high"
 
 
@@ -116,7 +117,14 @@ def explain_rows(rows: ChosenRows, condition: RowCondition) -> str:
     Raises UnsupportedError for what is not built, and BindError if Spark refuses the condition.
     """
     clause = rows.clause()
-    asked = condition.over(rows.queries, rows.physical.prefix, rows.physical.plan.relation)
+    try:
+        asked = condition.over(rows.queries, rows.physical.prefix, rows.physical.plan.relation)
+    except BindError as error:
+        if not error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
+            raise
+        names = ", ".join(name for name, _ in rows.physical.plan.input_types[:_NAMED])
+        more = ", …" * (len(rows.physical.plan.input_types) > _NAMED)
+        raise error.with_(hint=f"FOR ROW chooses rows of the input of MATCH_RECOGNIZE, with {names}{more}.") from None
     return asked.run(lambda: "\n\n".join(_answers(rows, clause, condition.written.text)))
 
 

@@ -138,6 +138,15 @@ def test_rows_are_shown_of_the_twenty_parts_that_alone_refused_the_most(spark):
     assert "  no rows are shown of 5 parts that alone refused fewer rows" in shown
 
 
+def test_a_condition_that_bounds_the_match_is_named(spark):
+    clause = "ORDER BY ts MEASURES X.ts AS t PATTERN (X Y Z) DEFINE Z AS ts <= X.ts + 1"
+    text = sqlext.explain(
+        f"SELECT * FROM ({ROWS}) MATCH_RECOGNIZE (PARTITION BY sym {clause})", spark=spark, analyze=True
+    )
+    assert "no row was Z: 6 because of a condition that bounds the match, 2 because the partition ends." in text
+    assert "\nts <= X.ts + 1: bounds the match, as WITHIN would\n" in text and "WITHIN is over" not in text
+
+
 SKIPPING = "PATTERN (A -> B) DEFINE A AS price > 8 AND ts < 5 AND sym <> 'C', B AS price < 6 AND ts > 1"
 
 

@@ -63,9 +63,29 @@ def test_a_part_that_is_not_explained_does_not_hide_the_answers_about_the_others
     query = QUERY.replace(" SELECT * FROM ticks", f", j AS (SELECT * FROM {without_name}) SELECT * FROM j, ticks")
     text = sqlext.why(query, "true", spark=spark)
     assert "Row 3 of 4 of its partition, t.sym = 'a', ts = 3" in text.splitlines()
-    assert text.endswith("\n\nNot explained, line 3: WHY explains a join of two relations, each with a name.")
+    assert text.splitlines()[-2:] == [
+        "INTERVAL JOIN in line 3",
+        "It is not explained. WHY explains a join of two relations, each with a name: name the relation in WITH, or "
+        "give it an alias.",
+    ]
     with pytest.raises(sqlext.UnsupportedError, match="each with a name"):
         sqlext.why(query, "id = 3", spark=spark)
+
+
+def test_two_clauses_in_one_line_are_told_apart_by_their_columns(spark):
+    clause = "MATCH_RECOGNIZE (ORDER BY id MEASURES A.id AS a PATTERN (A B{}) DEFINE B AS id > 3)"
+    query = f"SELECT * FROM range(4) {clause.format('')} UNION ALL SELECT * FROM range(5) {clause.format('?')}"
+    lines = sqlext.why(query, "id = 0", spark=spark).splitlines()
+    assert [line for line in lines if line.startswith("Clause")] == [
+        f"Clause in line 1, column {column}" for column in (24, query.rindex("MATCH") + 1)
+    ]
+
+
+def test_a_condition_over_the_result_says_which_columns_there_are(spark):
+    with pytest.raises(sqlext.BindError) as error:
+        sqlext.why(QUERY, "x = 10.5", spark=spark)
+    assert error.value.hint == "FOR ROW chooses rows of the input of MATCH_RECOGNIZE, with sym, ts, v."
+    assert sqlext.why(QUERY, "sym = NULL", spark=spark).endswith("Nothing is equal to NULL: write sym IS NULL.")
 
 
 @pytest.mark.parametrize("of_query", ["EXPLAIN MATCH ANALYZE {}", "EXPLAIN MATCH WHY {} FOR ROW ts = 3"])
@@ -76,7 +96,7 @@ def test_what_is_in_a_temporary_view_is_not_explained_and_the_error_says_what_to
         with pytest.raises(sqlext.UnsupportedError) as error:
             spark.sql(of_query.format(query))
         assert error.value.place.written == "why_view"
-        assert "write the query in place of the name, FROM (SELECT …) AS why_view" in error.value.hint
+        assert "Write the query in place of the name, FROM (SELECT …) AS why_view" in error.value.hint
     finally:
         spark.catalog.dropTempView("why_view")
     shown = spark.sql(of_query.format(query.replace("why_view", f"({QUERY})"))).collect()[0][0]

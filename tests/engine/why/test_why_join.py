@@ -59,3 +59,9 @@ def test_each_change_that_is_proposed_gives_the_row_a_partner(spark, part):
             query = f"{names} SELECT DISTINCT to_json(struct(l.*)) FROM {joined}"
             assert rows <= {row for (row,) in spark.sql(query).collect()}, (joined, rows)
     assert proposed
+
+
+def test_the_same_change_is_proposed_once(spark):
+    joined = CASES[-1][1]
+    text = sqlext.why(f"SELECT * FROM {joined}", "l.k = 2", spark=spark)
+    assert text.count("Would match without: l.k = r.k") == 1
