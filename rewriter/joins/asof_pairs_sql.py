@@ -24,6 +24,7 @@ from sqlext.operators.asof.plan import (
     PairsPlan,
 )
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Names, matchable
+from sqlext.rewriter.text.shuffle import distribute_by
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
 
@@ -106,7 +107,7 @@ def rows_sql(pairs: Pairs) -> Text:
       UNION ALL
       SELECT 1Y AS __side, (b.t) AS __time, (b.k) AS __key0, b.`id` AS __value0
       FROM bids b WHERE (b.t) IS NOT NULL AND (b.k) IS NOT NULL
-    ) DISTRIBUTE BY __key0
+    ) DISTRIBUTE BY __key0, 0
     """
     asof, conditions = pairs.asof, pairs.asof.conditions
     not_null = [key for key in conditions.keys if not key.matches_null]
@@ -126,7 +127,7 @@ def rows_sql(pairs: Pairs) -> Text:
         f"SELECT {names} FROM (\n  ", right, "\n  FROM ", asof.right, " WHERE ",
         matchable([asof.right_time, *(key.right for key in not_null)], conditions.right),
         "\n  UNION ALL\n  ", left, "\n  FROM ", asof.left, join() if pads else join(" WHERE ", fits),
-        f"\n) DISTRIBUTE BY {', '.join(keys) or '0'}",
+        f"\n) {distribute_by(keys)}",
     )  # fmt: skip
 
 

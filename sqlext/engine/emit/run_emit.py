@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.whole_keys import with_whole_keys
 from sqlext.engine.shipped.data_types import arrow_schema
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprint_of
@@ -83,13 +83,8 @@ def kept_of_window(plan: EmitPlan) -> tuple[bool, str]:
 
 def batch_firings(rows: DataFrame, windows: EmitOperatorPlan) -> DataFrame:
     """The firings over all rows."""
-    return map_in_arrow(by_key(rows, windows), partial(fire_batch, windows=windows), firing_schema(windows))
-
-
-def by_key(rows: DataFrame, windows: EmitOperatorPlan) -> DataFrame:
-    """The rows, with all rows of a key in one task."""
-    keys = [F.col(name) for name in windows.keys]
-    return rows.repartition(*keys) if keys else rows.repartition(1)
+    whole = with_whole_keys(rows, windows.keys)
+    return map_in_arrow(whole, partial(fire_batch, windows=windows), firing_schema(windows))
 
 
 def _on_stream(

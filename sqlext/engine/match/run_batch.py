@@ -25,6 +25,7 @@ from sqlext.rewriter.lowering.operator_plan import mask_columns, sort_keys, sort
 from sqlext.rewriter.match.subqueries import subqueries
 from sqlext.rewriter.scalars.references import FILTER_PLACE
 from sqlext.rewriter.text.names import quoted, repeated
+from sqlext.rewriter.text.shuffle import distribute_by
 from sqlext.rewriter.text.splice import Text, TextLike, join
 from sqlext.spark.worker_functions import map_in_arrow
 
@@ -98,14 +99,14 @@ def sorted_rows(plan: MatchPlan, rows: TextLike) -> Text:
     """The columns that workers read of a relation with the columns of `unsorted_query`, sorted."""
     keys = list(plan.carried[: len(plan.partition_by)])
     sort = ", ".join(keys + [name + direction for name, _, direction in sort_keys(plan)])
-    by = f"\nDISTRIBUTE BY {', '.join(keys) or '0'}\nSORT BY {sort}"
+    by = f"\n{distribute_by(keys)}\nSORT BY {sort}"
     return join(f"SELECT {', '.join(names_read(plan)) or '1 AS __one'} FROM ", rows, by)
 
 
 def shuffled_query(plan: MatchPlan, prefix: Text) -> Text:
     """The rows in no order, all rows of a key in one task."""
-    keys = ", ".join(plan.carried[: len(plan.partition_by)])
-    return join(prefix, "SELECT * FROM (\n", unsorted_query(plan), f")\nDISTRIBUTE BY {keys or '0'}")
+    by = distribute_by(plan.carried[: len(plan.partition_by)])
+    return join(prefix, "SELECT * FROM (\n", unsorted_query(plan), f")\n{by}")
 
 
 def unsorted_query(plan: MatchPlan) -> Text:

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from sqlext.catalog import pattern_rules
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.whole_keys import with_whole_keys
 from sqlext.engine.rules import rule_reports
 from sqlext.engine.rules.rule_reports import REPORTS
 from sqlext.engine.streams import side_tables
@@ -66,9 +67,7 @@ class RulesRun:
 
             return replay_batches(batches, versions, plan)
 
-        keys = [F.col(quoted(name)) for name in plan.keys]
-        whole = self.rows.repartition(*keys) if keys else self.rows.repartition(1)
-        return map_in_arrow(whole, match, spark_schema(plan.result_schema))
+        return map_in_arrow(with_whole_keys(self.rows, plan.keys), match, spark_schema(plan.result_schema))
 
     def _on_stream(self, queries: Queries, spark: SparkSession, reports: bool) -> DataFrame:
         plan = self.plan

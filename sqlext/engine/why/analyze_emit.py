@@ -13,9 +13,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from sqlext.engine.emit.plan_emits import PlannedEmit
-from sqlext.engine.emit.run_emit import batch_firings, by_key, result_query, rows_query, window_plan
+from sqlext.engine.emit.run_emit import batch_firings, result_query, rows_query, window_plan
 from sqlext.engine.queries.counts import Verdicts
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.whole_keys import with_whole_keys
 from sqlext.engine.why.emit_report import EmitReport
 from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.rewriter.emit.lower_emit import EmitPlan
@@ -86,7 +87,7 @@ def _counts(rows: DataFrame, windows: EmitOperatorPlan) -> Mapping[str, int]:
         return count_batch(batches, windows)
 
     total: Counter[str] = Counter(dict.fromkeys(_NOTHING, 0))
-    for (text,) in map_in_arrow(by_key(rows, windows), count, _COUNTS).collect():
+    for (text,) in map_in_arrow(with_whole_keys(rows, windows.keys), count, _COUNTS).collect():
         counts = json.loads(text)
         largest = max(total["largest"], counts["largest"])
         total.update(counts)
