@@ -62,13 +62,15 @@ def imports(module: Module) -> Iterator[Import]:
 
 def _imports(module: Module, node: ast.AST, *, in_function: bool, for_types: bool) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
+            continue  # an expression, which holds no statement
         for imported in _imported(module, child):
             if imported != module.name:
                 yield Import(importer=module.name, imported=imported, in_function=in_function, for_types=for_types)
         yield from _imports(
             module,
             child,
-            in_function=in_function or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)),
+            in_function=in_function or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)),
             for_types=for_types or (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)),
         )
 

@@ -78,13 +78,14 @@ def test_all_cases_but_one_come_in_the_order_of_their_times():
 @pytest.mark.random
 @pytest.mark.parametrize("case", ORDERED, ids=lambda case: case.title)
 def test_a_stream_gives_what_batch_gives_as_far_as_it_is_decided(case):
-    """The first matches of the batch after each event; with WITHIN, and with NO SKIP, all of them when time is over."""
+    """The first matches of the batch after each event; with WITHIN, and with NO SKIP, all of them when time is over.
+    Otherwise a later row could prolong the last match, so all but this one."""
     batch, steps = in_batch(case), list(streamed(case))
     for matches, timeouts in steps:
         assert matches == batch[0][: len(matches)]
         assert all(t in batch[1] for t in timeouts)
     is_over = translate(case.calls).within_ms is not None or _is_every(case)
-    assert not is_over or steps[-1] == batch
+    assert steps[-1] == batch if is_over else len(steps[-1][0]) >= len(batch[0]) - 1
 
 
 AS_STREAM = ["random 34", "random 39", "random 169", "random 184", "random 28"]

@@ -37,7 +37,7 @@ def test_an_error_marks_its_part_of_the_condition(spark, view, case, query):
     assert place.start >= place.text.index("FOR ROW")
 
 
-@pytest.mark.parametrize(("value", "query"), zip("abcd", QUERIES))
+@pytest.mark.parametrize(("value", "query"), list(zip("abcd", QUERIES)))
 def test_an_error_of_the_condition_on_a_row_marks_the_condition(spark, view, value, query):
     with pytest.raises(PySparkException) as error:
         spark.sql(f"EXPLAIN MATCH WHY {query}\nFOR ROW l.id % 2 = '{value}'")
