@@ -380,8 +380,10 @@ class Analyser(Words):
                 place=self.place(i, close + 1),
                 hint=f"{function} takes an expression over one row, which may hold CLASSIFIER() and MATCH_NUMBER().",
             )
-        hint = "only PREV and NEXT can contain FIRST and LAST: PREV(LAST(A.price), 2)."
-        raise self._error("NESTED_CALL", f"{self.parts[i].raw} is not allowed inside {function}", i, close + 1, hint)
+        inner, hint = self.parts[i].raw, "only PREV and NEXT can contain FIRST and LAST: PREV(LAST(A.price), 2)."
+        if self.word(i) not in NAVIGATIONS and self._is_aggregate_name(i):
+            hint = f"{function} takes an expression over one row: compute {inner} in a subquery that is the input."
+        raise self._error("NESTED_CALL", f"{inner} is not allowed inside {function}", i, close + 1, hint)
 
     def _check_member(self, i: int) -> None:
         """Raise BindError unless `A.column` names a column of the input."""
