@@ -73,9 +73,7 @@ def parse_command(text: str) -> StreamCommand | None:
                 "STREAM_COMMAND", f"{verb} STREAMING TABLE needs the name of a table", place=whole, hint=hint
             )
         key = _key(cursor) if verb == DESCRIBE and not is_extended and cursor.take("FOR") else None
-        command = StreamCommand(
-            verb, name.parts, Place(text, name.start, name.stop), is_extended=is_extended, key=key
-        )  # fmt: skip
+        command = StreamCommand(verb, name.parts, Place(text, name.start, name.stop), is_extended=is_extended, key=key)
     if not cursor.is_at_end:
         what = "TABLES" if verb == SHOW else "TABLE and its name"
         raise cursor.error(f"nothing may follow {verb} STREAMING {what}", cursor.index, len(tokens))

@@ -86,9 +86,10 @@ def explained_interval(rewritten: RewrittenJoin) -> Section:
     clause = rewritten.clause
     lines = [
         f"{clause.join_type} INTERVAL JOIN, line {clause.keyword.place.line}",
-        f"left {clause.left.text}", f"right {clause.right.text}",
+        f"left {clause.left.text}",
+        f"right {clause.right.text}",
         *(f"{decision}: {why}" for decision, why in rewritten.reasons),
-    ]  # fmt: skip
+    ]
     return _section(lines)
 
 

@@ -161,8 +161,10 @@ class _QueryPlanner:
 
     def _shown(self, columns: Sequence[tuple[str, str]]) -> frozenset[str]:
         """The columns that the select list or ORDER BY may name, in lower case."""
-        outside = [*self.tree.tokens[self.site.select : self.site.query.from_],
-                   *self.tree.tokens[self.site.after : self.site.query.stop]]  # fmt: skip
+        outside = [
+            *self.tree.tokens[self.site.select : self.site.query.from_],
+            *self.tree.tokens[self.site.after : self.site.query.stop],
+        ]
         has_star = any(True for _ in self.tree.stars(self.site.query))
         names = {unquoted(t.text).lower() for t in outside if t.is_name}
         return frozenset(name.lower() for name, _ in columns if has_star or name.lower() in names)

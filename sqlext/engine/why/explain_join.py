@@ -122,9 +122,12 @@ class _Pairing:
             has_nearest = far is not None and condition is not None and not asof.conditions.bounds
             nearest = f"MATCH_CONDITION (NEAREST ({times[0][0]}, {times[1][0]}))"
             yield _Conjunct(
-                sql=join("(", left, f") {asof.operator} (", right, ")"), shown=shown, operands=times,
-                far=far, wider=(nearest, nearest) if has_nearest else None,
-            )  # fmt: skip
+                sql=join("(", left, f") {asof.operator} (", right, ")"),
+                shown=shown,
+                operands=times,
+                far=far,
+                wider=(nearest, nearest) if has_nearest else None,
+            )
         limit = asof.distance.limit if asof.distance is not None else None
         if limit is not None and far is not None:
             most = join(str(limit.micros)) if self.kind in (TIMESTAMP, LOCAL) else limit.value
@@ -185,9 +188,14 @@ class _Pairing:
             is_between = join(is_reversed(low, high), " AND (", time, ") BETWEEN (", high, ") AND (", low, ")")
             exchanged = (is_between, f"{shown[0]} BETWEEN {shown[2]} AND {shown[1]}")
             return _Conjunct(
-                sql=self.sides.text(text), shown=text.in_line, operands=operands, wider=wider, exchanged=exchanged,
-                far=join("greatest(", below, ", ", above, ")"), is_below=join("(", below, ") > 0"),
-            )  # fmt: skip
+                sql=self.sides.text(text),
+                shown=text.in_line,
+                operands=operands,
+                wider=wider,
+                exchanged=exchanged,
+                far=join("greatest(", below, ", ", above, ")"),
+                is_below=join("(", below, ") > 0"),
+            )
         comparison = compared(text)
         assert comparison is not None
         operands = self._operands(comparison.left, comparison.right)

@@ -107,11 +107,15 @@ def _sorted(came: Arrivals, side: np.ndarray, rows: np.ndarray, plan: AsofPlan) 
     until = np.cumsum(has_right)[group[left]]
     return (
         _Lefts(
-            row=rows[left], code=code[left], time=time[left], has_partner=of[left] == OF_LEFT,
-            until=until, below=until - has_right[group[left]],
+            row=rows[left],
+            code=code[left],
+            time=time[left],
+            has_partner=of[left] == OF_LEFT,
+            until=until,
+            below=until - has_right[group[left]],
         ),
         _Rights(row=rows[right], code=code[right], time=time[right]),
-    )  # fmt: skip
+    )
 
 
 def _partners(lefts: _Lefts, rights: _Rights, plan: AsofPlan) -> np.ndarray:
