@@ -56,8 +56,7 @@ def rows_of(spark, statement: str, relation: str) -> list[tuple]:
     return sorted(map(tuple, spark.sql(statement.replace("{}", relation)).collect()), key=str)
 
 
-@pytest.mark.parametrize("order", ["auto", "spark"])
-@pytest.mark.parametrize("kind", STATEMENTS)
+@pytest.mark.parametrize("kind, order", [*((kind, "auto") for kind in STATEMENTS), ("MATCH_RECOGNIZE", "spark")])
 def test_rows_are_those_of_a_table_that_is_not_distributed(tables, kind, order):
     joined = "(SELECT p.k, p.ts, p.v FROM whole_keys.plain p JOIN whole_keys.keys USING (k))"
     with settings(tables, {"sqlext.order": order}):
