@@ -72,7 +72,7 @@ class Join:
     SELECT count(*), sum(i), sum(ms), sum((i * 31 + ms) % 1000003)
     FROM (SELECT l.i, max_by(r.ms, r.ts) AS ms FROM l AS l LEFT JOIN r AS r ON l.ts >= r.ts AND l.k = r.k GROUP BY l.i)
     >>> print(BY_NAME["interval_10_inner"].flink_query("l", "r"))
-    SELECT count(*), sum(l.i), sum(r.i), sum(MOD(l.i * 31 + r.i, 1000003))
+    SELECT count(*), sum(l.i), sum(r.i), sum(CAST(MOD(l.i * 31 + r.i, 1000003) AS BIGINT))
     FROM l AS l JOIN r AS r
     ON r.ts BETWEEN l.ts - INTERVAL '0.600' SECOND(2, 3) AND l.ts + INTERVAL '0.600' SECOND(2, 3) AND l.k = r.k
     """
@@ -121,7 +121,8 @@ class Join:
     def flink_query(self, left: str, right: str) -> str:
         """On tables with a time attribute ts (INTERVAL only)."""
         text = re.sub(r"INTERVAL (\d+) MILLISECONDS", _flink_interval, self.spark_query(left, right))
-        return re.sub(r"\(\(([^()]*)\) % (\d+)\)", r"(MOD(\1, \2))", text)
+        # MOD has the type of the divisor, an INT, and the sum of INTs is an INT that overflows.
+        return re.sub(r"\(\(([^()]*)\) % (\d+)\)", r"(CAST(MOD(\1, \2) AS BIGINT))", text)
 
     @property
     def _kind(self) -> str:

@@ -178,7 +178,7 @@ PARTITIONED = (
     ),
 )
 
-IN_TIME, AT_RANDOM = "i", "pmod(xxhash64(i), {rows} * 1000)"
+IN_TIME, AT_RANDOM = "i", "pmod(xxhash64(i), {rows} * 1000L)"
 SPARK_SORTS = {"Spark sorts": {"sqlext.order": "spark"}}
 FUNNEL = next(w for w in PARTITIONED if w.name == "funnel")
 
