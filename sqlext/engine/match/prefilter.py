@@ -193,10 +193,8 @@ def _rare_labels(
         if sample is None:
             return (), "the table is empty"
         if sample.usable and 0 < sample.usable.rows < FEW_USABLE * sample.all.rows:
-            return (
-                (),
-                f"a match can use {sample.usable.rows:,} of {sample.all.rows:,} sampled rows, and no others are read",
-            )
+            shares = f"{sample.usable.rows:,} of {sample.all.rows:,}"
+            return (), f"a match can use {shares} sampled rows, and no others are read"
         rare, why = pays(sample, sample.all.rows)
         if not rare or (sample.is_clustered and not sample.is_uniform):  # the size of the table changes nothing
             return rare, why

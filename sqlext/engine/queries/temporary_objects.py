@@ -13,7 +13,7 @@ from sqlext.engine.queries.queries import is_accepted
 from sqlext.engine.queries.session_variables import may_have_variables
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.errors import BindError, Place
-from sqlext.rewriter.text.names import RelationName, quote, tokens_of, unquoted
+from sqlext.rewriter.text.names import Parts, RelationName, quote, tokens_of, unquoted
 from sqlext.rewriter.text.tokens import Tokens
 from sqlext.rewriter.tree.sources import relations
 from sqlext.spark.quiet_probes import quiet_probes
@@ -44,7 +44,7 @@ def temporary_objects(call: SqlCall, query: str) -> Iterator[TemporaryObject]:
     """The temporary objects that a query reads."""
     tokens = tokens_of(query)
     objects = chain(
-        (("view", name) for name in relations(query) if _is_temporary_view(call.spark, name)),
+        (("view", name) for name in relations(query) if is_temporary_view(call.spark, name.parts)),
         (("function", name) for name in _temporary_functions(call, tokens)),
         (("variable", name) for name in _variables(call, query, tokens)),
     )
@@ -52,13 +52,14 @@ def temporary_objects(call: SqlCall, query: str) -> Iterator[TemporaryObject]:
         yield TemporaryObject(kind, ".".join(name.parts), Place(query, name.start, name.stop))
 
 
-def _is_temporary_view(spark: SparkSession, name: RelationName) -> bool:
-    if "/" in name.parts[-1]:
+def is_temporary_view(spark: SparkSession, name: Parts) -> bool:
+    """Return True if Spark knows a temporary view of that name."""
+    if "/" in name[-1]:
         return False  # delta.`/a/path`: looking the name up would open the table
     catalog = spark.catalog
     try:
         with quiet_probes():
-            return type(catalog).getTable(catalog, quote(name.parts)).isTemporary
+            return type(catalog).getTable(catalog, quote(name)).isTemporary
     except PySparkException:
         return False  # for example a stored view
 

@@ -16,6 +16,7 @@ from sqlext.catalog.pattern_rules import RulesTable, RuleVersion
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.queries.temporary_objects import is_temporary_view
 from sqlext.engine.rules.check_rule import check_rule, parse_rule
 from sqlext.engine.rules.shown_rules import describe, show
 from sqlext.errors import BindError, DataError, UnsupportedError
@@ -155,13 +156,9 @@ def _other_events(statement: RuleStatement, table: RulesTable) -> BindError:
 
 def _qualified(call: SqlCall, name: Parts) -> str:
     """The name of a table with its schema, in backticks; a temporary view has no schema."""
-    if len(name) == 1 and not _is_temporary(call, name):
+    if len(name) == 1 and not is_temporary_view(call.spark, name):
         return quote((call.spark.catalog.currentDatabase(), *name))
     return quote(name)
-
-
-def _is_temporary(call: SqlCall, name: Parts) -> bool:
-    return views.is_known(call.spark, name) and call.spark.catalog.getTable(quote(name)).isTemporary
 
 
 def _events_schema(call: SqlCall, written: Fragment, name: Parts) -> T.StructType:

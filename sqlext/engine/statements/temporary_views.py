@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from sqlext.engine.queries.temporary_objects import is_temporary_view
 from sqlext.errors import Place, UnsupportedError
-from sqlext.rewriter.text.names import Parts, quote
 from sqlext.rewriter.tree.sources import relations
-from sqlext.spark.quiet_probes import quiet_probes
 
 
 def about_temporary_view(spark: SparkSession, error: UnsupportedError, text: str) -> UnsupportedError:
     """The error that a query has nothing to explain, at the first temporary view that it reads, if it reads one."""
-    view = next((name for name in relations(text) if _is_temporary(spark, name.parts)), None)
+    view = next((name for name in relations(text) if is_temporary_view(spark, name.parts)), None)
     if view is None:
         return error
     place = Place(text, view.start, view.stop)
@@ -22,11 +20,3 @@ def about_temporary_view(spark: SparkSession, error: UnsupportedError, text: str
         f"place of the name, FROM (SELECT …) AS {view.parts[-1]}, or store the view: CREATE VIEW, without TEMPORARY."
     )
     return error.with_(place=place, hint=hint)
-
-
-def _is_temporary(spark: SparkSession, name: Parts) -> bool:
-    try:
-        with quiet_probes():
-            return bool(spark.catalog.getTable(quote(name)).isTemporary)
-    except PySparkException:  # for example, a path
-        return False

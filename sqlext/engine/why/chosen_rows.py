@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from sqlext.errors import Place, UnsupportedError
 from sqlext.rewriter.text.tokens import tokenize
 
@@ -15,11 +13,14 @@ def no_row(written: str) -> str:
 
     >>> print(no_row("price = NULL"))
     FOR ROW price = NULL chooses no row of the input. Nothing is equal to NULL: write price IS NULL.
+    >>> print(no_row("lower(name) = NULL"))
+    FOR ROW lower(name) = NULL chooses no row of the input.
     """
-    tokens = tokenize(written)
-    at = next((i for i, j in pairwise(range(len(tokens))) if tokens[i].text in "==" and tokens[j].word == "NULL"), 0)
-    note = f" Nothing is equal to NULL: write {tokens[at - 1].text} IS NULL." if at else ""
-    return f"FOR ROW {written} chooses no row of the input.{note}"
+    sentence, tokens = f"FOR ROW {written} chooses no row of the input.", tokenize(written)
+    for column, sign, value in zip(tokens, tokens[1:], tokens[2:]):
+        if column.is_name and sign.text in ("=", "==") and value.word == "NULL":
+            return f"{sentence} Nothing is equal to NULL: write {column.text} IS NULL."
+    return sentence
 
 
 def more_rows(written: str) -> str:
