@@ -65,6 +65,7 @@ def test_the_page_of_a_notebook_has_the_pictures_and_every_value_is_escaped(shel
     query = f"""SELECT * FROM VALUES {rows} AS t (`<b>k`, n, `<b>v`) MATCH_RECOGNIZE (
       PARTITION BY `<b>k` ORDER BY n MEASURES A.`<b>v` AS a PATTERN (A B C)
       DEFINE B AS `<b>v` < PREV(`<b>v`), C AS `<b>v` > PREV(`<b>v`) AND `<b>k` = '{hostile}')"""
+    shell.run_cell("%reload_ext sqlext")  # %sql is jupysql's after the cells that load it
     outputs = []
     for options in ("--why", "--draw"):
         with capture_output() as captured:
