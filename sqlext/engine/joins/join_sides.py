@@ -3,6 +3,7 @@ it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from pyspark.sql import DataFrame
@@ -22,11 +23,23 @@ from sqlext.rewriter.tree.statement_tree import Tree
 
 class JoinSides:
     """`relations`: the texts of LEFT and RIGHT. `prefix`: a WITH clause for the CTEs that they name. `number`
-    distinguishes the joins of a statement. Spark analyses each expression at most once."""
+    distinguishes the joins of a statement. `hidden`: the columns that rewritten joins inside the relations add, by the
+    name of their relation in lower case. Spark analyses each expression at most once."""
 
-    def __init__(self, clause: JoinClause, *, number: int, tree: Tree, source: Source, prefix: Text, queries: Queries):
+    def __init__(
+        self,
+        clause: JoinClause,
+        *,
+        number: int,
+        tree: Tree,
+        source: Source,
+        prefix: Text,
+        queries: Queries,
+        hidden: Mapping[str, Sequence[str]] | None = None,
+    ):
         self.clause, self.number, self.tree = clause, number, tree
         self.source, self.prefix, self.queries = source, prefix, queries
+        self.hidden = hidden or {}
         self.relations = {LEFT: self.text(clause.left), RIGHT: self.text(clause.right)}
         self.names = {side: self._name(of) for side, of in ((LEFT, clause.left), (RIGHT, clause.right))}
         self.field_on = cache(self._field_on)

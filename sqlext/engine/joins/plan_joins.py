@@ -76,6 +76,7 @@ class JoinPlanner:
             source=source,
             prefix=prefix,
             queries=self.queries,
+            hidden={name: tuple(columns) for name, columns in self.hidden.get(clause.query, {}).items()},
         )
         self.sides.append(sides)
         if clause.kind == "ASOF":

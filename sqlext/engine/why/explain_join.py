@@ -17,14 +17,16 @@ from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.counts import count, short
 from sqlext.engine.queries.near_equal import difference
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
+from sqlext.engine.why.join_operands import operand_of
 from sqlext.engine.why.join_shape import DATE, LOCAL, TEXT, TIMESTAMP, JoinShape, is_reversed, number, shape_of
 from sqlext.engine.why.row_condition import ConditionOver, RowCondition, likeliest
 from sqlext.engine.why.shown_values import interval
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import BindError
 from sqlext.rewriter.joins.asof_sql import AsofJoin
 from sqlext.rewriter.joins.join_clause import NEAREST
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, between, compared, other_side
 from sqlext.rewriter.text.fragments import Fragment, in_line
+from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
 MAX_CANDIDATES = 3
@@ -59,21 +61,43 @@ def explain_join(sides: JoinSides, condition: RowCondition) -> str:
     Raises UnsupportedError for a join that is not explained, and BindError if no relation can compute the condition.
     """
     clause = sides.clause
-    side, asked = _side(sides, condition)
+    chosen = _chosen(sides, condition)
     if any(sides.rows(of, "1").isStreaming for of in (LEFT, RIGHT)):
         raise no_stream(clause.keyword.place)
     asof = bind_asof(sides).asof if clause.kind == "ASOF" else None
-    pairing = _Pairing(sides, side, asof, shape_of(sides))
+    pairing = _Pairing(sides, chosen.by, asof, shape_of(sides))
     query = pairing.query(condition.sql.unplaced)
-    rows = asked.run(lambda: sides.queries.run(query).collect())
+    rows = chosen.condition.run(lambda: sides.queries.run(query).collect())
     answers = ["\n".join(pairing.lines(list(group))) for _, group in groupby(rows, key=lambda row: row["__chosen"])]
     if len(answers) > MAX_ROWS:
         answers[MAX_ROWS:] = [more_rows(condition.written.text)]
-    return "\n\n".join(answers) or no_row(condition.written.text)
+    return "\n\n".join(answers) or _no_row(pairing, condition.written.text)
 
 
-def _side(sides: JoinSides, condition: RowCondition) -> tuple[str, ConditionOver]:
-    """The relation whose columns the condition reads, and the condition over it; the left one if it reads no column.
+def _no_row(pairing: _Pairing, written: str) -> str:
+    """The sentence if the condition chooses no row of a relation."""
+    members = pairing.operands[pairing.side].members
+    if not members or pairing.by == _PAIR:
+        return no_row(written)
+    joined = f"{', '.join(members[:-1])} and {members[-1]}"
+    return f"FOR ROW {written} chooses no row of the {pairing.side} relation, which joins {joined}."
+
+
+# What FOR ROW chooses besides rows of LEFT or RIGHT: left rows by columns of USING, which both relations have, and
+# pairs of rows.
+_USING, _PAIR = "using", "pair"
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """What the condition chooses, and the condition over it."""
+
+    by: str
+    condition: ConditionOver
+
+
+def _chosen(sides: JoinSides, condition: RowCondition) -> _Chosen:
+    """What the condition chooses: rows of the relation whose columns it reads, of the left one if it reads no column.
 
     Raises BindError.
     """
@@ -83,21 +107,31 @@ def _side(sides: JoinSides, condition: RowCondition) -> tuple[str, ConditionOver
             found[side] = condition.over(sides.queries, sides.prefix, sides.relations[side])
         except BindError as error:
             errors.append(error)
-    if not found:
-        raise likeliest(errors).with_(hint="the condition chooses rows of one of the two relations.")
-    if len(found) == 2:  # a column of both relations is ambiguous
-        both = join(sides.relations[LEFT], " CROSS JOIN ", sides.relations[RIGHT])
-        condition.over(sides.queries, sides.prefix, both)
-    return next(iter(found.items()))
+    if len(found) == 1:
+        return _Chosen(*next(iter(found.items())))
+    both: list[TextLike] = [sides.relations[LEFT], " JOIN ", sides.relations[RIGHT]]
+    try:
+        pair = condition.over(sides.queries, sides.prefix, join(*both, " ON TRUE"))
+    except BindError:
+        if not found:
+            raise likeliest(errors).with_(hint="the condition chooses rows of one of the two relations.") from None
+        if not sides.clause.using:  # a column of both relations is ambiguous
+            raise
+        using = ", ".join(name.fragment.text for name in sides.clause.using)
+        condition.over(sides.queries, sides.prefix, join(*both, f" USING ({using})"))
+        return _Chosen(_USING, found[LEFT])
+    return _Chosen(LEFT, found[LEFT]) if found else _Chosen(_PAIR, pair)
 
 
 class _Pairing:
-    """The rows of the relation `side`, each with the rows of the other one."""
+    """The rows of the relation `side`, each with the rows of the other one. `by`: what the condition chooses."""
 
-    def __init__(self, sides: JoinSides, side: str, asof: AsofJoin | None, shape: JoinShape):
-        self.sides, self.side, self.asof, self.kind = sides, side, asof, shape.kind
+    def __init__(self, sides: JoinSides, by: str, asof: AsofJoin | None, shape: JoinShape):
+        self.sides, self.by, self.asof, self.kind = sides, by, asof, shape.kind
+        self.side = RIGHT if by == RIGHT else LEFT
         self.is_reversed = shape.is_reversed if asof is None else "FALSE"
-        self.names = {of: _name(sides, of) for of in (LEFT, RIGHT)}
+        self.operands = {of: operand_of(sides, of) for of in (LEFT, RIGHT)}
+        self.before = dict[str, TextLike]()  # columns that the left relation computes before the right one is there
         self.conjuncts = list(self._of_interval() if asof is None else self._of_asof(asof))
 
     # the conditions
@@ -140,9 +174,13 @@ class _Pairing:
                 wider=("WITHIN {far}", "WITHIN {far}"),
             )
         for name in using if condition is not None else using[:-1]:
-            both = [(f"{self.names[side]}.{name}", join(f"{self.names[side]}.{name}")) for side in (LEFT, RIGHT)]
+            both = [(self._shown_of_using(side, name), self._of_using(side, name)) for side in (LEFT, RIGHT)]
+            has_names = all(self.operands[side].name for side in (LEFT, RIGHT))
             yield _Conjunct(
-                sql=join(both[0][1], " = ", both[1][1]), shown=f"{both[0][0]} = {both[1][0]}", operands=both
+                sql=join(both[0][1], " = ", both[1][1]),
+                shown=f"{both[0][0]} = {both[1][0]}" if has_names else f"USING ({name})",
+                without="" if condition is None else f"{name} in USING",
+                operands=both,
             )
         for text in clause.conjuncts:
             yield self._bound(text) if self._is_bound(text, asof) else self._plain(text)
@@ -158,8 +196,21 @@ class _Pairing:
         """The times of the left and of the right relation."""
         if not asof.using_time:
             return asof.left_time, asof.right_time
-        left, right = (join(f"{self.names[side]}.{asof.using_time}") for side in (LEFT, RIGHT))
+        left, right = (self._of_using(side, asof.using_time) for side in (LEFT, RIGHT))
         return left, right
+
+    def _of_using(self, side: str, name: str) -> Text:
+        """A column that both relations have, of one of them."""
+        qualifier = self.operands[side].qualifier
+        if qualifier is not None:
+            return join(f"{qualifier}.{name}")
+        column = f"__using_{unquoted(name)}"
+        self.before[column] = name
+        return join(f"__before.{quoted(column)}")
+
+    def _shown_of_using(self, side: str, name: str) -> str:
+        qualifier = self.operands[side].name
+        return f"{qualifier}.{name}" if qualifier else f"{name} of the {side} relation"
 
     def _plain(self, text: Fragment) -> _Conjunct:
         comparison = compared(text)
@@ -216,7 +267,7 @@ class _Pairing:
         """For each chosen row its partners, or the candidates that the fewest conjuncts refuse, the nearest ones first;
         and of those that one conjunct alone refuses the nearest one."""
         other = other_side(self.side)
-        own, rest = (f"struct({self.names[of]}.*)" for of in (self.side, other))
+        own, rest = (self.operands[of].row for of in (self.side, other))
         columns: list[TextLike] = [f"to_json({own}) AS __chosen", f"to_json({rest}) AS __candidate"]
         for i, c in enumerate(self.conjuncts):
             columns.append(join("coalesce((", c.sql, f"), FALSE) AS __c{i}"))
@@ -229,8 +280,10 @@ class _Pairing:
         columns.append(join(*self._nearest(), separator=", "))
         refused = " + ".join(f"IF(__c{i}, 0, 1)" for i in range(len(self.conjuncts))) or "0"
         mask = "concat(" + ", ".join(["''", *(f"IF(__c{i}, 1, 0)" for i in range(len(self.conjuncts)))]) + ")"
-        relations = self.sides.relations
-        pairs = join(relations[self.side], " LEFT JOIN ", relations[other], " ON TRUE WHERE (", condition, ")")
+        chosen: TextLike = join("(", condition, ")")
+        if self.by == _USING:
+            self.before["__is_chosen"], chosen = condition, "__before.__is_chosen"
+        pairs = join(*self._relations(), " ON TRUE WHERE ", chosen)
         order = "__far NULLS LAST, __is_after, __tie, __candidate"
         ranked = (
             f"SELECT *, {refused} AS __refused, "
@@ -259,10 +312,23 @@ class _Pairing:
         left, right = self._times(self.asof)
         yield join(self._distance(left, right) or "NULL", " AS __far")
         yield join("((", right, ") > (", left, ")) AS __is_after")
-        ties = self.asof.ties
-        row = "*" if ties is None else None
-        fields = f"{self.names[RIGHT]}.{row}" if row else ", ".join(f"{self.names[RIGHT]}.{tie}" for tie in ties or ())
-        yield f"struct({fields or 'NULL'}) AS __tie"
+        yield f"{self._tie(self.asof.ties)} AS __tie"
+
+    def _tie(self, ties: tuple[str, ...] | None) -> str:
+        """SQL for what decides between right rows of one time: these columns, or all of them."""
+        qualifier, row = self.operands[RIGHT].qualifier, self.operands[RIGHT].row
+        if ties is None or qualifier is None:
+            return row
+        return f"struct({', '.join(f'{qualifier}.{tie}' for tie in ties) or 'NULL'})"
+
+    def _relations(self) -> Iterator[TextLike]:
+        """The FROM of the pairs, up to the right relation."""
+        left, right = (self.operands[of].relation for of in (LEFT, RIGHT))
+        yield left
+        if self.before:
+            columns = (join("(", text, f") AS {quoted(column)}") for column, text in self.before.items())
+            yield from (" CROSS JOIN LATERAL (SELECT ", join(*columns, separator=", "), ") AS __before")
+        yield from (f" {self.side.upper()} JOIN ", right)
 
     # the text
 
@@ -270,12 +336,14 @@ class _Pairing:
         """The text about a chosen row and its candidates, the nearest first."""
         first, shown = rows[0], [row for row in rows if row["__rank"] <= MAX_CANDIDATES]
         yield f"Row of the {self.side} relation: {_shown_row(first['__chosen'])}"
+        if self.by == _PAIR:
+            yield "Of the right relation only the rows that FOR ROW chooses are candidates."
         if first["__partners"]:
             yield from self._partners(
                 first["__partners"], [_shown_row(row["__candidate"]) for row in shown if not row["__refused"]]
             )
             return
-        if len(rows) == 1 and first["__candidate"] == "{}":
+        if len(rows) == 1 and first["__candidate"] == self.operands[other_side(self.side)].no_row:
             yield "It has no partner: the other relation has no row."
             return
         is_reversed = all(row["__is_reversed"] for row in shown)
@@ -295,6 +363,8 @@ class _Pairing:
     def _partners(self, number: int, candidates: Sequence[str]) -> Iterator[str]:
         if self.asof is None:
             yield f"It has {count(number, 'partner')}, the nearest first:"
+        elif self.by == _PAIR:
+            yield f"All conditions hold for {count(number, 'candidate')}; its partner is the nearest of all right rows:"
         elif self.side == LEFT:
             yield f"Its partner is the nearest of {count(number, 'candidate')}, which comes first:"
         else:
@@ -334,18 +404,3 @@ class _Pairing:
 def _shown_row(row: str) -> str:
     """The JSON of a row, or its beginning if it is long."""
     return short(row, _LONGEST_ROW)
-
-
-def _name(sides: JoinSides, side: str) -> str:
-    """The name of a relation, which qualifies its columns."""
-    relation = sides.clause.left if side == LEFT else sides.clause.right
-    place = sides.tree.relation_at(relation)
-    name = sides.tree.name_of(place) if place else None
-    if name is None:
-        raise UnsupportedError(
-            "WHY",
-            "WHY explains a join of two relations, each with a name",
-            place=relation.place,
-            hint="name the relation in WITH, or give it an alias.",
-        )
-    return name.text

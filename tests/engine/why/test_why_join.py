@@ -61,6 +61,29 @@ def test_each_change_that_is_proposed_gives_the_row_a_partner(spark, part):
     assert proposed
 
 
+@pytest.mark.random(every=4)
+@pytest.mark.parametrize("part", range(4))
+def test_each_change_of_the_second_join_of_a_chain_gives_the_row_a_partner(spark, part):
+    chance = seeded(part + 100)
+    relations = (rows_of(chance)[:6], rows_of(chance)[:9], rows_of(chance))
+    shown = [", ".join(f"({k}, {t})" for k, t in rows).replace("None", "NULL") for rows in relations]
+    names = ", ".join(f"{name} AS (SELECT * FROM VALUES {rows} AS v (k, t))" for name, rows in zip("plr", shown))
+    first = "p ASOF JOIN l MATCH_CONDITION (NEAREST (p.t, l.t)) USING (k) "
+    for form in FORMS[part::4]:
+        chain = form.joined.replace("l ", first, 1)
+        text = sqlext.why(f"WITH {names} SELECT * FROM {chain}", "p.t IS NOT NULL", spark=spark)
+        rows_by_change = defaultdict(set)
+        for row, changes in re.findall(r'Row of the left relation: ({"p".*)\n((?:.+\n?)*)', text):
+            for line in changes.splitlines():
+                if line.startswith("Would match"):
+                    rows_by_change[changed(form.joined, line)].add(row)
+        for joined, rows in rows_by_change.items():
+            chain = joined.replace("l ", first, 1)
+            row = "to_json(named_struct('p', struct(p.*), 'l', struct(l.*)))"
+            partners = spark.sql(f"WITH {names} SELECT DISTINCT {row} FROM {chain}").collect()
+            assert rows <= {row for (row,) in partners}, (chain, rows)
+
+
 def test_the_same_change_is_proposed_once(spark):
     joined = CASES[-1][1]
     text = sqlext.why(f"SELECT * FROM {joined}", "l.k = 2", spark=spark)
