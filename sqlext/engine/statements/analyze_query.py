@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.match.analyze_match import analyze_clause
 from sqlext.engine.match.forms import PhysicalPlan
-from sqlext.engine.queries.counts import PartReport
+from sqlext.engine.queries.counts import PartReport, short
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.sql_call import SqlCall
@@ -25,12 +26,21 @@ from sqlext.engine.statements.run_statement import plan_to_run
 from sqlext.engine.statements.temporary_views import about_temporary_view
 from sqlext.engine.why.analyze_emit import analyze_emit
 from sqlext.engine.why.analyze_join import analyze_join
+from sqlext.engine.why.chosen_rows import equal_to_null
 from sqlext.errors import Place, SqlExtError, UnsupportedError
+from sqlext.rewriter.emit.emit_clause import EmitClause
+from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
+from sqlext.rewriter.match_windows.parse_window import WindowClause
 from sqlext.rewriter.statements.analyze_statement import AnalyzeStatement
+from sqlext.rewriter.statements.kinds import ClauseSite, Part
+from sqlext.rewriter.statements.parse_statement import parse_statement
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.tree.words_around import Inner, words_around
 from sqlext.spark.user_warnings import warn
 
+_LONGEST_WORDS = 100  # characters of a part around the clauses
 _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 
 
@@ -85,7 +95,49 @@ def _report(call: SqlCall, statement: AnalyzeStatement) -> str:
     reports = [_Report(analysis.title, analysis.of, analysis.run(statement.partitions)) for analysis in analyses]
     kinds = {analysis.title for analysis in analyses} | {"View", "Rows"}
     others = [section.kind for section in plan.sections if section.kind not in kinds]
-    return _as_json(reports, rows, seconds) if statement.is_json else _as_text(reports, rows, seconds, others)
+    if statement.is_json:
+        return _as_json(reports, rows, seconds)
+    is_lost = not rows and all(report.part.results for report in reports)
+    return _as_text(reports, rows, seconds, others, _lost(list(_words_around(plan))) if is_lost else "")
+
+
+# The words of a clause's own query that are applied before the clause.
+_BEFORE: Mapping[type[Part], frozenset[str]] = {
+    EmitClause: frozenset({"WHERE", "JOIN", "TABLESAMPLE"}),
+    WindowClause: frozenset({"WHERE", "JOIN", "TABLESAMPLE", "HAVING"}),
+}
+
+
+def _words_around(plan: StatementPlan) -> Iterator[str]:
+    """The parts of a statement, and of the stored views that it reads, that are applied to the rows of its clauses."""
+    statement = parse_statement(plan.call.text)
+    inners = [
+        Inner(part.keyword if isinstance(part, EmitClause) else part.whole, _BEFORE.get(type(part), frozenset()))
+        for part in statement.parts
+        if isinstance(part, (ClauseSite, JoinClause, WindowClause, EmitClause))
+    ]
+    for relation in plan.relations.values():
+        if isinstance(relation, ViewPlan) and any(_analyses(relation.statement)):
+            yield from _words_around(relation.statement)
+            inners.append(Inner(Fragment(relation.place.text, relation.place.start, relation.place.stop)))
+    yield from words_around(statement.tree, inners)
+
+
+def _lost(words: Sequence[str]) -> str:
+    """Why a query returns no row though its clauses do: the parts around them.
+
+    >>> _lost(["WHERE a = 2", "LIMIT 0"])
+    ': each part above has results, and LIMIT 0 leaves none'
+    >>> _lost(["JOIN u ON k", "WHERE a = NULL", "LIMIT 5"])[34:]
+    'JOIN u ON k or WHERE a = NULL leaves none. Nothing is equal to NULL: write a IS NULL.'
+    >>> _lost([])
+    ': each part above has results, and the query around them leaves none'
+    """
+    zero = [word for word in words if word == "LIMIT 0"]
+    others = dict.fromkeys(short(word, _LONGEST_WORDS) for word in words if not re.fullmatch(r"LIMIT \d+", word))
+    named = zero[:1] or list(others) or ["the query around them"]
+    hint = next(filter(None, map(equal_to_null, words)), "")
+    return f": each part above has results, and {' or '.join(named)} leaves none{'. ' if hint else ''}{hint}"
 
 
 def _not_analyzed(why: str, place: Place) -> UnsupportedError:
@@ -157,14 +209,11 @@ def _as_json(reports: Sequence[_Report], rows: int, seconds: float) -> str:
     return json.dumps({"rows": rows, "seconds": round(seconds, 3), "clauses": parts}, indent=2)
 
 
-def _as_text(reports: Sequence[_Report], rows: int, seconds: float, others: list[str]) -> str:
+def _as_text(reports: Sequence[_Report], rows: int, seconds: float, others: list[str], lost: str) -> str:
+    """`lost`: why there is no row, or nothing."""
     parts = [
         f"== {title} {i}, line {part.line}{of} ==\n{part.text()}" for i, (title, of, part) in enumerate(reports, 1)
     ]
-    is_lost = not rows and all(report.part.results for report in reports)
-    lost = (
-        ": each part above has results, so the query around them (WHERE, HAVING, a join) keeps none" if is_lost else ""
-    )
     seen = [f"not counted here: {', '.join(others)}"] if others else []
     parts.append("\n".join(["== Query ==", f"rows of the result: {rows:,}{lost}", f"it took {seconds:.1f} s", *seen]))
     return "\n\n".join(parts)

@@ -16,11 +16,16 @@ def no_row(written: str) -> str:
     >>> print(no_row("lower(name) = NULL"))
     FOR ROW lower(name) = NULL chooses no row of the input.
     """
-    sentence, tokens = f"FOR ROW {written} chooses no row of the input.", tokenize(written)
+    return " ".join(filter(None, [f"FOR ROW {written} chooses no row of the input.", equal_to_null(written)]))
+
+
+def equal_to_null(condition: str) -> str:
+    """The sentence about a comparison by = with NULL in a condition; empty without one."""
+    tokens = tokenize(condition)
     for column, sign, value in zip(tokens, tokens[1:], tokens[2:]):
         if column.is_name and sign.text in ("=", "==") and value.word == "NULL":
-            return f"{sentence} Nothing is equal to NULL: write {column.text} IS NULL."
-    return sentence
+            return f"Nothing is equal to NULL: write {column.text} IS NULL."
+    return ""
 
 
 def more_rows(written: str) -> str:
