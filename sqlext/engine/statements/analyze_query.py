@@ -128,7 +128,7 @@ def _lost(words: Sequence[str]) -> str:
 
     >>> _lost(["WHERE a = 2", "LIMIT 0"])
     ': each part above has results, and LIMIT 0 leaves none'
-    >>> _lost(["JOIN u ON k", "WHERE a = NULL", "LIMIT 5"])[34:]
+    >>> _lost(["JOIN u ON k", "WHERE a = NULL", "LIMIT 5"])[35:]
     'JOIN u ON k or WHERE a = NULL leaves none. Nothing is equal to NULL: write a IS NULL.'
     >>> _lost([])
     ': each part above has results, and the query around them leaves none'
