@@ -9,9 +9,12 @@ that `dropped_at` names. A test compares it with what Spark does.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import Any, NamedTuple
 
 from sqlext.engine.joins.bind_interval import bind_interval, range_between
@@ -43,6 +46,9 @@ _TIME = "__sqlext_time"  # the time of the kept row
 _SINCE, _UNTIL = "__sqlext_since", "__sqlext_until"  # the first and the last time of its partners
 _LAST = "__sqlext_last"  # how the names of the columns begin that have the last time of a partner by one comparison
 _PADDED = {"LEFT": (LEFT,), "LEFT ANTI": (LEFT,), "RIGHT": (RIGHT,), "FULL": (LEFT, RIGHT)}
+_BUCKET = re.compile(r"__sqlext_(left|right)_bucket\d+")  # the column that the copies of a row differ in
+_NUMBERED = re.compile(r"^__sqlext_\w*?(\d+)")  # a column with the number of its join
+_MOST_JOINS = 5
 _NO_TIME = "CAST(NULL AS TIMESTAMP)"
 
 
@@ -110,6 +116,23 @@ class KeptInterval:
     stored: StoredJoin
     time_zone: str
 
+    @property
+    def has_names(self) -> bool:
+        """Whether each relation has a name, which qualifies the columns of its kept rows."""
+        return all(self.sides.names.values())
+
+    def fits(self) -> bool:
+        """Whether the columns of the state are those of the two relations: Spark keeps the columns that it needs."""
+        of_stored = {side: self.stored.rows(side).columns for side in (LEFT, RIGHT)}
+        numbers = {match[1] for names in of_stored.values() for name in names if (match := _NUMBERED.search(name))}
+        if numbers and numbers != {str(self.sides.number)}:
+            return False
+        own = {side: Counter(name.lower() for name in self.sides.whole(side).columns) for side in (LEFT, RIGHT)}
+        return all(
+            Counter(name.lower() for name in names if not name.startswith(_OURS)) <= own[side]
+            for side, names in of_stored.items()
+        )
+
     @cached_property
     def keys(self) -> dict[str, tuple[Fragment, Fragment]]:
         """The expressions of the left and of the right relation that are equal, by the name of the left one."""
@@ -165,6 +188,9 @@ class KeptInterval:
             shown = {column_name(text): name for text, name in self._renamed.values()}
         fields = [f"{string_literal(name)}, {text}" for name, text in shown.items()]
         inner = f"SELECT *, to_json(named_struct({', '.join(fields)})) AS {_ROW} FROM {queries.name(rows)}"
+        for bucket in (name for name in rows.columns if _BUCKET.fullmatch(name)):  # one of the copies of each row
+            first = f"{bucket} <=> min({bucket}) OVER (PARTITION BY {_ROW})"
+            inner = f"SELECT * FROM (SELECT *, {first} AS __sqlext_is_first FROM ({inner})) WHERE __sqlext_is_first"
         name = self.sides.names[side]
         keys = {key: self._text(pair[side == RIGHT], side) for key, pair in self.keys.items()}
         columns = [f"{text} AS {quoted(key)}" for key, text in keys.items()]
@@ -239,3 +265,15 @@ class KeptInterval:
         if side == RIGHT and (renamed := self._renamed.get(normal_words(expression))):
             return renamed[1]
         return f"({self.sides.text(expression)})"
+
+
+def kept_joins(joins: Sequence[JoinSides], stored: Sequence[StoredJoin], time_zone: str) -> list[KeptInterval] | None:
+    """The joins, each with its state; None if their columns do not say which state is that of which join."""
+    if (len(joins), len(stored)) == (1, 1):
+        return [KeptInterval(joins[0], stored[0], time_zone)]
+    if len(joins) != len(stored) or len(joins) > _MOST_JOINS:
+        return None
+    pairs = {(i, k): KeptInterval(a, b, time_zone) for i, a in enumerate(joins) for k, b in enumerate(stored)}
+    fitting = {pair for pair, kept in pairs.items() if kept.fits()}
+    orders = [order for order in permutations(range(len(stored))) if set(enumerate(order)) <= fitting]
+    return [pairs[pair] for pair in enumerate(orders[0])] if len(orders) == 1 else None

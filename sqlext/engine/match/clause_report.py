@@ -91,6 +91,18 @@ class VariableReport:
     def total(self) -> int:
         return self.true + self.false + self.null
 
+    @property
+    def not_true(self) -> str:
+        """What the condition is where it is not TRUE.
+
+        >>> VariableReport(name="A", is_needed=True, is_tested=False, true=1, false=2, null=3).not_true
+        'FALSE or NULL'
+        """
+        has_null = any(conjunct.null for conjunct in self.conjuncts) if self.is_tested else self.null
+        if not has_null:
+            return FALSE
+        return "FALSE or NULL" if self.false else NULL
+
 
 @dataclass(frozen=True, kw_only=True)
 class ElementReport:
@@ -105,11 +117,12 @@ class ElementReport:
     enough: int | None = None
     lost: Mapping[str, int] = field(default_factory=dict)
 
-    @property
-    def lost_by(self) -> str:
-        """The reasons, the most frequent ones first."""
+    def lost_by(self, variable: VariableReport | None) -> str:
+        """The reasons, the most frequent ones first. A search does not tell FALSE from NULL where the row alone decides
+        a condition; the counts of the `variable` may."""
         reasons = sorted(self.lost.items(), key=lambda item: -item[1])
-        return ", ".join(f"{number:,} {_LOST[reason]}" for reason, number in reasons)
+        words = {**_LOST, FALSE: f"because its condition is {variable.not_true}"} if variable is not None else _LOST
+        return ", ".join(f"{number:,} {words[reason]}" for reason, number in reasons)
 
 
 class FunnelLine(NamedTuple):
@@ -229,13 +242,14 @@ class ClauseReport:
     def _not_reached(self, element: ElementReport) -> str:
         before = self.elements[: self.elements.index(element)]
         name = element.written
+        variable = next((v for v in self.variables if v.name == element.variable), None)
+        lost_by = element.lost_by(variable)
         if element.reached:
             found = count(element.reached, "start row")
             few = f"{found} found a first row for {name}, but none found {element.at_least}"
             if sum(element.lost.values()) == element.reached:
-                return f"{few}: {element.lost_by}."
-            return f"{few}. With those that found none: {element.lost_by}."
-        variable = next((v for v in self.variables if v.name == element.variable), None)
+                return f"{few}: {lost_by}."
+            return f"{few}. With those that found none: {lost_by}."
         holds = ""
         if variable is not None and not variable.is_tested:
             holds = f" It holds on {count(variable.true, 'row')}, but on none where PATTERN needs it."
@@ -244,7 +258,7 @@ class ClauseReport:
         hint = " Write -> before it if other rows may lie between." if self.is_contiguous and holds else ""
         last = next((e for e in reversed(before) if e.reached), before[-1])
         found = count(last.reached if last.enough is None else last.enough, "start row")
-        return f"{found} reached {last.written}, and then no row was {name}: {element.lost_by}.{holds}{hint}"
+        return f"{found} reached {last.written}, and then no row was {name}: {lost_by}.{holds}{hint}"
 
     def _most_endings(self) -> str:
         endings = [(number, ending) for ending, number in self.funnel.endings.items() if ending != MATCH and number]

@@ -6,6 +6,7 @@ state in the checkpoint, which stays as it is. A running query is described as o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,7 @@ from sqlext.engine.emit.kept_emit import kept_emit
 from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.kept_asof import kept_asof
-from sqlext.engine.joins.kept_interval import KeptInterval
+from sqlext.engine.joins.kept_interval import KeptInterval, kept_joins
 from sqlext.engine.joins.run_asof import StreamAsof
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.match.kept_match import kept_match
@@ -73,7 +74,9 @@ def describe_key(call: SqlCall, command: StreamCommand) -> DataFrame:
             hint="other state is Spark's own: read it with its data source statestore.",
         )
     states = _states_of(clauses, stored_operators(call.spark, checkpoint.location))
-    described = _Description(call, command, time_text(call.spark))
+    places = [(clause.kind, clause.clause.place) for clause in clauses]
+    places += [("INTERVAL JOIN", sides.clause.keyword.place) for sides in joins]
+    described = _Description(call, command, time_text(call.spark), Counter(_line(*place) for place in places))
     rows = [row for clause, operator in zip(clauses, states) for row in described.rows(clause, operator)]
     if joins:
         rows += described.rows_of_joins(joins, stored_joins(call.spark, checkpoint.location))
@@ -125,18 +128,19 @@ def _states_of(clauses: Sequence[KeptClause], operators: Sequence[StoredOperator
 
 @dataclass
 class _Description:
-    """The facts of one statement. `error`: the error of the condition over the keys of a clause; `has_keys`: the
-    condition can be computed from the keys of some clause."""
+    """The facts of one statement. `lines`: how many clauses have each name; `error`: the error of the condition over
+    the keys of a clause; `has_keys`: the condition can be computed from the keys of some clause."""
 
     call: SqlCall
     command: StreamCommand
     show: ShowTime
+    lines: Counter[str]
     error: BindError | None = None
     has_keys: bool = False
 
     def rows(self, clause: KeptClause, operator: StoredOperator | None) -> Iterator[tuple[str | None, ...]]:
         """The rows of the result about a clause."""
-        name = _name(clause.kind, clause.clause.place)
+        name = self._name(clause.kind, clause.clause.place)
         if operator is None:
             yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
             return
@@ -172,6 +176,11 @@ class _Description:
                 for fact in self._facts(clause, of_key(state, list(clause.keys), key)):
                     yield self._row(name, shown, fact)
 
+    def _name(self, kind: str, place: Place) -> str:
+        """The name of a clause: its kind and line, and its column if that is the name of several ones."""
+        name = _line(kind, place)
+        return f"{name}, column {place.column}" if self.lines[name] > 1 else name
+
     def _watermark(self, watermark: int, batch: int) -> Fact:
         if not watermark:  # where Spark's watermark begins
             return Fact(WATERMARK, None, f"there is none yet: no row has passed; as of micro-batch {batch}")
@@ -181,21 +190,22 @@ class _Description:
         self, joins: Sequence[JoinSides], stored: Sequence[StoredJoin]
     ) -> Iterator[tuple[str | None, ...]]:
         """The rows of the result about INTERVAL JOINs, which Spark's own joins of streams run."""
-        name = _name("INTERVAL JOIN", joins[0].clause.keyword.place)
-        if not stored:
-            yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
-            return
-        if len(joins) > 1 or len(stored) > 1:
-            text = "the query has several joins of streams: Spark's state does not say of which one it is"
-            yield self._row(name, None, Fact(KEY, None, text))
-            return
-        kept = KeptInterval(joins[0], stored[0], time_zone(self.call.spark))
-        if not kept.keys:
-            self.has_keys = True
-            text = "the join compares no keys: Spark keeps copies of its rows by buckets of time, which are not shown"
-            yield self._row(name, None, Fact(KEY, None, text))
-            return
-        watermark = stored[0].watermark_us
+        kept = kept_joins(joins, stored, time_zone(self.call.spark)) if stored else None
+        for i, sides in enumerate(joins):
+            name = self._name("INTERVAL JOIN", sides.clause.keyword.place)
+            if not stored:
+                yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
+            elif kept is None:
+                text = "several joins keep rows with the same columns: Spark's state does not say of which one they are"
+                yield self._row(name, None, Fact(KEY, None, text))
+            elif not kept[i].has_names:
+                text = "its rows are not shown: one of its two relations is a join, or has no name"
+                yield self._row(name, None, Fact(KEY, None, text))
+            else:
+                yield from self._rows_of_join(name, kept[i])
+
+    def _rows_of_join(self, name: str, kept: KeptInterval) -> Iterator[tuple[str | None, ...]]:
+        watermark = kept.stored.watermark_us
         try:
             rows = list(kept.rows(self._condition(), self._queries, self.show))
         except BindError as error:
@@ -203,7 +213,7 @@ class _Description:
             return
         self.has_keys = True
         if watermark is not None:
-            yield self._row(name, None, self._watermark(watermark, stored[0].batch))
+            yield self._row(name, None, self._watermark(watermark, kept.stored.batch))
         for key, fact in rows:
             yield self._row(name, key, fact)
         if not rows:
@@ -216,7 +226,8 @@ class _Description:
     def _about_key(self, error: BindError, keys: Iterable[str]) -> BindError:
         """An error of the condition, with the names that it may use."""
         assert self.command.key is not None
-        hint = error.hint or f"the condition is about the key: {', '.join(keys) or 'there is none'}."
+        names = ", ".join(keys) or "there is none, so write FOR KEY (true)"
+        hint = error.hint or f"the condition is about the key: {names}."
         return error.placed(self.command.key.place).with_(hint=hint)
 
     def _condition(self) -> Text:
@@ -260,7 +271,7 @@ class _Description:
         return clause, key, fact.kind, None if fact.time is None else self.show(fact.time), fact.text
 
 
-def _name(kind: str, place: Place) -> str:
+def _line(kind: str, place: Place) -> str:
     """The kind of a clause, and its line in the statement of the table or of a view."""
     return f"{kind} in line {place.line}"
 

@@ -150,11 +150,56 @@ def test_an_interval_join_of_streams_says_which_rows_it_keeps(events, kind):
     assert error.value.place.text[error.value.place.start : error.value.place.stop] == "colour"
 
 
-def test_of_an_interval_join_without_a_key_no_rows_are_shown(events):
+@pytest.mark.parametrize("kind", ["", "LEFT ANTI"])
+def test_of_an_interval_join_without_a_key_each_row_is_shown_once(events, kind):
+    """Spark keeps copies of rows, by buckets of time."""
+    append(events, "1 0 A 1", "1 6 C 2", "2 31 A 3", "2 31 C 5", "1 28 A 4", "1 28 A 4")
+    interval(events, kind, on="")
+    shown = facts(events.sql("DESCRIBE STREAMING TABLE near FOR KEY (true)"))
+    assert [fact.partition(", kept")[0] for fact in shown[1:]] == [
+        'row :28: left row {"ts":":28.000Z","i":4}',
+        'row :28: left row {"ts":":28.000Z","i":4}',
+        'row :31: left row {"ts":":31.000Z","i":3}',
+        'row :31: right row {"ts":":31.000Z"}',
+    ]
+    with pytest.raises(sqlext.BindError, match=r"write FOR KEY \(true\)"):
+        events.sql("DESCRIBE STREAMING TABLE near FOR KEY (k = 1)")
+
+
+def test_each_join_of_a_query_is_described_by_its_name(events):
+    append(events, "1 0 A 1", "1 6 C 2", "2 31 A 3", "2 31 C 5", "1 28 A 4", "1 29 B 6")
+    left, right = (f"(SELECT k, ts, i FROM {STREAM} WHERE c = '{c}')" for c in "AC")
+    third = f"(SELECT k AS k2, ts AS ts2, i AS i2 FROM {STREAM} WHERE c = 'B')"
+    events.sql(f"""CREATE STREAMING TABLE near AS SELECT l.i, r.i AS j, i2 FROM {left} AS l
+      INTERVAL JOIN {right} AS r ON l.k = r.k AND r.ts BETWEEN l.ts - INTERVAL '5' SECOND AND l.ts + INTERVAL '9' SECOND
+      INTERVAL JOIN {third} AS m ON l.k = k2 AND ts2 BETWEEN l.ts AND l.ts + INTERVAL '60' SECOND""")
+    rows = events.sql("DESCRIBE STREAMING TABLE near FOR KEY (k = 2)").collect()
+    assert [(row.clause, row.fact, row.text.partition(", ")[0]) for row in rows[1:]] == [
+        ("INTERVAL JOIN in line 2", "row", 'left row {"k":2,"ts":"2026-01-01T00:00:31.000Z","i":3}'),
+        ("INTERVAL JOIN in line 2", "row", 'right row {"k":2,"ts":"2026-01-01T00:00:31.000Z","i":5}'),
+        ("INTERVAL JOIN in line 3", "key", "its rows are not shown: one of its two relations is a join"),
+    ]
+
+
+def test_joins_that_keep_the_same_columns_are_not_taken_for_each_other(events):
     append(events, "1 0 A 1", "1 6 C 2")
-    interval(events, "", on="")
-    (only,) = facts(events.sql("DESCRIBE STREAMING TABLE near FOR KEY (true)"))
-    assert only.startswith("key None: the join compares no keys")
+    joins = []
+    for one, other in ("AC", "BA"):
+        left, right = (f"(SELECT k, ts, i FROM {STREAM} WHERE c = '{c}')" for c in (one, other))
+        joins.append(f"""SELECT l.i, r.i AS j FROM {left} AS l INTERVAL JOIN {right} AS r
+          ON l.k = r.k AND r.ts BETWEEN l.ts AND l.ts + INTERVAL '9' SECOND""")
+    events.sql(f"CREATE STREAMING TABLE near AS {' UNION ALL '.join(joins)}")
+    rows = events.sql("DESCRIBE STREAMING TABLE near FOR KEY (k = 1)").collect()
+    assert [row.clause for row in rows] == ["INTERVAL JOIN in line 1", "INTERVAL JOIN in line 2"]
+    assert all("several joins keep rows with the same columns" in row.text for row in rows)
+
+
+def test_clauses_in_one_line_are_told_apart_by_their_columns(events):
+    append(events, "1 0 A 1")
+    clause = f"FROM {STREAM} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.i AS a PATTERN (A) DEFINE A AS c = "
+    events.sql(f"CREATE STREAMING TABLE both AS SELECT * {clause}'A') UNION ALL SELECT * {clause}'B')")
+    names = sorted({row.clause for row in events.sql("DESCRIBE STREAMING TABLE both FOR KEY (true)").collect()})
+    assert len(names) == 2 and all("MATCH_RECOGNIZE in line 1, column " in name for name in names)
 
 
 def test_late_rows_of_a_key_say_by_how_much_they_were_late(events):
