@@ -20,10 +20,11 @@ from sqlext.engine.match.run_batch import input_query, unsorted_query
 from sqlext.engine.queries.counts import LONGEST, one_line
 from sqlext.engine.queries.near_equal import difference, text_compared
 from sqlext.engine.queries.queries import Queries
-from sqlext.operators.match.tally import FIRST, GROUP, LAST, NUMBER, VERDICTS, Counted
+from sqlext.operators.match.tally import FIRST, GROUP, LAST, NUMBER, PACKED_VERDICTS, VERDICTS
 from sqlext.pattern.program.mapped_variables import mandatory_variables
+from sqlext.pattern.task.task import Condition
 from sqlext.pattern.why.funnel import Funnel
-from sqlext.pattern.why.verdicts import FALSE, NULL, TRUE, VerdictCounts
+from sqlext.pattern.why.verdicts import BITS, FALSE, NULL, PACKED, TRUE, VerdictCounts
 from sqlext.rewriter.lowering.match_plan import WINDOW, CountedConjunct, InputColumn, MatchPlan
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join
@@ -64,25 +65,34 @@ class ConditionCounting:
     @property
     def worker_plan(self) -> MatchPlan:
         """The plan with the columns that workers need to count."""
-        columns = [column for column in self._verdict_columns() if column.name in self.counted]
+        columns = self._packed([v for v, condition in zip(self._verdicts(), self.counted) if condition is None])
         needs_window = self.plan.needs_window or any(WINDOW in str(column.text) for column in columns)
         group = InputColumn(GROUP, self._group)
         return replace(self.plan, columns=(*self.plan.columns, *columns, group), needs_window=needs_window)
 
     @cached_property
-    def counted(self) -> list[Counted]:
-        """What workers count: the columns of verdicts, and conditions on neighbours that they evaluate themselves."""
-        conditions: list[Counted] = []
-        for i in self.local:
-            condition = None if self.plan.needs_window or self.in_turn else self.plan.conjuncts[i].condition
-            conditions.append(f"__verdict{i}" if condition is None else condition)
-        return [*conditions, *(["__kept"] if self.kept else [])]
+    def counted(self) -> list[Condition | None]:
+        """The conditions that workers evaluate themselves, because they are on neighbouring rows; None for one whose
+        verdicts Spark computes."""
+        evaluates = not (self.plan.needs_window or self.in_turn)
+        conditions = [self.plan.conjuncts[i].condition if evaluates else None for i in self.local]
+        return [*conditions, *([None] if self.kept else [])]
 
-    def _verdict_columns(self) -> Iterator[InputColumn]:
+    def _verdicts(self) -> Iterator[Text]:
+        """For each condition its verdict, as an INT."""
         for i in self.local:
-            yield InputColumn(f"__verdict{i}", _verdict(self._guarded(i, self._text(i))))
+            yield _verdict(self._guarded(i, self._text(i)))
         if self.kept:
-            yield InputColumn("__kept", _verdict(join(*(join("(", f, ")") for f in self.kept), separator=" AND ")))
+            yield _verdict(join(*(join("(", f, ")") for f in self.kept), separator=" AND "))
+
+    def _packed(self, verdicts: Sequence[Text]) -> list[InputColumn]:
+        """Verdicts as `pattern.why.verdicts` packs them. A column for each would be most of a row."""
+        columns = []
+        for number, first in enumerate(range(0, len(verdicts), PACKED)):
+            places = enumerate(verdicts[first : first + PACKED])
+            bits = [join(f"shiftleft({(1 << BITS) - 1} & CAST(", v, f" AS BIGINT), {BITS * i})") for i, v in places]
+            columns.append(InputColumn(PACKED_VERDICTS.format(number), join(*bits, separator=" | ")))
+        return columns
 
     def _text(self, i: int) -> Text:
         text = self.plan.conjuncts[i].text
@@ -111,7 +121,7 @@ class ConditionCounting:
     def count(self, queries: Queries) -> VerdictCounts:
         """The counts of all rows, if no condition reads neighbours. Spark counts rows with the same verdicts, and
         workers the verdicts of each condition: of many conditions nearly each row has other ones."""
-        columns = [*self._verdict_columns(), InputColumn(GROUP, self._group)]
+        columns = [*self._packed(list(self._verdicts())), InputColumn(GROUP, self._group)]
         rows = join("SELECT ", join(*(join(c.text, f" AS {c.name}") for c in columns), separator=", "))
         names = [column.name for column in columns[:-1]]
         numbers = [f"count(*) AS {NUMBER}", f"min({GROUP}) AS {FIRST}", f"max({GROUP}) AS {LAST}"]
@@ -122,7 +132,7 @@ class ConditionCounting:
         def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             from sqlext.operators.match.tally import tally_verdicts  # loads Numba, which the driver does not need
 
-            return tally_verdicts(batches, names, labels)
+            return tally_verdicts(batches, labels)
 
         counts = VerdictCounts()
         for (text,) in map_in_arrow(queries.run(query), count, VERDICTS).collect():
@@ -138,7 +148,8 @@ class ConditionCounting:
         if not groups:
             return {}
         chosen_conjuncts = [self.local[at] for at in sorted(shown)]
-        columns = [*self._verdict_columns(), InputColumn(_ROW, _struct(_keys(self.plan)))]
+        columns = [InputColumn(f"__verdict{i}", verdict) for i, verdict in zip(self.local, self._verdicts())]
+        columns.append(InputColumn(_ROW, _struct(_keys(self.plan))))
         for i in chosen_conjuncts:
             operands = enumerate(self.plan.conjuncts[i].operands)
             columns += [
@@ -254,8 +265,8 @@ class ConditionCounting:
 
 
 def _verdict(condition: Text) -> Text:
-    """The verdict of a condition as a TINYINT, see `pattern.why.verdicts`."""
-    return join("CAST(coalesce(CAST(CAST((", condition, f") AS BOOLEAN) AS INT), {NULL}) AS TINYINT)")
+    """The verdict of a condition as an INT, see `pattern.why.verdicts`."""
+    return join("coalesce(CAST(CAST((", condition, f") AS BOOLEAN) AS INT), {NULL})")
 
 
 def _keys(plan: MatchPlan) -> list[Text]:

@@ -6,10 +6,9 @@ Arrow batches in, one row of counts out.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Union
 
 import numpy as np
 import pyarrow as pa
@@ -25,25 +24,26 @@ from sqlext.pattern.task.task import Condition, MatchTask, Rows, Spans
 from sqlext.pattern.why import words
 from sqlext.pattern.why.attempts import Enough, attempts
 from sqlext.pattern.why.funnel import Funnel, Steps
-from sqlext.pattern.why.verdicts import VerdictCounts
+from sqlext.pattern.why.verdicts import PACKED, VerdictCounts, unpacked
 
 TALLY, VERDICTS = "funnel STRING, verdicts STRING", "verdicts STRING"
 MAX_STEPS = 12_000  # of one task: less than half a second where conditions depend on the match
+PACKED_VERDICTS = "__verdicts{}"  # the input columns with verdicts of conditions, see `pattern.why.verdicts`
 GROUP = "__group"  # the input column with the number of the group of a row, see `VerdictCounts`
 NUMBER, FIRST, LAST = "__number", "__first", "__last"  # how many rows, and the smallest and the largest of their groups
-Counted = Union[str, Condition]  # a column with the verdicts of a condition, or a condition on neighbouring rows
 
 
 def tally(
     batches: Iterator[pa.RecordBatch],
     plan: MatchOperatorPlan,
     steps: Steps,
-    counted: Sequence[Counted] | None,
+    counted: Sequence[Condition | None] | None,
     labels: Sequence[int],
 ) -> Iterator[pa.RecordBatch]:
     """The counts of all partitions of the rows, as JSON. After MAX_STEPS steps of the search, rows are only counted.
 
-    `counted`: the conditions whose verdicts are counted, None if Spark counts them; `labels`: the label of each.
+    `counted`: the conditions whose verdicts are counted, each None if its verdicts are packed in columns; None if Spark
+    counts. `labels`: the label of each.
     """
     funnel, counts = Funnel(), VerdictCounts()
     for columns in partitions(_timed(batches, funnel), plan):
@@ -55,22 +55,27 @@ def tally(
         funnel.partitions += len(lengths)
         funnel.largest = max(funnel.largest, *lengths)
         if counted is not None:
-            values = [as_numpy(columns[c]) if isinstance(c, str) else verdicts(c, rows) for c in counted]
+            packed = _unpacked(columns, counted.count(None))
+            values = [next(packed) if condition is None else verdicts(condition, rows) for condition in counted]
             group = as_numpy(columns[GROUP])
             counts.add(values, labels, np.ones(len(group), np.int64), group, group)
         _search(rows, plan, steps, funnel)
     yield pa.RecordBatch.from_pydict({"funnel": [funnel.as_json()], "verdicts": [counts.as_json()]})
 
 
-def tally_verdicts(
-    batches: Iterator[pa.RecordBatch], names: Sequence[str], labels: Sequence[int]
-) -> Iterator[pa.RecordBatch]:
-    """The counts of rows, of which NUMBER have the same verdicts in the columns `names`, as JSON."""
+def tally_verdicts(batches: Iterator[pa.RecordBatch], labels: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    """The counts of rows, of which NUMBER have the same packed verdicts, as JSON. `labels`: of each condition."""
     counts = VerdictCounts()
     for batch in batches:
-        values = [as_numpy(batch[name]) for name in names]
+        values = list(_unpacked(batch, len(labels)))
         counts.add(values, labels, *(as_numpy(batch[name]) for name in (NUMBER, FIRST, LAST)))
     yield pa.RecordBatch.from_pydict({"verdicts": [counts.as_json()]})
+
+
+def _unpacked(columns: Mapping[str, pa.Array] | pa.RecordBatch, n: int) -> Iterator[np.ndarray]:
+    """The verdicts of each of the `n` conditions whose verdicts are packed."""
+    for i in range(n):
+        yield unpacked(as_numpy(columns[PACKED_VERDICTS.format(i // PACKED)]), i % PACKED)
 
 
 def _timed(batches: Iterator[pa.RecordBatch], funnel: Funnel) -> Iterator[pa.RecordBatch]:

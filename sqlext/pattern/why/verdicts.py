@@ -1,4 +1,7 @@
-"""How often the conditions of a row are TRUE, FALSE and NULL, and which of them alone keeps a row from a variable."""
+"""How often the conditions of a row are TRUE, FALSE and NULL, and which of them alone keeps a row from a variable.
+
+A verdict is 1, 0 or -1. The last two bits tell these numbers apart, so a LONG holds 32 verdicts of a row.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 TRUE, FALSE, NULL = 1, 0, -1
+BITS = 2  # of a packed verdict
+PACKED = 32  # verdicts in a LONG
 _Key = tuple[int, int]  # (a condition or a label, a verdict)
+
+
+def unpacked(packed: np.ndarray, place: int) -> np.ndarray:
+    """The verdicts at one of the places 0 … 31 of packed ones: `int64[n]` → `int8[n]`.
+
+    >>> packed = np.array([0b01_11, 0b11_00], np.int64)
+    >>> unpacked(packed, 0).tolist(), unpacked(packed, 1).tolist(), unpacked(packed, 31).tolist()
+    ([-1, 0], [1, -1], [0, 0])
+    """
+    above = 64 - BITS * (place + 1)
+    return ((packed << above) >> (64 - BITS)).astype(np.int8)
 
 
 @dataclass
@@ -48,19 +64,21 @@ class VerdictCounts:
         """Count rows: `verdicts: int8[n]` and the label of each condition; `number: int64[n]`: how many rows each entry
         represents; `first`, `last: int64[n]`: the smallest and the largest number of their groups."""
         self.rows += int(number.sum())
+        weights = number.astype(np.float64)  # the type of sums of bincount, exact up to 2 ** 53 rows
         for condition, verdict in enumerate(verdicts):
-            for value in (TRUE, FALSE, NULL):
-                self.each[condition, value] += int(number[verdict == value].sum())
+            _count(self.each, condition, verdict, weights)
         for label in dict.fromkeys(labels):
             own = [condition for condition, of in enumerate(labels) if of == label]
-            not_true = sum((verdicts[condition] != TRUE).astype(np.int32) for condition in own)
-            is_false = np.any([verdicts[condition] == FALSE for condition in own], axis=0)
-            self.all_of[label, TRUE] += int(number[not_true == 0].sum())
-            self.all_of[label, FALSE] += int(number[is_false].sum())
-            self.all_of[label, NULL] += int(number[(not_true > 0) & ~is_false].sum())
+            not_true, is_false = np.zeros(len(number), np.int32), np.zeros(len(number), np.bool_)
             for condition in own:
+                not_true += verdicts[condition] != TRUE
+                is_false |= verdicts[condition] == FALSE
+            _count(self.all_of, label, np.where(is_false, FALSE, np.where(not_true > 0, NULL, TRUE)), weights)
+            one_fails = np.flatnonzero(not_true == 1)
+            for condition in own:
+                verdict = verdicts[condition][one_fails]
                 for value in (FALSE, NULL):
-                    rows = np.flatnonzero((verdicts[condition] == value) & (not_true == 1))
+                    rows = one_fails[verdict == value]
                     if len(rows):
                         self.alone[condition, value] += int(number[rows].sum())
                         self._widen((condition, value), int(first[rows].min()), int(last[rows].max()))
@@ -91,3 +109,9 @@ class VerdictCounts:
         rows, *counters, groups = json.loads(text)
         each, all_of, alone = (Counter({(i, v): number for (i, v), number in counter}) for counter in counters)
         return VerdictCounts(rows, each, all_of, alone, {(i, v): (low, high) for (i, v), (low, high) in groups})
+
+
+def _count(counts: Counter[_Key], of: int, verdicts: np.ndarray, weights: np.ndarray) -> None:
+    sums = np.bincount(verdicts + 1, weights, 3)
+    for verdict in (TRUE, FALSE, NULL):
+        counts[of, verdict] += int(sums[verdict + 1])
