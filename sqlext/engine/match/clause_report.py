@@ -243,7 +243,7 @@ class ClauseReport:
         before = self.elements[: self.elements.index(element)]
         name = element.written
         variable = next((v for v in self.variables if v.name == element.variable), None)
-        lost_by = element.lost_by(variable)
+        lost_by = element.lost_by(variable) or f"of all start rows {self._most_endings()}"
         if element.reached:
             found = count(element.reached, "start row")
             few = f"{found} found a first row for {name}, but none found {element.at_least}"

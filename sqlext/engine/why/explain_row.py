@@ -172,7 +172,10 @@ class PartitionWhy:
             return self._not_preferred(near)
         is_sure = "" if near.is_complete else " (not all ways were tried: the budget of steps ended)"
         needed = f"{near.missing} more row{'s' * (near.missing != 1)}" if near.missing else "no further row"
-        if near.path:
+        empty = next((match for match in self.matches or () if match.start == row and not match.mapped), None)
+        if empty is not None and not near.path:
+            begun = f"Match {empty.number} begins at it, but is empty: it maps no row."
+        elif near.path:
             begun = f"It is in no match. Closest{is_sure}: {self._path(near.path)}; a match then needs {needed}."
         else:
             begun = f"It is in no match, and no match can begin at it{is_sure}."

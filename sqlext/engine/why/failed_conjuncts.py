@@ -41,8 +41,9 @@ def _operands(conjunct: Conjunct, tested: Path, settings: ExecutionSettings) -> 
         if operand.text == conjunct.text:
             continue
         found = value(operand.value, tested)
-        is_error = isinstance(found, str) and found.startswith(_FAILED)
-        values.append(f"{operand.text} = {found if is_error else shown(found, operand.value.type, settings)}")
+        if isinstance(found, str) and found.startswith(_FAILED):
+            continue  # then the conjunct cannot be computed either, for the same reason
+        values.append(f"{operand.text} = {shown(found, operand.value.type, settings)}")
         note = note or _difference(conjunct.text, found)
     return f" ({', '.join(values)}{note})" if values else ""
 
