@@ -73,6 +73,7 @@ def _explain(call: SqlCall, edits: tuple, condition: RowCondition) -> str:
         raise about_temporary_view(call.spark, error, call.text)
     answers: list[str] = []
     refused: list[tuple[str, UnsupportedError]] = []
+    ambiguous: list[tuple[str, BindError]] = []
     errors: list[BindError] = []
     for part in parts:
         try:
@@ -80,11 +81,14 @@ def _explain(call: SqlCall, edits: tuple, condition: RowCondition) -> str:
             answers.append(answer if len(parts) == 1 else f"{part.title}\n{answer}")
         except BindError as error:  # the condition may be about the input of one of several parts
             errors.append(error)
+            if error.error_class == "SQLEXT_AMBIGUOUS_REFERENCE":
+                ambiguous.append((part.title, error))
         except UnsupportedError as error:
             refused.append((part.title, error))
     if not answers:
         raise refused[0][1] if refused else likeliest(errors)
     answers += [f"{title}\nIt is not explained. {error.message}: {error.hint}" for title, error in refused]
+    answers += [f"{title}\nIt is not explained. {error.message}" for title, error in ambiguous]
     return "\n\n".join(answers)
 
 
