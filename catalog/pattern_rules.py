@@ -23,17 +23,17 @@ from sqlext.catalog.conflicts import ATTEMPTS, is_conflict
 from sqlext.catalog.views import is_known, string_literal
 from sqlext.catalog.warehouse import is_without_delta, remove_unfinished, table_folder
 from sqlext.errors import BindError, DataError
-from sqlext.rewriter.text.names import Parts, quote
+from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.quiet_probes import quiet_probes
 
 LOG, ERRORS = "_log", "_errors"  # the endings of the names of the tables beside a table of rules
 _EVENTS, _SCHEMA = "sqlext.rules.events", "sqlext.rules.schema"  # properties of the table
 _COLUMNS = (
-    "name STRING, version BIGINT, clause STRING, enabled BOOLEAN, effective_from TIMESTAMP, author STRING, "
-    "comment STRING, time TIMESTAMP"
+    "name STRING, version BIGINT, clause STRING, enabled BOOLEAN, effective_from TIMESTAMP_LTZ, author STRING, "
+    "comment STRING, `time` TIMESTAMP_LTZ"
 )
-_LOG_COLUMNS = "name STRING, version BIGINT, taken_up TIMESTAMP, stream STRING"
-_ERROR_COLUMNS = "name STRING, version BIGINT, error_class STRING, message STRING, time TIMESTAMP"
+_LOG_COLUMNS = "name STRING, version BIGINT, taken_up TIMESTAMP_LTZ, stream STRING"
+_ERROR_COLUMNS = "name STRING, version BIGINT, error_class STRING, message STRING, `time` TIMESTAMP_LTZ"
 _TIMES = frozenset({"effective_from", "time", "taken_up"})
 _LAST_VERSION = 2**63 - 1
 _FOLDER_WITHOUT_TABLE = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
@@ -205,7 +205,7 @@ def change(
                    "clause": _literal(wanted.clause), "enabled": _literal(wanted.enabled),
                    "effective_from": _time(wanted.effective_from), "author": "current_user()",
                    "comment": _literal(wanted.comment), "time": "current_timestamp()"}  # fmt: skip
-        source = ", ".join(f"{value} AS {column}" for column, value in columns.items())
+        source = ", ".join(f"{value} AS {quoted(column)}" for column, value in columns.items())
         if _merge(sql, table, columns, f"SELECT {source}", f"old.name = new.name AND old.version {later} new.version"):
             return wanted
     raise DataError("RULE_CONFLICT", f"other sessions kept changing {rule} in {'.'.join(table)}", hint="try again.")
@@ -328,7 +328,7 @@ def _exists(spark: Any, name: Parts) -> bool:
 def _read(sql: Sql, table: Parts, kind: type[Row], tail: str) -> list[Row]:
     """The rows of a table as values of `kind`."""
     columns = [field.name for field in fields(kind)]
-    wanted = ", ".join(f"unix_micros({c}) AS {c}" if c in _TIMES else c for c in columns)
+    wanted = ", ".join(f"unix_micros({quoted(c)}) AS {quoted(c)}" if c in _TIMES else c for c in columns)
     try:
         with quiet_probes():
             rows = sql(f"SELECT {wanted} FROM {quote(table)} {tail}").collect()
@@ -341,7 +341,8 @@ def _read(sql: Sql, table: Parts, kind: type[Row], tail: str) -> list[Row]:
 
 def check_columns(table: Parts, types: Mapping[str, str]) -> None:
     """Raise BindError (NOT_A_RULES_TABLE) unless a table with columns of these names and types is a table of rules."""
-    columns = dict(column.lower().split(" ") for column in _COLUMNS.split(", "))
+    words = (column.replace("`", "").split(" ") for column in _COLUMNS.split(", "))
+    columns = {name: spark_type.lower().removesuffix("_ltz") for name, spark_type in words}
     if any(types.get(name) != kind for name, kind in columns.items()):
         raise _changed(table, columns)
 
@@ -374,9 +375,10 @@ def _merge(sql: Sql, table: Parts, columns: Iterable[str], source: str, conditio
     Returns the number of inserted rows, or None if another session has changed the table meanwhile. Delta refuses the
     second of two simultaneous commits if it has read, as MERGE does, what the first one has changed.
     """
+    names = [quoted(column) for column in columns]
     statement = (
         f"MERGE INTO {quote(table)} AS old USING ({source}) AS new ON {condition} "
-        f"WHEN NOT MATCHED THEN INSERT ({', '.join(columns)}) VALUES ({', '.join(f'new.{c}' for c in columns)})"
+        f"WHEN NOT MATCHED THEN INSERT ({', '.join(names)}) VALUES ({', '.join(f'new.{name}' for name in names)})"
     )
     try:
         with _writer(table), quiet_probes():
@@ -402,4 +404,4 @@ def _literal(value: str | bool | int | None) -> str:
 
 
 def _time(micros: int | None) -> str:
-    return "CAST(NULL AS TIMESTAMP)" if micros is None else f"timestamp_micros(CAST('{micros}' AS BIGINT))"
+    return "CAST(NULL AS TIMESTAMP_LTZ)" if micros is None else f"timestamp_micros(CAST('{micros}' AS BIGINT))"

@@ -20,7 +20,7 @@ def windowed(call: WindowTvf, source: Source, durations: Mapping[str, int], time
     """
     data = source.of(call.data)
     if call.kind == GLOBAL or time is None:
-        nulls = ", ".join(f"CAST(NULL AS TIMESTAMP) AS {name}" for name in WINDOW_KEYS)
+        nulls = ", ".join(f"CAST(NULL AS TIMESTAMP_LTZ) AS {name}" for name in WINDOW_KEYS)
         return join(f"(SELECT *, {nulls} FROM ", data, ")")
     if call.kind == SESSION:
         return _sessions(call, source, data, durations["GAP"], time)

@@ -88,4 +88,4 @@ def _risky(plan: MatchPlan) -> list[Text]:
 
 def _is_out_of_time(plan: MatchPlan) -> Text:
     """A condition on the event time which holds on rows without a time, and which no optimizer can decide."""
-    return join("coalesce((", plan.order_by[0][0], ") < TIMESTAMP '0001-01-01 00:00:00', TRUE)")
+    return join("coalesce((", plan.order_by[0][0], ") < TIMESTAMP_LTZ '0001-01-01 00:00:00', TRUE)")

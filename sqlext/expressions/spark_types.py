@@ -16,6 +16,7 @@ TIME_TYPES = ("date", *TIMESTAMPS)
 MAX_DIGITS = 18  # decimals of more digits do not fit an int64
 _DAY_TIME = re.compile(r"interval (day|hour|minute|second)( to (hour|minute|second))?")
 _YEAR_MONTH = re.compile(r"interval (year|month)( to month)?")
+_TIMESTAMP = re.compile(r"\btimestamp\b(?!:)", re.IGNORECASE)
 _NOT_SENT = re.compile(r"interval( (year|month)|\b(?! (day|hour|minute|second)))")
 
 
@@ -46,6 +47,16 @@ def has_plain_equality(spark_type: str) -> bool:
     """True if two values of this type are one key exactly if they are the same value."""
     plain = (*INTEGER_BITS, *TIME_TYPES, "boolean", "string", "binary")
     return spark_type in plain or spark_type.startswith("decimal(")
+
+
+def in_sql(spark_type: str) -> str:
+    """The name of a type, or names of columns with types, for SQL, where `spark.sql.timestampType` decides what
+    TIMESTAMP means.
+
+    >>> in_sql("array<timestamp>"), in_sql("struct<timestamp:timestamp_ntz>"), in_sql("time TIMESTAMP")
+    ('array<timestamp_ltz>', 'struct<timestamp:timestamp_ntz>', 'time timestamp_ltz')
+    """
+    return _TIMESTAMP.sub("timestamp_ltz", spark_type)
 
 
 def is_orderable(spark_type: str) -> bool:

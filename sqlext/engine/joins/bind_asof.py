@@ -31,11 +31,11 @@ _TIME_NUMBERS = {
     "date": "unix_date({})",
     "timestamp": "unix_micros({})",
     "timestamp_ntz": "CASE WHEN {0} BETWEEN TIMESTAMP_NTZ '1000-01-01' AND TIMESTAMP_NTZ '9999-12-31'"
-    " THEN unix_micros(CAST({0} AS TIMESTAMP)) ELSE 0 END",
+    " THEN unix_micros(CAST({0} AS TIMESTAMP_LTZ)) ELSE 0 END",
 }
 # Numbers whose differences are the distances of times, by the type in which Spark compares the times.
 _DISTANCES = {
-    "timestamp": "unix_micros(CAST({} AS TIMESTAMP))",
+    "timestamp": "unix_micros(CAST({} AS TIMESTAMP_LTZ))",
     "timestamp_ntz": "CAST({} AS TIMESTAMP_NTZ)",
     "date": "unix_date({})",
 }

@@ -49,7 +49,7 @@ _PADDED = {"LEFT": (LEFT,), "LEFT ANTI": (LEFT,), "RIGHT": (RIGHT,), "FULL": (LE
 _BUCKET = re.compile(r"__sqlext_(left|right)_bucket\d+")  # the column that the copies of a row differ in
 _NUMBERED = re.compile(r"^__sqlext_\w*?(\d+)")  # a column with the number of its join
 _MOST_JOINS = 5
-_NO_TIME = "CAST(NULL AS TIMESTAMP)"
+_NO_TIME = "CAST(NULL AS TIMESTAMP_LTZ)"
 
 
 class KeptRow(NamedTuple):
@@ -198,7 +198,7 @@ class KeptInterval:
         times = {**dict(zip((_TIME, _SINCE, _UNTIL), self._bounds(side))), **lasts}
         columns += [f"{text} AS {at}" for at, text in times.items()]
         kept = f"SELECT {', '.join([*columns, _ROW, HAS_PARTNER])} FROM ({inner}) AS {quoted(name or '__sqlext_side')}"
-        micros = [f"unix_micros(CAST({at} AS TIMESTAMP)) AS {at}" for at in times]
+        micros = [f"unix_micros(CAST({at} AS TIMESTAMP_LTZ)) AS {at}" for at in times]
         shown_columns = ", ".join([*micros, _ROW, HAS_PARTNER, *map(quoted, keys)])
         return join(
             f"SELECT {shown_columns} FROM ({kept}) AS kept WHERE (", condition,

@@ -138,7 +138,7 @@ def measure(range_: BoundRange, points: Text, ranges: Text, prefix: Text, querie
     levels = {row.level: row.ranges for row in rows}
     return Spread(
         start=rows[0].start,
-        end=rows[0].end,
+        end=rows[0].stop,
         ranges=ranges_,
         cells=cells,
         most=max(row.most for row in rows),
@@ -153,7 +153,7 @@ def _measuring(range_: BoundRange, points: Text, ranges: Text) -> Text:
 
     time = join("CAST(", position(range_.of, range_.time), " AS DOUBLE)")
     extent = join(
-        "SELECT coalesce(min(p), 0D) AS start, coalesce(max(p), 0D) AS end,"
+        "SELECT coalesce(min(p), 0D) AS start, coalesce(max(p), 0D) AS stop,"
         f" coalesce({CELLS}D / nullif(max(p) - min(p), 0D), 1D) AS rate FROM (",
         "SELECT ",
         time,
@@ -162,13 +162,13 @@ def _measuring(range_: BoundRange, points: Text, ranges: Text) -> Text:
         ") WHERE p > -1e300D AND p < 1e300D",
     )
     cells = join(
-        f"SELECT /*+ BROADCAST({_EXTENT}) */ {_EXTENT}.start, {_EXTENT}.end, ",
+        f"SELECT /*+ BROADCAST({_EXTENT}) */ {_EXTENT}.start, {_EXTENT}.stop, ",
         cell(range_.upper),
         " - ",
         cell(range_.lower),
         " + 1 AS c FROM (",
         extent,
-        f") AS {_EXTENT}, ",
+        f") AS {_EXTENT} CROSS JOIN ",
         ranges,
         " WHERE (",
         range_.lower,
@@ -177,7 +177,7 @@ def _measuring(range_: BoundRange, points: Text, ranges: Text) -> Text:
         ")",
     )
     return join(
-        "SELECT level, min(start) AS start, min(end) AS end, count(*) AS ranges, sum(c) AS cells, max(c) AS most",
+        "SELECT level, min(start) AS start, min(stop) AS stop, count(*) AS ranges, sum(c) AS cells, max(c) AS most",
         " FROM (SELECT *, CAST(ceil(log2(c)) AS INT) AS level FROM (",
         cells,
         ")) GROUP BY level",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pyspark.errors import PySparkException
 
-from sqlext.engine.queries.queries import Queries, SparkTypeResolver
+from sqlext.engine.queries.queries import SHOW_FUNCTIONS, Queries, SparkTypeResolver
 from sqlext.expressions.spark_types import has_plain_equality
 from sqlext.pattern.program.mapped_variables import mandatory_variables
 from sqlext.rewriter.lowering.match_plan import MatchPlan
@@ -174,7 +174,7 @@ def _calls_user_function(queries: Queries, texts: Sequence[Text]) -> bool:
                     return True
     if not called:
         return False
-    rows = queries.sql("SHOW USER FUNCTIONS").collect()
+    rows = queries.sql(SHOW_FUNCTIONS).collect()
     return any(f"{row[0]}".lower().split(".")[-1] in called for row in rows)
 
 

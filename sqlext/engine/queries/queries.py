@@ -23,6 +23,8 @@ WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has a w
 # in the metadata of CHAR and VARCHAR columns: Spark pads the values that it compares them with
 CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
+# The functions that are not built in. USER is a reserved word if the session enforces the words that ANSI reserves.
+SHOW_FUNCTIONS = "SHOW `USER` FUNCTIONS"
 # a text that Spark need not read: it would cost a small statement a sixth of its plan
 _WHOLE_HELPER = re.compile(rf"\s*SELECT\s+\*\s+FROM\s+({HELPER.pattern})\s*", re.IGNORECASE)
 
@@ -171,7 +173,7 @@ def is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:
     A function is an aggregate if Spark accepts that it reads, with one argument or two, an ungrouped column in a GROUP
     BY.
     """
-    if not any(f"{row[0]}".lower().split(".")[-1] == name for row in sql("SHOW USER FUNCTIONS").collect()):
+    if not any(f"{row[0]}".lower().split(".")[-1] == name for row in sql(SHOW_FUNCTIONS).collect()):
         return False
     return any(
         is_accepted(sql, f"SELECT {name}({arguments}) FROM VALUES (1, 2) AS t(k, c) GROUP BY k")

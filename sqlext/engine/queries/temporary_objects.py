@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sqlext.engine.queries.queries import is_accepted
+from sqlext.engine.queries.queries import SHOW_FUNCTIONS, is_accepted
 from sqlext.engine.queries.session_variables import may_have_variables
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.errors import BindError, Place
@@ -66,7 +66,7 @@ def is_temporary_view(spark: SparkSession, name: Parts) -> bool:
 
 def _temporary_functions(call: SqlCall, tokens: Tokens) -> Iterator[RelationName]:
     """The calls of temporary functions, which are the ones that SHOW USER FUNCTIONS shows without a schema."""
-    names = {row[0].lower() for row in call.sql("SHOW USER FUNCTIONS").collect()}
+    names = {row[0].lower() for row in call.sql(SHOW_FUNCTIONS).collect()}
     for token, after in pairwise(tokens):
         if after.text == "(" and token.is_name and unquoted(token.text).lower() in names:
             yield RelationName((unquoted(token.text),), token.start, token.stop)

@@ -21,6 +21,7 @@ from sqlext.engine.queries.session_settings import count, execution_settings
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.plan_rules import MAX_LENGTH_SETTING, can_be_read
 from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors, UnsupportedError
+from sqlext.expressions.spark_types import in_sql
 from sqlext.operators.rules.limits import MAX_LENGTH
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.match.sites import scan
@@ -81,7 +82,9 @@ def _spark_error(call: SqlCall, clause: Text, error: UnsupportedError, schema: T
     place = error.place
     if error.error_class not in _CANNOT_COMPUTE or place is None or place.text != str(clause):
         return None
-    columns = [f"CAST(NULL AS {field.dataType.simpleString()}) AS {quote((field.name,))}" for field in schema.fields]
+    columns = [
+        f"CAST(NULL AS {in_sql(field.dataType.simpleString())}) AS {quote((field.name,))}" for field in schema.fields
+    ]
     expression = clause.part(place.start, place.stop)
     try:
         Queries(call.sql, {}, call.text).run(join("SELECT (", expression, ") FROM (SELECT ", ", ".join(columns), ")"))

@@ -177,7 +177,7 @@ def _options(
     if written == (None, None):
         return None, None
     time, words = (source.of(f) if f else "NULL" for f in written)
-    text = join("SELECT unix_micros(CAST((", time, ") AS TIMESTAMP)), CAST(", words, " AS STRING)")
+    text = join("SELECT unix_micros(CAST((", time, ") AS TIMESTAMP_LTZ)), CAST(", words, " AS STRING)")
     queries = Queries(call.sql, {}, call.text)
     frame = queries.run(text)
     try:

@@ -39,7 +39,7 @@ def show(call: SqlCall, table: RulesTable, pattern: str = "*") -> DataFrame:
         "timestamp_micros(from_us) AS effective_from",
         "author",
         "comment",
-        "timestamp_micros(time_us) AS time",
+        "timestamp_micros(time_us) AS `time`",
         "state",
     )
 

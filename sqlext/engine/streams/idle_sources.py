@@ -31,7 +31,7 @@ from sqlext.rewriter.text.tokens import tokenize
 from sqlext.spark.worker_functions import map_in_arrow
 
 BEAT = "__beat"  # whether the row is a beat
-_TIME_DDL = "at TIMESTAMP"
+_TIME_DDL = "at TIMESTAMP_LTZ"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.streams.kept_clause import ClauseInput, KeptClause
 from sqlext.engine.streams.side_tables import written_rows
 from sqlext.errors import SqlExtError
+from sqlext.expressions.spark_types import in_sql
 from sqlext.operators.stateful.fact import row_text, seconds
 from sqlext.operators.stateful.side_rows import LATE
 from sqlext.pattern.task.event_time import BEGINNING
@@ -60,7 +61,7 @@ def _of_keys(
 ) -> Sequence[LateRow]:
     """The late rows, read as rows of one kind of input."""
     names = [quoted(name) for name in clause.keys.values()]
-    types = ", ".join(f"{quoted(name)} {spark_type}" for name, spark_type in kind.columns)
+    types = ", ".join(f"{quoted(name)} {in_sql(spark_type)}" for name, spark_type in kind.columns)
     late = written.select(*(F.col(name).alias(f"__late_{name}") for name in written.columns))
     late = late.withColumn("__late", F.from_json("__late_row", types)).select("*", "__late.*").drop("__late")
     queries = Queries(call.sql, {}, call.text)

@@ -29,8 +29,8 @@ from sqlext.spark.locations import file_path
 from sqlext.spark.quiet_probes import quiet_probes
 
 COLUMNS = {
-    LATE: "time TIMESTAMP, watermark TIMESTAMP, row STRING",
-    FAILED: "time TIMESTAMP, error STRING, row STRING",
+    LATE: "`time` TIMESTAMP_LTZ, watermark TIMESTAMP_LTZ, row STRING",
+    FAILED: "`time` TIMESTAMP_LTZ, error STRING, row STRING",
 }
 
 

@@ -33,7 +33,7 @@ from sqlext.spark.user_warnings import warn
 
 _COLUMNS = (
     "name STRING, state STRING, watermark STRING, lag INTERVAL DAY TO SECOND, "
-    "rows_kept BIGINT, late_rows BIGINT, failed_rows BIGINT, last_error STRING, as_of TIMESTAMP"
+    "rows_kept BIGINT, late_rows BIGINT, failed_rows BIGINT, last_error STRING, as_of TIMESTAMP_LTZ"
 )
 RUNNING, STOPPED, FAILED, UNKNOWN = "running", "stopped", "failed", "unknown"
 

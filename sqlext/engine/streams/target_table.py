@@ -17,6 +17,7 @@ from sqlext.catalog.checkpoint import Checkpoint, stored_query
 from sqlext.catalog.warehouse import path_here, remove_unfinished, table_folder
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.errors import BindError, Place
+from sqlext.expressions.spark_types import in_sql
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.text.names import Parts, quote, quoted
@@ -187,7 +188,7 @@ def type_text(kind: T.DataType) -> str:
         return f"map<{type_text(kind.keyType)}, {type_text(kind.valueType)}>"
     if isinstance(kind, T.StructType):
         return f"struct<{', '.join(f'{quoted(f.name)}: {type_text(f.dataType)}' for f in kind.fields)}>"
-    return kind.simpleString()
+    return in_sql(kind.simpleString())
 
 
 def _create(spark: SparkSession, statement: Text, folder: Path | None, target: StreamTarget) -> None:

@@ -63,7 +63,7 @@ def pairs_query(shape: JoinShape, prefix: Text, limit: int | None = None) -> Tex
         "min(nearest) AS nearest",
     ]
     whole = join("SELECT ", ", ".join(columns), " FROM (\n", keyed, "\n)")
-    shown = ", ".join(f"{shape.shown(f'nearest.{name}')} AS {name}" for name in ("time", "low", "high"))
+    shown = ", ".join(f"{shape.shown(f'nearest.{name}')} AS {name}" for name in ("`time`", "low", "high"))
     own = ", ".join(f"nearest.{name} AS {name}" for name in ("miss", "is_before", "named"))
     return join(prefix, f"SELECT *, {own}, {shown} FROM (\n", whole, "\n)")
 
@@ -124,12 +124,12 @@ def _miss(shape: JoinShape) -> str:
     """SQL for the nearest time beside a range: how far it is, and where."""
     if shape.kind == TEXT or shape.time is None:  # a distance of texts is not known
         return (
-            "CAST(NULL AS STRUCT<miss DOUBLE, is_before BOOLEAN, time DOUBLE, low DOUBLE, high DOUBLE, named STRING>)"
+            "CAST(NULL AS STRUCT<miss DOUBLE, is_before BOOLEAN, `time` DOUBLE, low DOUBLE, high DOUBLE, named STRING>)"
         )
     before, after = "try_subtract(low, last)", "try_subtract(next, high)"
     is_before = f"coalesce({before} <= {after}, next IS NULL)"
     time = f"IF({is_before}, last, next)"
-    return f"struct(least({before}, {after}) AS miss, {is_before} AS is_before, {time} AS time, low, high, named)"
+    return f"struct(least({before}, {after}) AS miss, {is_before} AS is_before, {time} AS `time`, low, high, named)"
 
 
 def others_query(shape: JoinShape, prefix: Text, pairs: TextLike) -> Text:

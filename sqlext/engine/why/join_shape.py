@@ -23,7 +23,7 @@ from sqlext.rewriter.text.splice import Text, TextLike, join
 TIMESTAMP, LOCAL, DATE, NUMBER, TEXT = "timestamp", "timestamp_ntz", "date", "number", "text"
 # Integers or numbers that grow with a time of each kind, and the text of a time, by its number.
 _NUMBERS = {
-    TIMESTAMP: "unix_micros(CAST(({}) AS TIMESTAMP))",
+    TIMESTAMP: "unix_micros(CAST(({}) AS TIMESTAMP_LTZ))",
     LOCAL: "timestampdiff(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', CAST(({}) AS TIMESTAMP_NTZ))",
     DATE: "unix_date({})",
 }

@@ -27,8 +27,8 @@ from sqlext.operators.stateful.state_log import Stored
 # time at which each was decided, as `parcels.unpack_by_row` does. One row of kind REPORT for each call describes the
 # state of the bucket.
 OUTPUT_DDL = (
-    "kind INT, at TIMESTAMP, rows BINARY, kept BIGINT, bytes BIGINT, oldest TIMESTAMP, late BIGINT, failed BIGINT, "
-    "windows BIGINT, emitted BIGINT"
+    "kind INT, at TIMESTAMP_LTZ, rows BINARY, kept BIGINT, bytes BIGINT, oldest TIMESTAMP_LTZ, late BIGINT, "
+    "failed BIGINT, windows BIGINT, emitted BIGINT"
 )
 RESULT, REPORT = 0, 1
 PARCEL_ROWS = 1 << 16  # the rows of the result in a parcel
