@@ -16,6 +16,7 @@ from pyspark.sql.catalog import Catalog, Column, Table
 
 from sqlext.catalog import views
 from sqlext.engine.queries import cached_views
+from sqlext.engine.queries.refreshed_views import refresh_views
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.rewriter.heads.view_statements import fits
 from sqlext.rewriter.text.names import Parts, split_name
@@ -25,6 +26,7 @@ from sqlext.spark.quiet_probes import quiet_probes
 
 def table(call: SqlCall, read: Callable[[str], DataFrame], name: str) -> DataFrame:
     """The result of `spark.table(name)`: Spark's own table or view, or a stored view."""
+    refresh_views(call, name)
     try:
         with quiet_probes() as records:
             frame = read(name)

@@ -11,6 +11,7 @@ from pyspark.sql import types as T
 
 from sqlext.catalog import views, warehouse
 from sqlext.engine.queries import cached_views
+from sqlext.engine.queries.refreshed_views import refresh_views
 from sqlext.engine.queries.session_variables import note_declaration
 from sqlext.engine.queries.spark_errors import about_call, about_other_system
 from sqlext.engine.queries.sql_call import SqlCall
@@ -57,6 +58,7 @@ def dispatch(call: SqlCall) -> DataFrame:
 
 def _dispatch(call: SqlCall) -> DataFrame:
     note_declaration(call)
+    refresh_views(call, call.text)
     if "sqlext_match" in call.text.lower():
         _register_table_function(call)
     if _first_word(call.text) == "BEGIN":

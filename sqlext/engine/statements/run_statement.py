@@ -12,6 +12,7 @@ from sqlext.catalog import views
 from sqlext.engine.match import table_function
 from sqlext.engine.queries import cached_views
 from sqlext.engine.queries.queries import names_views
+from sqlext.engine.queries.refreshed_views import note_view
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.queries.temporary_objects import check_permanent
 from sqlext.engine.statements.plan_statement import OF_A_VIEW, StatementPlan, plan_portable, plan_statement
@@ -155,6 +156,8 @@ def _create_temporary_view(call: SqlCall, head: Head) -> DataFrame:
         frame.createOrReplaceGlobalTempView(name) if head.or_replace else frame.createGlobalTempView(name)
     elif not (head.if_exists and views.is_known(call.spark, head.name.parts)):
         frame.createOrReplaceTempView(name) if head.or_replace else frame.createTempView(name)
+    if not frame.isStreaming:
+        note_view(call.spark, ("global_temp", *head.name.parts[-1:]) if head.is_global else head.name.parts)
     return call.spark.createDataFrame([], T.StructType([]))
 
 
