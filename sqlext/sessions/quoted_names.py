@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from sqlext.engine.queries.session_settings import is_on
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.errors import SqlExtError, SqlExtErrors
 from sqlext.rewriter.statements.scan import might_be_extended
@@ -35,7 +36,7 @@ def names_in_backticks(call: SqlCall) -> Iterator[SqlCall]:
 def _has_quoted_names(call: SqlCall) -> bool:
     if '"' not in call.text or not might_be_extended(call.text):
         return False
-    return all(call.spark.conf.get(name, default) == "true" for name, default in _SETTINGS)
+    return all(is_on(call.spark, name, default=default) for name, default in _SETTINGS)
 
 
 def in_backticks(text: str) -> str:

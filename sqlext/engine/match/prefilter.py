@@ -18,6 +18,7 @@ import numpy as np
 from pyspark.errors import PySparkException
 
 from sqlext.engine.queries.queries import SHOW_FUNCTIONS, Queries, SparkTypeResolver
+from sqlext.engine.queries.session_settings import is_true
 from sqlext.expressions.spark_types import has_plain_equality
 from sqlext.pattern.program.mapped_variables import mandatory_variables
 from sqlext.rewriter.lowering.match_plan import MatchPlan
@@ -150,7 +151,7 @@ def _is_alias(tokens: list[Token]) -> bool:
 
 def _refusal(plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need, ...]) -> str:
     """A reason against the filter that only Spark knows, "" if there is none."""
-    if queries.sql("SET spark.sql.adaptive.enabled").collect()[0].value == "false":
+    if not is_true(queries.sql("SET spark.sql.adaptive.enabled").collect()[0].value):
         return "without adaptive execution Spark limits the time of a broadcast"
     resolver = SparkTypeResolver(queries, prefix, plan.relation)
     if not all(map(has_plain_equality, resolver.types(plan.partition_by))):

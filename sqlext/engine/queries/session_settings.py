@@ -16,9 +16,22 @@ def time_zone(spark: SparkSession) -> str:
 def execution_settings(spark: SparkSession) -> ExecutionSettings:
     """The settings of a session on which computed values depend."""
     return ExecutionSettings(
-        is_ansi=spark.conf.get("spark.sql.ansi.enabled", "true") == "true",
+        is_ansi=is_on(spark, "spark.sql.ansi.enabled", default="true"),
         time_zone=time_zone(spark),
     )
+
+
+def is_on(spark: SparkSession, name: str, *, default: str) -> bool:
+    """The value of a Boolean setting, which a user may write as TRUE or True. Spark keeps what was written."""
+    return is_true(spark.conf.get(name, default) or default)
+
+
+def is_true(value: str) -> bool:
+    """
+    >>> is_true("TRUE "), is_true("False")
+    (True, False)
+    """
+    return value.strip().lower() == "true"
 
 
 def choice(spark: SparkSession, name: str, default: str, values: tuple[str, ...]) -> str:

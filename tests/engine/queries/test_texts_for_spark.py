@@ -77,10 +77,7 @@ def test_rows_of_streams_are_the_same(events, kind):
     results = []
     both = {**SETTINGS["TIMESTAMP is TIMESTAMP_NTZ"], **SETTINGS["more words are reserved"]}
     for values in ({}, both):
-        sides = (
-            {"sqlext.late_rows": "texts.late", "sqlext.failed_rows": "texts.failed"} if kind != "INTERVAL JOIN" else {}
-        )
-        with settings(events, {**values, **sides}):
+        with settings(events, {**values, **(SIDE_TABLES if kind != "INTERVAL JOIN" else {})}):
             events.sql(f"CREATE STREAMING TABLE texts.result OPTIONS ('trigger' = 'available-now') AS {STREAMS[kind]}")
             results.append(rows_of(events.table("texts.result")))
             events.sql("DROP TABLE texts.result")
