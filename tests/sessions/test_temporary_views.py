@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
+from pyspark.sql.functions import udf
 
 pytestmark = pytest.mark.spark
 CLAUSE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY i MEASURES LAST(i) AS last PATTERN (A+ B)
@@ -27,3 +30,19 @@ def test_a_view_reads_the_files_that_are_there(spark, table):
     finally:
         spark.catalog.dropTempView("last_rows")
         spark.sql("DROP TABLE refreshed")
+
+
+def test_what_spark_keeps_of_a_query_over_a_view_of_delta_stays(spark):
+    spark.sql("CREATE TABLE kept (i INT, k INT) USING delta")
+    spark.sql("INSERT INTO kept SELECT id, 0 FROM range(2)")
+    spark.sql(f"CREATE TEMPORARY VIEW last_rows AS SELECT last FROM kept {CLAUSE}")
+    draw = udf(random.random, "double").asNondeterministic()
+    drawn = spark.table("last_rows").select("last", draw().alias("number")).cache()
+    try:
+        before = drawn.collect()
+        assert spark.sql("SELECT last FROM last_rows").collect() == [(1,)]
+        assert drawn.collect() == before
+    finally:
+        drawn.unpersist()
+        spark.catalog.dropTempView("last_rows")
+        spark.sql("DROP TABLE kept")

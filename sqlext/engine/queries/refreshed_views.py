@@ -1,13 +1,16 @@
 """Temporary views over clauses, which read the files that their tables have when the views are read.
 
 Such a view is a DataFrame with a name. Spark lists the files of a table of Parquet or another format when it analyses a
-query, so without a refresh a view would read the files that its tables had when it was created.
+query, so without a refresh a view would read the files that its tables had when it was created. Delta lists them when a
+query runs, so views that read only Delta are not refreshed: a refresh also drops the rows that Spark keeps in memory of
+queries over the view.
 """
 
 from __future__ import annotations
 
+import re
+
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
 
 from sqlext.engine.queries.cached_views import session_of
 from sqlext.engine.queries.sql_call import SqlCall
@@ -15,11 +18,14 @@ from sqlext.rewriter.text.names import Parts, quote
 from sqlext.spark.quiet_probes import quiet_probes
 
 _VIEWS: dict[str, set[Parts]] = {}  # the names of the views of each session
+_LISTED = re.compile(r"Location: (InMemory|Catalog)FileIndex")  # in EXPLAIN, where Spark lists the files itself
 
 
-def note_view(spark: SparkSession, name: Parts) -> None:
-    """Remember a temporary view over a clause."""
-    _VIEWS.setdefault(session_of(spark), set()).add(name)
+def note_view(call: SqlCall, name: Parts) -> None:
+    """Remember a temporary view over a clause, if it reads files that Spark lists."""
+    (plan,) = call.sql(f"EXPLAIN SELECT * FROM {quote(name)}").collect()
+    if _LISTED.search(plan[0]):
+        _VIEWS.setdefault(session_of(call.spark), set()).add(name)
 
 
 def refresh_views(call: SqlCall, text: str) -> None:

@@ -157,7 +157,7 @@ def _create_temporary_view(call: SqlCall, head: Head) -> DataFrame:
     elif not (head.if_exists and views.is_known(call.spark, head.name.parts)):
         frame.createOrReplaceTempView(name) if head.or_replace else frame.createTempView(name)
     if not frame.isStreaming:
-        note_view(call.spark, ("global_temp", *head.name.parts[-1:]) if head.is_global else head.name.parts)
+        note_view(call, ("global_temp", *head.name.parts[-1:]) if head.is_global else head.name.parts)
     return call.spark.createDataFrame([], T.StructType([]))
 
 
