@@ -17,7 +17,7 @@ from tests.statements.cases import settings
 from .combination import GRAMMAR, INPUTS, combination, over
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-PARTS, AT_ONCE = 365, 8
+PARTS, AT_ONCE = 365, 4
 COPY = "mixed_copy"
 TABLE = r"mixed[._]\w+"
 
