@@ -43,8 +43,8 @@ WITHOUT_DELTA = {
     # With a limit Spark sums the bytes of all columns for each row: 10 M rows of two columns reached the Python workers
     # in 2.9 s, without a limit in 0.9 s. Batches end after 10,000 rows anyway.
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
-    # HotSpot only interprets a method of more bytes, which Spark generates for many expressions: DEFINE of 30 variables
-    # with two parts each took 8.2 s of processor time over 500,000 rows, with this limit 2.9 s.
+    # HotSpot only interprets a method of more bytes, which Spark generates for many expressions: 30 variables with two
+    # conditions each took 5.0 s over 500,000 rows, with this limit 2.0 s (decision 50).
     "spark.sql.codegen.hugeMethodLimit": "8000",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

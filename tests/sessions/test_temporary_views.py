@@ -17,7 +17,10 @@ def test_a_view_reads_the_files_that_are_there(spark, table):
     spark.sql(f"CREATE TABLE refreshed (i INT, k INT) {table}")
     spark.sql("INSERT INTO refreshed SELECT id, 0 FROM range(2)")
     spark.sql(f"CREATE TEMPORARY VIEW last_rows AS SELECT last FROM refreshed {CLAUSE}")
-    rows = lambda: [row[0] for row in spark.sql("SELECT * FROM last_rows").collect()]  # noqa: E731
+
+    def rows():
+        return [row[0] for row in spark.sql("SELECT * FROM last_rows").collect()]
+
     try:
         assert rows() == [1]
         for last in (2, 3):

@@ -22,10 +22,13 @@ _LISTED = re.compile(r"Location: (InMemory|Catalog)FileIndex")  # in EXPLAIN, wh
 
 
 def note_view(call: SqlCall, name: Parts) -> None:
-    """Remember a temporary view over a clause, if it reads files that Spark lists."""
+    """Remember a temporary view over a clause if it reads files that Spark lists, and forget one that it replaces."""
     (plan,) = call.sql(f"EXPLAIN SELECT * FROM {quote(name)}").collect()
+    views = _VIEWS.setdefault(session_of(call.spark), set())
     if _LISTED.search(plan[0]):
-        _VIEWS.setdefault(session_of(call.spark), set()).add(name)
+        views.add(name)
+    else:
+        views.discard(name)
 
 
 def refresh_views(call: SqlCall, text: str) -> None:
