@@ -147,6 +147,9 @@ class Grid:
 
 
 HOME, BUCKET = "__sqlext_home", "__sqlext_bucket"
+COPIES = re.compile(
+    r"__sqlext_(left|right)_bucket\d+"
+)  # the column, named by `columns`, that copies of a row differ in
 _NONE = "array(CAST(NULL AS BIGINT))"
 _POINTS = 40  # a level that no range has, for the own buckets of points
 
@@ -303,7 +306,7 @@ def columns(side: Side, which: str, number: int, bounds: Sequence[tuple[Text, st
     (('__sqlext_left_bucket0', '__sqlext_left_own0'), '__sqlext_left_bucket0')
     """
 
-    def name(word: str) -> str:
+    def name(word: str) -> str:  # see COPIES
         return f"__sqlext_{which}_{word}{number}"
 
     def named(text: Text) -> TextLike:

@@ -34,6 +34,7 @@ from sqlext.rewriter.joins.join_conditions import (
     offset,
     other_side,
 )
+from sqlext.rewriter.joins.time_buckets import COPIES
 from sqlext.rewriter.text.and_list import normal_words
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import string_literal
@@ -46,7 +47,6 @@ _TIME = "__sqlext_time"  # the time of the kept row
 _SINCE, _UNTIL = "__sqlext_since", "__sqlext_until"  # the first and the last time of its partners
 _LAST = "__sqlext_last"  # how the names of the columns begin that have the last time of a partner by one comparison
 _PADDED = {"LEFT": (LEFT,), "LEFT ANTI": (LEFT,), "RIGHT": (RIGHT,), "FULL": (LEFT, RIGHT)}
-_BUCKET = re.compile(r"__sqlext_(left|right)_bucket\d+")  # the column that the copies of a row differ in
 _NUMBERED = re.compile(r"^__sqlext_\w*?(\d+)")  # a column with the number of its join
 _MOST_JOINS = 5
 _NO_TIME = "CAST(NULL AS TIMESTAMP_LTZ)"
@@ -188,7 +188,7 @@ class KeptInterval:
             shown = {column_name(text): name for text, name in self._renamed.values()}
         fields = [f"{string_literal(name)}, {text}" for name, text in shown.items()]
         inner = f"SELECT *, to_json(named_struct({', '.join(fields)})) AS {_ROW} FROM {queries.name(rows)}"
-        for bucket in (name for name in rows.columns if _BUCKET.fullmatch(name)):  # one of the copies of each row
+        for bucket in (name for name in rows.columns if COPIES.fullmatch(name)):  # one of the copies of each row
             first = f"{bucket} <=> min({bucket}) OVER (PARTITION BY {_ROW})"
             inner = f"SELECT * FROM (SELECT *, {first} AS __sqlext_is_first FROM ({inner})) WHERE __sqlext_is_first"
         name = self.sides.names[side]
