@@ -147,9 +147,8 @@ class Grid:
 
 
 HOME, BUCKET = "__sqlext_home", "__sqlext_bucket"
-COPIES = re.compile(
-    r"__sqlext_(left|right)_bucket\d+"
-)  # the column, named by `columns`, that copies of a row differ in
+# The column in which the copies of a row differ, as `columns` names it.
+COPIES = re.compile(r"__sqlext_(left|right)_bucket\d+")
 _NONE = "array(CAST(NULL AS BIGINT))"
 _POINTS = 40  # a level that no range has, for the own buckets of points
 
