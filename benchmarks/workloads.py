@@ -178,7 +178,8 @@ PARTITIONED = (
     ),
 )
 
-IN_TIME, AT_RANDOM = "i", "pmod(xxhash64(i), {rows} * 1000L)"
+IN_TIME = "i"
+AT_RANDOM = "pmod(xxhash64(i), 1000) * {rows} + i"  # different in all rows, so that no order of ties is left open
 SPARK_SORTS = {"Spark sorts": {"sqlext.order": "spark"}}
 FUNNEL = next(w for w in PARTITIONED if w.name == "funnel")
 
