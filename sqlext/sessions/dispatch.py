@@ -11,13 +11,13 @@ from pyspark.sql import types as T
 
 from sqlext.catalog import views, warehouse
 from sqlext.engine.queries import cached_views
-from sqlext.engine.queries.refreshed_views import refresh_views
+from sqlext.engine.queries.refreshed_views import note_plain_view, refresh_views
 from sqlext.engine.queries.session_variables import note_declaration
 from sqlext.engine.queries.spark_errors import about_call, about_other_system
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.errors import SetupError, SqlExtError
 from sqlext.rewriter.heads import stream_heads, view_statements
-from sqlext.rewriter.heads.heads import parse_head
+from sqlext.rewriter.heads.heads import CREATE_VIEW, parse_head
 from sqlext.rewriter.heads.stream_heads import StreamCommand, parse_command
 from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.heads.view_statements import ALTER_AS, UNCACHE, parse_listing, parse_view_statement
@@ -89,7 +89,10 @@ def _about_views(call: SqlCall) -> DataFrame:
     if about is not None and about.verb == UNCACHE and cached_views.uncache(call.spark, about.name.parts):
         return call.spark.createDataFrame([], T.StructType([]))
     if about is None or not (about.verb == ALTER_AS and is_extended(about.query)):
-        return _run(call) if is_extended(call.text) else _run_plain(call)
+        result = _run(call) if is_extended(call.text) else _run_plain(call)
+        if about is not None and about.verb == ALTER_AS:
+            note_plain_view(call, about.name.parts, about.query)
+        return result
     view = views.lookup(call.spark, call.sql, about.name.parts)
     if view is not None:
         from sqlext.engine.statements import stored_views
@@ -256,9 +259,13 @@ def _create_or_drop(call: SqlCall) -> DataFrame:
     if target is not None and not target.is_insert:
         return _run(call)
     result = views.run_plain(call.spark, call.sql, call.text)
+    head = parse_head(call.text)
     if result is not None:
-        head = parse_head(call.text)
         if head is not None:
             cached_views.uncache(call.spark, head.name.parts)
         return result
-    return warehouse.run_drop(call.spark, call.sql, call.text, call.args, call.frames)
+    result = warehouse.run_drop(call.spark, call.sql, call.text, call.args, call.frames)
+    if head is not None and head.verb == CREATE_VIEW and head.is_temporary:
+        name = ("global_temp", *head.name.parts[-1:]) if head.is_global else head.name.parts
+        note_plain_view(call, name, call.text[head.name.stop :])
+    return result

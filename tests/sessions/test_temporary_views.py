@@ -35,6 +35,32 @@ def test_a_view_reads_the_files_that_are_there(spark, table):
         spark.sql("DROP TABLE refreshed")
 
 
+def test_plain_views_over_a_view_read_the_files_that_are_there(spark):
+    spark.sql("CREATE TABLE refreshed (i INT, k INT) USING parquet")
+    spark.sql("INSERT INTO refreshed SELECT id, 0 FROM range(2)")
+    spark.sql(f"CREATE TEMPORARY VIEW last_rows AS SELECT last FROM refreshed {CLAUSE}")
+    spark.sql("CREATE TEMPORARY VIEW plain AS SELECT last + 1 AS after FROM last_rows")
+    spark.sql("CREATE GLOBAL TEMPORARY VIEW outer_view AS SELECT after FROM plain")
+    spark.sql("CREATE TEMPORARY VIEW changed AS SELECT 0 AS after")
+    spark.sql("ALTER VIEW changed AS SELECT after FROM global_temp.outer_view")
+
+    def rows(view):
+        return [row[0] for row in spark.sql(f"SELECT * FROM {view}").collect()]
+
+    try:
+        for last in range(2, 5):
+            spark.sql(f"INSERT INTO refreshed VALUES ({last}, 0)")
+            view = ("plain", "global_temp.outer_view", "changed")[last % 3]
+            assert rows(view) == [last + 1]
+        spark.sql("CREATE OR REPLACE TEMPORARY VIEW plain AS SELECT 3 AS after")
+        assert rows("plain") == [3] and rows("changed") == [3]
+    finally:
+        for view in ("changed", "plain", "last_rows"):
+            spark.catalog.dropTempView(view)
+        spark.catalog.dropGlobalTempView("outer_view")
+        spark.sql("DROP TABLE refreshed")
+
+
 def test_what_spark_keeps_of_a_query_over_a_view_of_delta_stays(spark):
     spark.sql("CREATE TABLE kept (i INT, k INT) USING delta")
     spark.sql("INSERT INTO kept SELECT id, 0 FROM range(2)")
