@@ -205,6 +205,56 @@ def test_searching_each_word_once_counts_what_searching_from_each_row_counts(par
     assert compared > 100
 
 
+def relative(attempt: Attempt) -> tuple:
+    """What an attempt tells, with rows counted from its start row."""
+    start = attempt.start
+
+    def of_path(path) -> tuple:
+        return tuple((row - start, label) for row, label in path)
+
+    stops = frozenset(stop._replace(row=stop.row - start) for stop in attempt.stops)
+    reached = frozenset((step, row - start) for step, row in attempt.reached.items())
+    return attempt.ending, of_path(attempt.furthest), stops, reached, tuple(map(of_path, attempt.matches))
+
+
+def random_nulls(task, rows: Rows, chance) -> dict[int, bytes]:
+    """For some labels, rows on which their conditions are NULL, among those on which they do not hold."""
+    nulls = {}
+    for label, bit in enumerate(task.bits):
+        if bit is not None and task.conditions[label] is None and chance.random() < 0.5:
+            fails = rows.mask[:, bit // 8] >> (bit % 8) & 1 == 0
+            nulls[label] = (fails & (np.array([chance.random() for _ in fails]) < 0.5)).tobytes()
+    return nulls
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.random
+def test_searching_each_word_once_counts_the_same_where_rows_are_skipped_or_conditions_are_null(part):
+    compared = Counter[str]()
+    for seed in range(part * 300, part * 300 + 300):
+        chance = seeded(seed)
+        task, rows = random_cep_case(seed) if part % 2 else random_case(seed)
+        nulls = random_nulls(task, rows, chance)
+        spans = list(strategy.match(task, rows))
+        if not words.applies(task) or any(block.failure is not None for block in spans):
+            continue
+        in_order, by_word = Counter[tuple](), Counter[tuple]()
+
+        def count(into: Counter, attempt: Attempt, times: int = 1) -> None:
+            into[relative(attempt)] += times
+
+        recorder = attempts(task, rows, partial(count, in_order), nulls=nulls)
+        starts = words.start_rows(task, rows)
+        counts = words.attempts_by_word(task, rows, starts, partial(count, by_word), 10**6, nulls)
+        assert by_word == in_order and counts.tests == recorder.tests, seed
+        assert starts.matches == sum(len(b.start) for b in spans if b.timed_out is None), seed
+        assert counts.left_out == 0
+        stops = [stop for _, _, stops, *_ in in_order for stop in stops]
+        compared += Counter(stop.reason for stop in stops)
+        compared["cases"] += 1
+    assert compared["cases"] > 100 and compared["NULL"] > 50, compared
+
+
 @pytest.mark.parametrize("part", range(2))
 @pytest.mark.random
 def test_with_skipped_rows_it_tells_of_each_match_and_each_failed_start(part):

@@ -69,8 +69,8 @@ def _report(planned: PhysicalPlan, counting: ConditionCounting, queries: Queries
     began = time.monotonic()
     plan = counting.plan
     if planned.usable_rows:
-        usable = replace(plan, filters=(*plan.filters, *planned.usable_rows))
-        counts, (funnel, _) = counting.count(queries), _tally(usable, planned, queries)
+        usable = replace(counting.worker_plan, filters=(*plan.filters, *planned.usable_rows))
+        counts, (funnel, _) = counting.count(queries), _tally(usable, planned, queries, counting)
         funnel = funnel.renamed({PARTITION_END: NO_USABLE_ROW})
     else:
         funnel, counts = _tally(counting.worker_plan, planned, queries, counting)
@@ -97,14 +97,15 @@ def _report(planned: PhysicalPlan, counting: ConditionCounting, queries: Queries
 
 
 def _tally(
-    plan: MatchPlan, planned: PhysicalPlan, queries: Queries, counting: ConditionCounting | None = None
+    plan: MatchPlan, planned: PhysicalPlan, queries: Queries, counting: ConditionCounting
 ) -> tuple[Funnel, VerdictCounts]:
-    """What the search tries in the rows of a plan, and the verdicts of the conditions that workers count."""
+    """What the search tries in the rows of a plan, which has the columns of `counting.worker_plan`, and the verdicts of
+    the conditions on them."""
     orders_rows = planned.form is SHUFFLED and not plan.needs_window
     rows = queries.run(shuffled_query(plan, planned.prefix) if orders_rows else input_query(plan, planned.prefix))
     check_types(plan, rows.schema)
     worker, steps = worker_plan(plan), recorded_steps(plan)
-    counted, labels = (None, ()) if counting is None else (counting.counted, counting.labels)
+    counted, labels = counting.counted, counting.labels
     if orders_rows:
         worker = replace(worker, sort=sort_of(plan))
 

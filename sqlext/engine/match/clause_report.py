@@ -93,15 +93,16 @@ class VariableReport:
 
     @property
     def not_true(self) -> str:
-        """What the condition is where it is not TRUE.
+        """What the condition is where the search takes it for FALSE. It does not tell NULL from FALSE in the parts that
+        the row decides of a condition that depends on the match.
 
-        >>> VariableReport(name="A", is_needed=True, is_tested=False, true=1, false=2, null=3).not_true
+        >>> part = ConjunctReport(written="x > 1", true=1, false=1, null=1, alone_false=0, alone_null=0)
+        >>> tests = {"true": 1, "false": 2, "null": 0, "conjuncts": (part,)}
+        >>> VariableReport(name="A", is_needed=True, is_tested=True, **tests).not_true
         'FALSE or NULL'
         """
-        has_null = any(conjunct.null for conjunct in self.conjuncts) if self.is_tested else self.null
-        if not has_null:
-            return FALSE
-        return "FALSE or NULL" if self.false else NULL
+        is_unsure = self.is_tested and any(conjunct.null for conjunct in self.conjuncts)
+        return "FALSE or NULL" if is_unsure else FALSE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,8 +119,7 @@ class ElementReport:
     lost: Mapping[str, int] = field(default_factory=dict)
 
     def lost_by(self, variable: VariableReport | None) -> str:
-        """The reasons, the most frequent ones first. A search does not tell FALSE from NULL where the row alone decides
-        a condition; the counts of the `variable` may."""
+        """The reasons, the most frequent ones first. `variable`: that of the element, if it has a condition."""
         reasons = sorted(self.lost.items(), key=lambda item: -item[1])
         words = {**_LOST, FALSE: f"because its condition is {variable.not_true}"} if variable is not None else _LOST
         return ", ".join(f"{number:,} {words[reason]}" for reason, number in reasons)

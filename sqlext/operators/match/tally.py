@@ -18,13 +18,13 @@ from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.match.read_rows import read_rows
 from sqlext.operators.rows.arrow import as_numpy
 from sqlext.pattern import strategy
-from sqlext.pattern.batch.recorder import Attempt
+from sqlext.pattern.batch.recorder import Attempt, Nulls
 from sqlext.pattern.conditions.columnar import verdicts
-from sqlext.pattern.task.task import Condition, MatchTask, Rows, Spans
+from sqlext.pattern.task.task import Condition, Rows, Spans
 from sqlext.pattern.why import words
 from sqlext.pattern.why.attempts import Enough, attempts
 from sqlext.pattern.why.funnel import Funnel, Steps
-from sqlext.pattern.why.verdicts import PACKED, VerdictCounts, unpacked
+from sqlext.pattern.why.verdicts import NULL, PACKED, PackedVerdicts, VerdictCounts, is_null, packed
 
 TALLY, VERDICTS = "funnel STRING, verdicts STRING", "verdicts STRING"
 MAX_STEPS = 12_000  # of one task: less than half a second where conditions depend on the match
@@ -37,13 +37,13 @@ def tally(
     batches: Iterator[pa.RecordBatch],
     plan: MatchOperatorPlan,
     steps: Steps,
-    counted: Sequence[Condition | None] | None,
+    counted: Sequence[Condition | None],
     labels: Sequence[int],
 ) -> Iterator[pa.RecordBatch]:
     """The counts of all partitions of the rows, as JSON. After MAX_STEPS steps of the search, rows are only counted.
 
-    `counted`: the conditions whose verdicts are counted, each None if its verdicts are packed in columns; None if Spark
-    counts. `labels`: the label of each.
+    `counted`: the conditions whose verdicts are counted, each None if its verdicts are packed in columns. `labels`: the
+    label of each.
     """
     funnel, counts = Funnel(), VerdictCounts()
     for columns in partitions(_timed(batches, funnel), plan):
@@ -54,12 +54,9 @@ def tally(
         funnel.rows += sum(lengths)
         funnel.partitions += len(lengths)
         funnel.largest = max(funnel.largest, *lengths)
-        if counted is not None:
-            packed = _unpacked(columns, counted.count(None))
-            values = [next(packed) if condition is None else verdicts(condition, rows) for condition in counted]
-            group = as_numpy(columns[GROUP])
-            counts.add(values, labels, np.ones(len(group), np.int64), group, group)
-        _search(rows, plan, steps, funnel)
+        of_rows, group = list(_verdicts(columns, counted, rows)), as_numpy(columns[GROUP])
+        counts.add_packed(of_rows, labels, None, group, group)
+        _search(rows, plan, steps, funnel, dict(_nulls(of_rows, labels, counts, plan)))
     yield pa.RecordBatch.from_pydict({"funnel": [funnel.as_json()], "verdicts": [counts.as_json()]})
 
 
@@ -67,15 +64,33 @@ def tally_verdicts(batches: Iterator[pa.RecordBatch], labels: Sequence[int]) -> 
     """The counts of rows, of which NUMBER have the same packed verdicts, as JSON. `labels`: of each condition."""
     counts = VerdictCounts()
     for batch in batches:
-        values = list(_unpacked(batch, len(labels)))
-        counts.add(values, labels, *(as_numpy(batch[name]) for name in (NUMBER, FIRST, LAST)))
+        values = list(_of_spark(batch, range(len(labels))))
+        counts.add_packed(values, labels, *(as_numpy(batch[name]) for name in (NUMBER, FIRST, LAST)))
     yield pa.RecordBatch.from_pydict({"verdicts": [counts.as_json()]})
 
 
-def _unpacked(columns: Mapping[str, pa.Array] | pa.RecordBatch, n: int) -> Iterator[np.ndarray]:
-    """The verdicts of each of the `n` conditions whose verdicts are packed."""
-    for i in range(n):
-        yield unpacked(as_numpy(columns[PACKED_VERDICTS.format(i // PACKED)]), i % PACKED)
+def _verdicts(
+    columns: Mapping[str, pa.Array], counted: Sequence[Condition | None], rows: Rows
+) -> Iterator[PackedVerdicts]:
+    own = [(i, condition) for i, condition in enumerate(counted) if condition is not None]
+    yield from _of_spark(columns, [i for i, condition in enumerate(counted) if condition is None])
+    yield from packed([verdicts(condition, rows) for _, condition in own], [i for i, _ in own])
+
+
+def _nulls(
+    of_rows: Sequence[PackedVerdicts], labels: Sequence[int], counts: VerdictCounts, plan: MatchOperatorPlan
+) -> Iterator[tuple[int, bytes]]:
+    """As in `Recorder`."""
+    for label, condition in enumerate(plan.task.conditions):
+        if condition is None and counts.all_of[label, NULL]:
+            yield label, is_null(of_rows, labels, label).tobytes()
+
+
+def _of_spark(columns: Mapping[str, pa.Array] | pa.RecordBatch, conditions: Sequence[int]) -> Iterator[PackedVerdicts]:
+    """The verdicts of the conditions that Spark has computed."""
+    for number, first in enumerate(range(0, len(conditions), PACKED)):
+        bits = as_numpy(columns[PACKED_VERDICTS.format(number)])
+        yield PackedVerdicts(bits, conditions[first : first + PACKED])
 
 
 def _timed(batches: Iterator[pa.RecordBatch], funnel: Funnel) -> Iterator[pa.RecordBatch]:
@@ -89,10 +104,10 @@ def _timed(batches: Iterator[pa.RecordBatch], funnel: Funnel) -> Iterator[pa.Rec
         yield batch
 
 
-def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel) -> None:
+def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, nulls: Nulls) -> None:
     task = plan.task
     began = time.perf_counter()
-    starts = words.start_rows(task, rows) if isinstance(task, MatchTask) and words.applies(task) else None
+    starts = words.start_rows(task, rows) if words.applies(task) else None
     if starts is not None:
         funnel.found += starts.matches
     else:
@@ -101,13 +116,13 @@ def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel) -
     left = MAX_STEPS - funnel.steps
     if left <= 0:
         funnel.left_out += len(rows.mask)
-    elif starts is not None and isinstance(task, MatchTask):
-        counts = words.attempts_by_word(task, rows, starts, partial(funnel.add, steps=steps), left)
+    elif starts is not None:
+        counts = words.attempts_by_word(task, rows, starts, partial(funnel.add, steps=steps), left, nulls)
         funnel.tests += counts.tests
         funnel.steps += counts.steps
         funnel.left_out += counts.left_out
     else:
-        _search_in_order(rows, plan, steps, funnel)
+        _search_in_order(rows, plan, steps, funnel, nulls)
 
 
 def _matches(block: Spans) -> int:
@@ -115,7 +130,7 @@ def _matches(block: Spans) -> int:
     return len(block.start) if block.timed_out is None else int(np.count_nonzero(~block.timed_out))
 
 
-def _search_in_order(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel) -> None:
+def _search_in_order(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, nulls: Nulls) -> None:
     last = -1
 
     def consume(attempt: Attempt) -> None:
@@ -126,7 +141,7 @@ def _search_in_order(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: 
         if funnel.steps >= MAX_STEPS:
             raise Enough
 
-    recorder = attempts(replace(plan.task, strategy="reference"), rows, consume, max_steps=MAX_STEPS)
+    recorder = attempts(replace(plan.task, strategy="reference"), rows, consume, max_steps=MAX_STEPS, nulls=nulls)
     funnel.tests += recorder.tests
     if not recorder.is_complete:
         funnel.left_out += len(rows.mask) - 1 - last

@@ -19,7 +19,7 @@ know of it. `pattern.why.attempts` runs them over rows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
@@ -30,6 +30,7 @@ from sqlext.errors import DataError
 Step = Union[int, tuple[int, int]]
 Bounds = tuple[int, int]  # the first row, and the row after the last one
 Mapped = tuple[tuple[int, int], ...]  # (row, label) of each mapped row
+Nulls = Mapping[int, bytes]  # by label: 0 or 1 for each row
 
 # Stop.reason: the condition of the variable on the row; no row there; an anchor; what forbids a row to be taken
 FALSE, NULL = "FALSE", "NULL"
@@ -92,11 +93,12 @@ class Recorder:
     """Receives the steps of one search after the other, and hands each attempt to `consume`.
 
     `tests`: how often the condition of a label was True, False and None, over all attempts. `is_complete`: whether all
-    rows have been searched.
+    rows have been searched. `nulls`: for labels whose condition the row decides, whether it is NULL on each row. Other
+    labels have the verdicts of the search, which takes False for NULL where it reads `Rows.mask`.
     """
 
-    def __init__(self, consume: Callable[[Attempt], None]):
-        self.consume = consume
+    def __init__(self, consume: Callable[[Attempt], None], nulls: Nulls | None = None):
+        self.consume, self.nulls = consume, nulls or {}
         self.tests: Counter[tuple[int, bool | None]] = Counter()
         self.is_complete = False
         self._attempt = Attempt(-1, 0, (0, 0), 0)
@@ -121,6 +123,8 @@ class Recorder:
         unless it is true, the search goes no further; otherwise it may skip the row."""
         attempt, path = self._attempt, self._path
         self._step(depth)
+        if verdict is False and label in self.nulls and self.nulls[label][row]:
+            verdict = None
         self.tests[label, verdict] += 1
         if not verdict:
             if is_stop:

@@ -84,13 +84,20 @@ class Search:
     is_open: Callable[[int, int], bool] | None = None
     is_alive: bool = False
     recorder: Recorder | None = None
+    max_steps: int = MAX_STEPS
 
     def paths(self, pattern: ast.Pattern) -> Iterator[tuple[Path, int]]:
-        """Yield (path, what decides it) in order of preference; a path may come twice."""
-        for state in self.walk(pattern, SearchState()):
-            decided = self.decided(state)
-            if decided is not None:
-                yield state.path, decided
+        """Yield (path, what decides it) in order of preference; a path may come twice.
+
+        Raises DataError: STEP_BUDGET.
+        """
+        try:
+            for state in self.walk(pattern, SearchState()):
+                decided = self.decided(state)
+                if decided is not None:
+                    yield state.path, decided
+        except RecursionError:  # each round of a loop is one more generator
+            raise self.too_long("maps too many rows in its loops") from None
 
     def walk(self, node: ast.Pattern, state: SearchState) -> Iterator[SearchState]:
         if isinstance(node, ast.Variable):
@@ -253,12 +260,16 @@ class Search:
 
     def count_step(self, label: int) -> None:
         self.steps += 1
-        if self.steps > MAX_STEPS:
+        if self.steps > self.max_steps:
             name = next(name for name, known in self.label_of.items() if known == label)
-            raise DataError(
-                "STEP_BUDGET",
-                f"the search for matches from row {self.start - self.bounds[0] + 1} of its partition took more than "
-                f"{MAX_STEPS:,} steps, the last of them for a row that {name} takes",
-                hint="all ways are tried one after the other: bound them with WITHIN or UNTIL, replace ->> by ->, or "
-                "let conditions depend on the row alone.",
+            raise self.too_long(
+                f"took more than {self.max_steps:,} steps, the last of them for a row that {name} takes"
             )
+
+    def too_long(self, why: str) -> DataError:
+        return DataError(
+            "STEP_BUDGET",
+            f"the search for matches from row {self.start - self.bounds[0] + 1} of its partition {why}",
+            hint="all ways are tried one after the other: bound them with WITHIN or UNTIL, replace ->> by ->, or "
+            "let conditions depend on the row alone.",
+        )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sqlext.pattern.batch.recorder import Recorder
-from sqlext.pattern.cep.cep_reference import BOUND, NEXT_ROW, Path, Search, SearchState
+from sqlext.pattern.cep.cep_reference import BOUND, MAX_STEPS, NEXT_ROW, Path, Search, SearchState
 from sqlext.pattern.cep.cep_task import CepTask, bound_ends, may_begin
 from sqlext.pattern.cep.path_conditions import MappedPath, PathEvaluator
 from sqlext.pattern.task.skip import resume_row
@@ -30,13 +30,13 @@ class PartitionResult:
     failure: SkipFailure | None = None
 
 
-def find(task: CepTask, rows: Rows, recorder: Recorder | None = None) -> Iterator[Spans]:
+def find(task: CepTask, rows: Rows, recorder: Recorder | None = None, max_steps: int = MAX_STEPS) -> Iterator[Spans]:
     """All results, slowly and obviously: a block for each partition; after a failure nothing more. `recorder` receives
     an attempt for each start row that is tried.
 
     Raises DataError: STEP_BUDGET, and what conditions raise.
     """
-    paths = Paths(task, rows, recorder=recorder)
+    paths = Paths(task, rows, recorder=recorder, max_steps=max_steps)
     for bounds in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
         result = paths.every_match(bounds) if task.skip.mode == NO_SKIP else paths.preferred(bounds)
         yield from _spans_of(result, task)
@@ -59,10 +59,18 @@ class Paths:
     """The candidates of one task.
 
     `is_first: bool[p]` (None: everywhere): whether the first row of a partition is its very first one, where `^` holds.
+    `max_steps`: of the search from one start row.
     """
 
-    def __init__(self, task: CepTask, rows: Rows, is_first: np.ndarray | None = None, recorder: Recorder | None = None):
-        self.task, self.rows, self.recorder = task, rows, recorder
+    def __init__(
+        self,
+        task: CepTask,
+        rows: Rows,
+        is_first: np.ndarray | None = None,
+        recorder: Recorder | None = None,
+        max_steps: int = MAX_STEPS,
+    ):
+        self.task, self.rows, self.recorder, self.max_steps = task, rows, recorder, max_steps
         self.evaluator, self.limits = PathEvaluator(task, rows), bound_ends(rows)
         is_later = np.zeros(len(rows.bounds) - 1, np.bool_) if is_first is None else ~is_first
         self.later = frozenset(rows.bounds[:-1][is_later].tolist())
@@ -90,6 +98,7 @@ class Paths:
             satisfies=satisfies,
             is_whole=bounds[0] not in self.later,
             recorder=self.recorder,
+            max_steps=self.max_steps,
         )
 
     def found(self, search: Search, number: int) -> Generator[tuple[Path, int], None, None]:

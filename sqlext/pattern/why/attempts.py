@@ -21,7 +21,7 @@ import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern.batch import reference
-from sqlext.pattern.batch.recorder import Attempt, Recorder
+from sqlext.pattern.batch.recorder import Attempt, Nulls, Recorder
 from sqlext.pattern.cep import path_search
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.conditions.conditions import Satisfies, satisfier
@@ -37,15 +37,17 @@ def attempts(
     rows: Rows,
     consume: Callable[[Attempt], None],
     max_steps: int = reference.MAX_STEPS,
+    nulls: Nulls | None = None,
 ) -> Recorder:
     """Search all partitions of `rows`, by the strategy `reference`; return the recorder, which has counted the tests.
 
     The search ends early when `consume` raises Enough, or an attempt has an error: its budget of steps, or a condition
-    that cannot be computed. Conditions of the row alone are FALSE where they are NULL, because `Rows.mask` has one bit.
+    that cannot be computed. Conditions of the row alone are FALSE where they are NULL, because `Rows.mask` has one bit;
+    `nulls` tells where they are.
     """
-    recorder = Recorder(consume)
+    recorder = Recorder(consume, nulls)
     if isinstance(task, CepTask):
-        blocks = path_search.find(task, rows, recorder)
+        blocks = path_search.find(task, rows, recorder, max_steps)
     else:
         assert isinstance(task, MatchTask)
         blocks = reference.find(task, rows, _satisfies(task, rows), max_steps=max_steps, recorder=recorder)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,32 @@ def unpacked(packed: np.ndarray, place: int) -> np.ndarray:
     """
     above = 64 - BITS * (place + 1)
     return ((packed << above) >> (64 - BITS)).astype(np.int8)
+
+
+class PackedVerdicts(NamedTuple):
+    """`bits: int64[n]`: the verdicts of at most PACKED conditions on each row; `conditions`: the condition of each
+    place."""
+
+    bits: np.ndarray
+    conditions: Sequence[int]
+
+
+def packed(verdicts: Sequence[np.ndarray], conditions: Sequence[int]) -> Iterator[PackedVerdicts]:
+    """The verdicts of conditions, `int8[n]` each, packed.
+
+    >>> (both,) = packed([np.array([-1, 0], np.int8), np.array([1, -1], np.int8)], (4, 5))
+    >>> [bin(bits) for bits in both.bits.tolist()], both.conditions
+    (['0b111', '0b1100'], (4, 5))
+    """
+    for first in range(0, len(conditions), PACKED):
+        bits = np.zeros(len(verdicts[first]), np.int64)
+        for place, verdict in enumerate(verdicts[first : first + PACKED]):
+            bits |= (verdict.astype(np.int64) & (1 << BITS) - 1) << BITS * place
+        yield PackedVerdicts(bits, conditions[first : first + PACKED])
+
+
+_IN_OCTET = 8 // BITS  # verdicts
+_OF_OCTET = [unpacked(np.arange(256), place) for place in range(_IN_OCTET)]  # int8[256] each: the verdict at the place
 
 
 @dataclass
@@ -61,27 +88,59 @@ class VerdictCounts:
         first: np.ndarray,
         last: np.ndarray,
     ) -> None:
-        """Count rows: `verdicts: int8[n]` and the label of each condition; `number: int64[n]`: how many rows each entry
-        represents; `first`, `last: int64[n]`: the smallest and the largest number of their groups."""
-        self.rows += int(number.sum())
-        weights = number.astype(np.float64)  # the type of sums of bincount, exact up to 2 ** 53 rows
-        for condition, verdict in enumerate(verdicts):
-            _count(self.each, condition, verdict, weights)
+        """Count rows by the verdicts of each condition, `int8[n]`. See `add_packed`."""
+        self.add_packed(list(packed(verdicts, range(len(labels)))), labels, number, first, last)
+
+    def add_packed(
+        self,
+        columns: Sequence[PackedVerdicts],
+        labels: Sequence[int],
+        number: np.ndarray | None,
+        first: np.ndarray,
+        last: np.ndarray,
+    ) -> None:
+        """Count rows. `labels`: of each condition; `number: int64[n]`: how many rows each entry represents, None if it
+        is one row; `first`, `last: int64[n]`: the smallest and the largest number of their groups."""
+        rows = _Entries(number, first, last)
+        self.rows += len(first) if number is None else int(number.sum())
+        for column in columns:
+            self._count_each(column, rows)
         for label in dict.fromkeys(labels):
-            own = [condition for condition, of in enumerate(labels) if of == label]
-            not_true, is_false = np.zeros(len(number), np.int32), np.zeros(len(number), np.bool_)
-            for condition in own:
-                not_true += verdicts[condition] != TRUE
-                is_false |= verdicts[condition] == FALSE
-            _count(self.all_of, label, np.where(is_false, FALSE, np.where(not_true > 0, NULL, TRUE)), weights)
-            one_fails = np.flatnonzero(not_true == 1)
-            for condition in own:
-                verdict = verdicts[condition][one_fails]
-                for value in (FALSE, NULL):
-                    rows = one_fails[verdict == value]
-                    if len(rows):
-                        self.alone[condition, value] += int(number[rows].sum())
-                        self._widen((condition, value), int(first[rows].min()), int(last[rows].max()))
+            self._count_label(label, _own(columns, labels, label), rows)
+
+    def _count_each(self, column: PackedVerdicts, rows: _Entries) -> None:
+        octets = column.bits.astype("<i8", copy=False).view(np.uint8).reshape(-1, 8)
+        for at, condition in enumerate(column.conditions):
+            octet, place = divmod(at, _IN_OCTET)
+            if not place:
+                sums = rows.sums(octets[:, octet], 256)
+            for verdict in (TRUE, FALSE, NULL):
+                self.each[condition, verdict] += int(sums[_OF_OCTET[place] == verdict].sum())
+
+    def _count_label(self, label: int, own: Sequence[tuple[PackedVerdicts, int]], rows: _Entries) -> None:
+        """`own`: the columns that have conditions of the label, with their places."""
+        not_true, is_false = _and_of(own)
+        all_rows, failed_rows, false_rows = (rows.total(x) for x in (None, not_true != 0, is_false))
+        self.all_of[label, TRUE] += all_rows - failed_rows
+        self.all_of[label, FALSE] += false_rows
+        self.all_of[label, NULL] += failed_rows - false_rows
+        one_fails = np.flatnonzero(not_true == 1)
+        for column, places in own:
+            self._count_alone(column, places, one_fails, rows)
+
+    def _count_alone(self, column: PackedVerdicts, places: int, one_fails: np.ndarray, rows: _Entries) -> None:
+        failed = _failed(column.bits[one_fails], places)
+        at = one_fails[failed != 0]
+        failed = failed[failed != 0]
+        place = (np.frexp(failed.astype(np.float64))[1] - 1) // BITS
+        code = (place * 2 + (column.bits[at] >> 1 & failed != 0)).astype(np.uint8)
+        order = np.argsort(code, kind="stable")
+        code, at = code[order], at[order]
+        for begin, stop in _runs(code):
+            condition = column.conditions[int(code[begin]) // 2]
+            key, own = (condition, NULL if code[begin] % 2 else FALSE), at[begin:stop]
+            self.alone[key] += stop - begin if rows.number is None else int(rows.number[own].sum())
+            self._widen(key, int(rows.first[own].min()), int(rows.last[own].max()))
 
     def merge(self, other: VerdictCounts) -> None:
         self.rows += other.rows
@@ -111,7 +170,68 @@ class VerdictCounts:
         return VerdictCounts(rows, each, all_of, alone, {(i, v): (low, high) for (i, v), (low, high) in groups})
 
 
-def _count(counts: Counter[_Key], of: int, verdicts: np.ndarray, weights: np.ndarray) -> None:
-    sums = np.bincount(verdicts + 1, weights, 3)
-    for verdict in (TRUE, FALSE, NULL):
-        counts[of, verdict] += int(sums[verdict + 1])
+class _Entries(NamedTuple):
+    """As in `add_packed`."""
+
+    number: np.ndarray | None
+    first: np.ndarray
+    last: np.ndarray
+
+    def total(self, chosen: np.ndarray | None) -> int:
+        """The number of rows of the chosen entries, `bool[n]`, or of all."""
+        if self.number is None:
+            return len(self.first) if chosen is None else int(np.count_nonzero(chosen))
+        return int((self.number if chosen is None else self.number[chosen]).sum())
+
+    def sums(self, values: np.ndarray, n: int) -> np.ndarray:
+        """The number of rows of each value 0 … n - 1."""
+        # sums of doubles, exact up to 2 ** 53 rows
+        return np.bincount(values, None if self.number is None else self.number.astype(np.float64), n)
+
+
+def is_null(columns: Sequence[PackedVerdicts], labels: Sequence[int], label: int) -> np.ndarray:
+    """`bool[n]`: the rows on which the AND of all conditions of a label is NULL. `labels`: of each condition.
+
+    >>> verdicts = [np.array([-1, -1, 1], np.int8), np.array([1, 0, 1], np.int8)]
+    >>> is_null(list(packed(verdicts, (0, 1))), (5, 5), 5).tolist()
+    [True, False, False]
+    """
+    not_true, is_false = _and_of(_own(columns, labels, label))
+    return (not_true != 0) & ~is_false
+
+
+def _own(columns: Sequence[PackedVerdicts], labels: Sequence[int], label: int) -> list[tuple[PackedVerdicts, int]]:
+    """The columns that have conditions of a label, with the last bits of their verdicts."""
+    places = [
+        sum(1 << BITS * place for place, condition in enumerate(column.conditions) if labels[condition] == label)
+        for column in columns
+    ]
+    return [(column, of) for column, of in zip(columns, places) if of]
+
+
+def _and_of(own: Sequence[tuple[PackedVerdicts, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """How many of the conditions are not TRUE on each row, `int16[n]`: 0, 1, or more if there are several; and whether
+    one is FALSE, `bool[n]`."""
+    n = len(own[0][0].bits)
+    not_true, is_false = np.zeros(n, np.int16), np.zeros(n, np.bool_)
+    for column, places in own:
+        failed = _failed(column.bits, places)
+        not_true += failed != 0
+        not_true += failed & (failed - 1) != 0
+        is_false |= ~column.bits & places != 0
+    return not_true, is_false
+
+
+def _failed(bits: np.ndarray, places: int) -> np.ndarray:
+    """`int64[n]`: the places of the verdicts that are not TRUE."""
+    return (~bits | bits >> 1) & places
+
+
+def _runs(values: np.ndarray) -> Iterator[tuple[int, int]]:
+    """(begin, stop) of each run of equal values.
+
+    >>> list(_runs(np.array([4, 4, 7])))
+    [(0, 2), (2, 3)]
+    """
+    ends = [*(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)] if len(values) else []
+    yield from zip([0, *ends], ends)

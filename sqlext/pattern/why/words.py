@@ -1,8 +1,9 @@
 """Run the search that defines what matches once for each *word*, and count how many start rows have it.
 
 What a search from a start row tries depends on the rows that it looks at alone, as far as conditions are decided by the
-row: on the word of their masks. Few words are different, so millions of start rows take few searches. Start rows from
-which a search evaluates a condition that depends on the match are searched one by one, as far as the budget goes.
+row: on the word of their masks, and of where conditions are NULL. Few words are different, so millions of start rows
+take few searches. Start rows from which a search evaluates a condition that depends on the match are searched one by
+one, as far as the budget goes.
 
 The start rows themselves follow from the matches, which the strategy that runs the task finds.
 """
@@ -20,20 +21,35 @@ import numpy as np
 from sqlext.errors import DataError
 from sqlext.pattern import strategy
 from sqlext.pattern.batch import reference
-from sqlext.pattern.batch.recorder import Attempt, Recorder, Step
-from sqlext.pattern.cep.cep_task import local_truth
+from sqlext.pattern.batch.recorder import Attempt, Bounds, Nulls, Recorder, Step
+from sqlext.pattern.cep import cep_reference, path_search
+from sqlext.pattern.cep.cep_task import CepTask, as_mask, local_truth
 from sqlext.pattern.conditions.conditions import satisfier
+from sqlext.pattern.program import ast
 from sqlext.pattern.program.program import MatchEnd, MatchStart
 from sqlext.pattern.task.event_time import NEVER
 from sqlext.pattern.task.skip import numbered, resume_row
-from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Spans, Task
+from sqlext.pattern.task.task import (
+    NO_SKIP,
+    SKIP_PAST_LAST_ROW,
+    SKIP_TO_NEXT_ROW,
+    MatchTask,
+    Output,
+    Rows,
+    Spans,
+    Task,
+)
 
 Consume = Callable[[Attempt, int], None]  # an attempt, and how many start rows have the same one
 MAX_LENGTH = 64  # of a word; start rows whose search looks further are searched one by one
 
 
-def applies(task: MatchTask) -> bool:
-    """Whether `attempts_by_word` can count a task: no path depends on where in its partition or window a row is."""
+def applies(task: Task) -> bool:
+    """Whether `attempts_by_word` can count a task: no path depends on where in its partition or window a row is, and
+    the start row alone decides where WITHIN ends."""
+    if isinstance(task, CepTask):
+        nodes = ast.walk(task.nfa.pattern)
+        return not task.is_between and not any(isinstance(x, (ast.PartitionStart, ast.PartitionEnd)) for x in nodes)
     return task.frame is None and not any(
         isinstance(instruction, (MatchStart, MatchEnd)) for instruction in task.program.instructions
     )
@@ -58,8 +74,10 @@ class StartRows(NamedTuple):
     matches: int
 
 
-def attempts_by_word(task: MatchTask, rows: Rows, starts: StartRows, consume: Consume, max_steps: int) -> WordCounts:
-    """Search from all start rows that the task tries, for at most about `max_steps` steps.
+def attempts_by_word(
+    task: Task, rows: Rows, starts: StartRows, consume: Consume, max_steps: int, nulls: Nulls | None = None
+) -> WordCounts:
+    """Search from all start rows that the task tries, for at most about `max_steps` steps. `nulls`: see `Recorder`.
 
     >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
@@ -74,7 +92,12 @@ def attempts_by_word(task: MatchTask, rows: Rows, starts: StartRows, consume: Co
     >>> counts.steps
     7
     """
-    words = _Words(task, rows, consume, max_steps)
+    if isinstance(task, CepTask):
+        run = _run_skipping(task, rows, max_steps)
+    else:
+        assert isinstance(task, MatchTask)
+        run = _run_contiguous(task, rows, max_steps)
+    words = _Words(rows, run, consume, max_steps, nulls or {})
     if len(rows.mask):
         words.count(starts.row, starts.number)
     return words.counts
@@ -95,6 +118,8 @@ def start_rows(task: Task, rows: Rows) -> StartRows:
         np.add.at(change, resume, -1)
     before = np.cumsum(is_start) - is_start
     number = before - np.repeat(before[rows.bounds[:-1][np.diff(rows.bounds) > 0]], _lengths(rows)) + 1
+    if task.skip.mode == NO_SKIP:  # a search does not know how many matches come before
+        number[:] = 0
     start = np.flatnonzero(np.cumsum(change)[:n] == 0)
     return StartRows(start, number[start], matches)
 
@@ -106,14 +131,16 @@ def _lengths(rows: Rows) -> np.ndarray:
 
 def _resume_rows(task: Task, spans: Spans) -> np.ndarray:
     """`int64[m]`: the row at which the search goes on after each match."""
-    if task.skip.mode == SKIP_TO_NEXT_ROW:
+    if task.skip.mode in (NO_SKIP, SKIP_TO_NEXT_ROW):
         return spans.start + 1
-    if task.skip.mode == SKIP_PAST_LAST_ROW:
+    if task.skip.mode == SKIP_PAST_LAST_ROW and spans.row is None:
         return spans.start + np.maximum(spans.length, 1)
     resumed = []
     for i, start in enumerate(spans.start.tolist()):
-        labels = spans.label[spans.offset[i] : spans.offset[i + 1]].tolist()
-        resume = resume_row(task.skip, start, numbered(start, labels))
+        own = slice(int(spans.offset[i]), int(spans.offset[i + 1]))
+        labels = spans.label[own].tolist()
+        mapped = numbered(start, labels) if spans.row is None else list(zip(spans.row[own].tolist(), labels))
+        resume = resume_row(task.skip, start, mapped)
         resumed.append(resume if isinstance(resume, int) else start + 1)
     return np.array(resumed, np.int64)
 
@@ -122,8 +149,8 @@ class _Search(Recorder):
     """The search from one start row. `result`: its attempt; `looked`: how many rows from the start row on it looked at;
     `dependent`: how many rows after it a condition that depends on the match was first evaluated."""
 
-    def __init__(self, start: int):
-        super().__init__(self._keep)
+    def __init__(self, start: int, nulls: Nulls):
+        super().__init__(self._keep, nulls)
         self.start, self.looked, self.dependent = start, 0, NEVER
 
     def _keep(self, attempt: Attempt) -> None:
@@ -132,22 +159,26 @@ class _Search(Recorder):
     def look(self, row: int) -> None:
         self.looked = max(self.looked, row - self.start + 1)
 
+    def depend(self, row: int) -> None:
+        """A condition that depends on the match is evaluated on a row."""
+        self.dependent = min(self.dependent, row - self.start)
+
     def refuse(self, step: Step, label: int | None, row: int, depth: int, reason: str) -> None:
         self.look(row)
         super().refuse(step, label, row, depth, reason)
 
 
-class _Words:
-    """The start rows, in groups with the same beginning of their words."""
+Run = Callable[[_Search, int, Bounds], None]  # runs a search, for the match of a number in a partition
 
-    def __init__(self, task: MatchTask, rows: Rows, consume: Consume, max_steps: int):
-        self.task, self.rows, self.consume, self.max_steps = task, rows, consume, max_steps
+
+class _Words:
+    """The start rows, in groups with the same beginning of their words. `run` raises DataError."""
+
+    def __init__(self, rows: Rows, run: Run, consume: Consume, max_steps: int, nulls: Nulls):
+        self.run, self.consume, self.max_steps, self.nulls = run, consume, max_steps, nulls
         self.counts = WordCounts()
-        self.slow = satisfier(task, rows)
-        truth = local_truth(task, rows)
-        self.truth = [truth[label].tobytes() for label in range(len(task.bits))]
-        self.is_dependent = [condition is not None for condition in task.conditions]
-        self.codes = _codes(rows.mask)
+        is_null = [np.frombuffer(of_rows, np.bool_) for of_rows in nulls.values()]
+        self.codes = _codes(np.hstack([rows.mask, as_mask(is_null, len(rows.mask))]) if is_null else rows.mask)
         self.begins = np.repeat(rows.bounds[:-1], np.diff(rows.bounds))
         self.ends = np.repeat(rows.bounds[1:], np.diff(rows.bounds))  # of the partition of each row
         self.limits = self.ends if rows.limit is None else np.minimum(rows.limit, self.ends)
@@ -196,27 +227,74 @@ class _Words:
             self.counts.tests[test] += count * times
 
     def _search(self, start: int, number: int) -> _Search:
-        bounds = int(self.begins[start]), int(self.ends[start])
-        search = _Search(start)
+        search = _Search(start, self.nulls)
+        with suppress(DataError):
+            self.run(search, number, (int(self.begins[start]), int(self.ends[start])))
+        self.counts.steps += search.result.steps
+        return search
+
+
+def _run_contiguous(task: MatchTask, rows: Rows, max_steps: int) -> Run:
+    slow, truth = satisfier(task, rows), local_truth(task, rows)
+    is_satisfied = [truth[label].tobytes() for label in range(len(task.bits))]
+    is_dependent = [condition is not None for condition in task.conditions]
+
+    def run(search: _Search, number: int, bounds: Bounds) -> None:
+        start = search.start
 
         def satisfies(label: int, labels: list[int]) -> bool | None:
             row = start + len(labels)
             search.look(row)
-            if not self.truth[label][row]:
+            if not is_satisfied[label][row]:
                 return False
-            if not self.is_dependent[label]:
+            if not is_dependent[label]:
                 return True
-            search.dependent = min(search.dependent, row - start)
-            return self.slow(start, number, labels, label)
+            search.depend(row)
+            return slow(start, number, labels, label)
 
-        limit = int(self.limits[start])
-        with suppress(DataError), search.attempt(start, number, bounds, limit):
+        limit = bounds[1] if rows.limit is None else min(int(rows.limit[start]), bounds[1])
+        with search.attempt(start, number, bounds, limit):
             begin = reference.Start(start, bounds, limit)
-            mapped = reference.search(self.task.program, begin, satisfies, self.max_steps, recorder=search)
+            mapped = reference.search(task.program, begin, satisfies, max_steps, recorder=search)
             if mapped is not None:
                 search.found(tuple(numbered(start, [label for label, _ in mapped])))
-        self.counts.steps += search.result.steps
-        return search
+
+    return run
+
+
+def _run_skipping(task: CepTask, rows: Rows, max_steps: int) -> Run:
+    lists_all = task.skip.mode == NO_SKIP
+
+    def run(search: _Search, number: int, bounds: Bounds) -> None:
+        own = paths.search(search.start, bounds, number)
+
+        def satisfies(path: cep_reference.Path, row: int, label: int) -> bool | None:
+            search.look(row)
+            if is_dependent[label] and truth[label, row]:
+                search.depend(row)
+            return own.satisfies(path, row, label)
+
+        looking = _LookingSearch(**{**vars(own), "satisfies": satisfies, "recorder": search})
+        with search.attempt(search.start, number, bounds, int(paths.limits[search.start])):
+            for path, _ in looking.paths(task.nfa.pattern):
+                search.found(tuple((row, label) for row, label, _ in path))
+                if not lists_all:
+                    return
+
+    paths = path_search.Paths(task, rows, max_steps=max_steps)
+    truth, is_dependent = paths.evaluator.truth, [condition is not None for condition in task.conditions]
+    return run
+
+
+@dataclass(kw_only=True)
+class _LookingSearch(cep_reference.Search):
+    """A search whose recorder also learns that it looked at the end of the bound."""
+
+    def decided(self, state: cep_reference.SearchState) -> int | None:
+        if state.path and state.pending:  # an absence may hold up to there
+            assert isinstance(self.recorder, _Search)
+            self.recorder.look(min(self.bounds[1], self.limit(state.path[0][0], state.path[-1][0])))
+        return super().decided(state)
 
 
 def _codes(mask: np.ndarray) -> np.ndarray:
