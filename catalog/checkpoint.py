@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlext.catalog.warehouse import path_here
 from sqlext.errors import BindError, DataError, Place
+from sqlext.expressions.spark_types import TIMESTAMP_TYPE
 from sqlext.rewriter.statements.resumed_words import kept
 from sqlext.spark.quiet_probes import quiet_probes
 
@@ -152,13 +153,14 @@ class StoredQuery:
 
     `words`: its text without the clauses, word by word (see `resumed_words`); `statement`: the whole statement, "" if
     it cannot be run again because it had parameters; `upsert_key`: the columns of UPSERT KEY, empty if the query
-    appends.
+    appends; `timestamp_type`: the value of TIMESTAMP_TYPE if the text means something else by the default, else "".
     """
 
     clauses: tuple[StoredClause, ...]
     upsert_key: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     statement: str = ""
+    timestamp_type: str = ""
 
 
 def stored_query(checkpoint: Checkpoint) -> StoredQuery | None:
@@ -180,6 +182,7 @@ def _query(fields: dict[str, Any]) -> StoredQuery:
         upsert_key=tuple(fields.get("upsert_key", ())),
         words=tuple(fields.get("words", ())),
         statement=fields.get("statement", ""),
+        timestamp_type=fields.get("timestamp_type", ""),
     )
 
 
@@ -209,6 +212,9 @@ def check_same_query(
     if before.upsert_key != query.upsert_key:
         what = f"with UPSERT KEY ({', '.join(before.upsert_key)})" if before.upsert_key else "without UPSERT KEY"
         raise BindError("CHANGED_QUERY", f"the table was written {what}", place=key, hint=hint)
+    if before.timestamp_type != query.timestamp_type:
+        place = next(iter(clauses), key)
+        raise _changed_type(before.timestamp_type or "TIMESTAMP_LTZ", query.timestamp_type or "TIMESTAMP_LTZ", place)
     if len(before.clauses) != len(query.clauses):
         counts = (
             f"{len(before.clauses)} clauses that keep state wrote the checkpoint, this one has {len(query.clauses)}"
@@ -223,6 +229,15 @@ def check_same_query(
     same = tuple(before.words[i] for i in kept(before.words))
     if before.words and same != query.words:
         raise _changed_text(same, query.words, words, hint)
+
+
+def _changed_type(before: str, now: str, place: Place) -> BindError:
+    message = f"the checkpoint was written where TIMESTAMP means {before}, and here it means {now}"
+    hint = (
+        f"SET {TIMESTAMP_TYPE} = {before} resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without the "
+        "table's rows."
+    )
+    return BindError("CHANGED_QUERY", message, place=place, hint=hint)
 
 
 def changed_parts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

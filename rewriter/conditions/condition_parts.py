@@ -10,7 +10,7 @@ from sqlext.aggregates.registry import kernel_result
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.python_functions import PythonFunction
-from sqlext.expressions.spark_types import is_year_month
+from sqlext.expressions.spark_types import in_sql, is_year_month
 from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task.task import Aggregate, Navigation
 from sqlext.rewriter.scalars.expression import Node, closing_item, combines_searches, has_column, holds_query
@@ -97,7 +97,7 @@ class ConditionParts:
         if reference.kind in ("match number", "sequence number"):
             return standing_for("CAST(1 AS BIGINT)", at)
         if reference.kind == "aggregate":
-            return standing_for(f"CAST(NULL AS {self.aggregate_type(reference)})", at)
+            return standing_for(f"CAST(NULL AS {in_sql(self.aggregate_type(reference))})", at)
         return join("(", reference.arguments[0], ")")
 
     def missing_text(self, node: Node) -> Text:
@@ -106,7 +106,7 @@ class ConditionParts:
         def nothing(reference: Reference) -> Text:
             argument = self.typed_reference(reference)
             self.resolve([argument])
-            return join("CAST(NULL AS ", self.types[str(argument)], ")")
+            return join("CAST(NULL AS ", in_sql(self.types[str(argument)]), ")")
 
         return self.text(node, nothing)
 
@@ -184,7 +184,7 @@ class ConditionParts:
     def cast(self, text: Text, spark_type: str, wanted: str) -> Text:
         if spark_type == wanted:
             return text
-        return join("CAST((", text, f") AS {wanted})")
+        return join("CAST((", text, f") AS {in_sql(wanted)})")
 
     def place(self, node: Node) -> Place:
         return place_of(self.items[node.start : node.stop], self.source)

@@ -13,6 +13,7 @@ from sqlext.aggregates.bind import bind_aggregate
 from sqlext.aggregates.registry import AGGREGATES, ALIASES, COMPUTED, unknown_aggregate
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.expressions.function import SPARK_DEFAULTS, ExecutionSettings
+from sqlext.expressions.spark_types import LTZ, in_sql
 from sqlext.operators.emit.parts import (
     AGGREGATE,
     END,
@@ -159,7 +160,7 @@ class _EmitLowering:
     def _time(self) -> Text:
         time = self.clause.call.time
         if time is None:  # GLOBAL_WINDOW: rows are in the order of the watermark's column, if there is one
-            return join(quoted(self.watermark) if self.watermark else "TIMESTAMP '1970-01-01 00:00:00'")
+            return join(quoted(self.watermark) if self.watermark else f"{LTZ} '1970-01-01 00:00:00'")
         text = self.source.of(time)
         return as_timestamp(text, time_type(time, self.source, self.resolver))
 
@@ -360,7 +361,7 @@ class _EmitLowering:
 
 
 def _as_type(text: Text, own: str, kind: str) -> Text:
-    return text if own == kind else join("CAST(", text, f" AS {kind})")
+    return text if own == kind else join("CAST(", text, f" AS {in_sql(kind)})")
 
 
 def _last_name(fragment: Fragment) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sqlext.expressions.spark_types import LTZ
 from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION
 from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.text.splice import Source, Text, TextLike, join
@@ -20,7 +21,7 @@ def windowed(call: WindowTvf, source: Source, durations: Mapping[str, int], time
     """
     data = source.of(call.data)
     if call.kind == GLOBAL or time is None:
-        nulls = ", ".join(f"CAST(NULL AS TIMESTAMP_LTZ) AS {name}" for name in WINDOW_KEYS)
+        nulls = ", ".join(f"CAST(NULL AS {LTZ}) AS {name}" for name in WINDOW_KEYS)
         return join(f"(SELECT *, {nulls} FROM ", data, ")")
     if call.kind == SESSION:
         return _sessions(call, source, data, durations["GAP"], time)

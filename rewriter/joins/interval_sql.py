@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from sqlext.expressions.spark_types import LTZ
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import TimeRange
 from sqlext.rewriter.joins.time_buckets import (
@@ -188,11 +189,9 @@ def same_key(left: Text, right: Text) -> Text:
     """An equality of two times that holds for any two times, although Spark cannot infer that.
 
     >>> print(same_key(join("l.at"), join("r.at")))
-    unix_micros(CAST((l.at) AS TIMESTAMP_LTZ)) % 1 = unix_micros(CAST((r.at) AS TIMESTAMP_LTZ)) % 1
+    unix_micros(CAST((l.at) AS timestamp_LTZ)) % 1 = unix_micros(CAST((r.at) AS timestamp_LTZ)) % 1
     """
-    return join(
-        *(join("unix_micros(CAST((", time, ") AS TIMESTAMP_LTZ)) % 1") for time in (left, right)), separator=" = "
-    )
+    return join(*(join("unix_micros(CAST((", time, f") AS {LTZ})) % 1") for time in (left, right)), separator=" = ")
 
 
 def anti_join(clause: JoinClause, columns: Sequence[RightColumn], condition: TextLike, number: int) -> RewrittenJoin:

@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Union
 
-from sqlext.expressions.spark_types import INTEGER_BITS, TIME_TYPES, is_numeric
+from sqlext.expressions.spark_types import INTEGER_BITS, LTZ, TIME_TYPES, is_numeric
 from sqlext.rewriter.text.splice import Text, TextLike, join, sub
 
 MICROS, NTZ_MICROS, DAYS, INTEGERS, FLOATS = "micros", "ntz micros", "days", "integers", "floats"
@@ -60,7 +60,7 @@ def domain(spark_types: tuple[str, ...]) -> str | None:
 def position(of: str, expression: TextLike) -> Text:
     """The expression as a number of the domain `of`: microseconds, days or itself."""
     before, after = {
-        MICROS: ("unix_micros(CAST(", " AS TIMESTAMP_LTZ))"),
+        MICROS: ("unix_micros(CAST(", f" AS {LTZ}))"),
         # An interval is divided, since unix_micros would read a local time in the session's zone, where an hour may
         # occur twice.
         NTZ_MICROS: (
@@ -96,7 +96,7 @@ class Fixed:
         """The bucket of a time, as SQL.
 
         >>> print(Fixed(MICROS, 60000000, cells=2).bucket("a.t"))
-        unix_micros(CAST(a.t AS TIMESTAMP_LTZ)) div 120000000
+        unix_micros(CAST(a.t AS timestamp_LTZ)) div 120000000
         """
         return self._divided(expression, self.bucket_width)
 
@@ -104,7 +104,7 @@ class Fixed:
         """The cell of a time, as SQL.
 
         >>> print(Fixed(MICROS, 60000000, cells=2).cell("a.t"))
-        unix_micros(CAST(a.t AS TIMESTAMP_LTZ)) div 60000000
+        unix_micros(CAST(a.t AS timestamp_LTZ)) div 60000000
         """
         return self._divided(expression, self.width)
 

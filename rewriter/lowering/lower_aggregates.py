@@ -20,7 +20,7 @@ from typing import Any
 from sqlext.aggregates.bind import bind_aggregate
 from sqlext.aggregates.registry import AGGREGATES, COMPUTED, kernel_result, unknown_aggregate
 from sqlext.errors import UnsupportedError
-from sqlext.expressions.spark_types import decimal_of, kind_of
+from sqlext.expressions.spark_types import decimal_of, in_sql, kind_of
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.match.plan import Slot
 from sqlext.operators.rows.columns import CLASSIFIER_FIELD
@@ -184,7 +184,7 @@ class _AggregateLowering:
             value = self._argument(parameter, label) if isinstance(parameter, int) else parameter
             if isinstance(parameter, int) and self._types[parameter] == spark_type:
                 return value
-            return join("CAST((", value, f") AS {spark_type})")
+            return join("CAST((", value, f") AS {in_sql(spark_type)})")
 
         return text
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError
-from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, MAX_DIGITS, TIME_TYPES, kind_of
+from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, MAX_DIGITS, TIME_TYPES, in_sql, kind_of
 from sqlext.operators.match.plan import Bound
 from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.pattern.program.mapped_variables import FirstRows, first_rows
@@ -161,8 +161,8 @@ def _common_text(key: Text, end: Text) -> Text:
 
 
 def _add_columns(context: Context, bound: Bound, key: Text, end: Text, common: str) -> None:
-    context.columns.append(InputColumn(bound.key, join("CAST(", key, f" AS {common})")))
-    context.columns.append(InputColumn(bound.end, join("CAST(", end, f" AS {common})")))
+    context.columns.append(InputColumn(bound.key, join("CAST(", key, f" AS {in_sql(common)})")))
+    context.columns.append(InputColumn(bound.end, join("CAST(", end, f" AS {in_sql(common)})")))
 
 
 # conjuncts of DEFINE

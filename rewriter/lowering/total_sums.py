@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from sqlext.expressions.spark_types import INTEGER_BITS, is_day_time, is_year_month
+from sqlext.expressions.spark_types import INTEGER_BITS, in_sql, is_day_time, is_year_month
 from sqlext.rewriter.text.splice import Text, join
 
 _FIRST_TIME, _LAST_TIME = "-290308-12-21T19:59:05.224192", "+294247-01-10T04:00:54.775807"
@@ -28,14 +28,14 @@ def last_value(spark_type: str) -> str:
     ("CAST(DATE'+5881580-07-11' AS date)", '')
     """
     limits = _LIMITS.get(spark_type)
-    return f"CAST({limits[1]} AS {spark_type})" if limits is not None else ""
+    return f"CAST({limits[1]} AS {in_sql(spark_type)})" if limits is not None else ""
 
 
 def total_key(key: Text, key_type: str, common: str) -> Text | None:
     """A date key as a time; None for other types, whose casts cannot fail.
 
     >>> print(total_key(join("d"), "date", "timestamp"))
-    CAST(CASE WHEN (d) > DATE'+294247-01-09' THEN DATE'+294247-01-09' WHEN (d) < DATE'-290308-12-23' THEN DATE'-290308-12-23' ELSE (d) END AS timestamp)
+    CAST(CASE WHEN (d) > DATE'+294247-01-09' THEN DATE'+294247-01-09' WHEN (d) < DATE'-290308-12-23' THEN DATE'-290308-12-23' ELSE (d) END AS timestamp_LTZ)
     """  # noqa: E501
     if key_type != "date" or common == "date":
         return None
@@ -43,7 +43,7 @@ def total_key(key: Text, key_type: str, common: str) -> Text | None:
     limited = join(
         "CASE WHEN (", key, f") > {high} THEN {high} WHEN (", key, f") < {low} THEN {low} ELSE (", key, ") END"
     )
-    return join("CAST(", limited, f" AS {common})")
+    return join("CAST(", limited, f" AS {in_sql(common)})")
 
 
 def total_sum(key: Text, bound: Text, bound_type: str, common: str) -> Text | None:
@@ -56,7 +56,7 @@ def total_sum(key: Text, bound: Text, bound_type: str, common: str) -> Text | No
     limits = _LIMITS.get(common)
     if limits is None or zero is None:
         return None
-    first, last = (f"CAST({limit} AS {common})" for limit in limits)
+    first, last = (f"CAST({limit} AS {in_sql(common)})" for limit in limits)
 
     def up_to(limit: str, operator: str) -> Text:
         """The sum, or the limit if the key is so near to the limit that the sum would be beyond it."""
@@ -66,7 +66,7 @@ def total_sum(key: Text, bound: Text, bound_type: str, common: str) -> Text | No
     total = up_to(last, ">")
     if not _POSITIVE.fullmatch(str(bound).strip()):
         total = join("CASE WHEN (", bound, f") < {zero} THEN ", up_to(first, "<"), " ELSE ", total, " END")
-    return join("CAST(", total, f" AS {common})")
+    return join("CAST(", total, f" AS {in_sql(common)})")
 
 
 def _zero(bound_type: str) -> str | None:

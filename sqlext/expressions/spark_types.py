@@ -13,6 +13,9 @@ INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 FLOATS = ("float", "double")
 TIMESTAMPS = ("timestamp", "timestamp_ntz")
 TIME_TYPES = ("date", *TIMESTAMPS)
+TIMESTAMP_TYPE = "spark.sql.timestampType"  # the setting that decides which type the word TIMESTAMP names in SQL
+# `timestamp` in our SQL, whatever that setting is, in a spelling that users hardly write: see `as_recorded`
+LTZ = "timestamp_LTZ"
 MAX_DIGITS = 18  # decimals of more digits do not fit an int64
 _DAY_TIME = re.compile(r"interval (day|hour|minute|second)( to (hour|minute|second))?")
 _YEAR_MONTH = re.compile(r"interval (year|month)( to month)?")
@@ -54,9 +57,27 @@ def in_sql(spark_type: str) -> str:
     TIMESTAMP means.
 
     >>> in_sql("array<timestamp>"), in_sql("struct<timestamp:timestamp_ntz>"), in_sql("time TIMESTAMP")
-    ('array<timestamp_ltz>', 'struct<timestamp:timestamp_ntz>', 'time timestamp_ltz')
+    ('array<timestamp_LTZ>', 'struct<timestamp:timestamp_ntz>', 'time timestamp_LTZ')
     """
-    return _TIMESTAMP.sub("timestamp_ltz", spark_type)
+    return renamed_timestamp(spark_type, LTZ)
+
+
+def renamed_timestamp(spark_type: str, name: str) -> str:
+    """The type with another name for each TIMESTAMP in it; names of fields stay.
+
+    >>> renamed_timestamp("struct<timestamp:array<timestamp>>", "timestamp_ntz")
+    'struct<timestamp:array<timestamp_ntz>>'
+    """
+    return _TIMESTAMP.sub(name, spark_type)
+
+
+def as_recorded(text: str) -> str:
+    """A text of a query as checkpoints record it: with the name TIMESTAMP, which earlier versions wrote in casts.
+
+    >>> as_recorded("CAST(ts AS timestamp_LTZ) > CAST(x AS TIMESTAMP_LTZ)")
+    'CAST(ts AS timestamp) > CAST(x AS TIMESTAMP_LTZ)'
+    """
+    return text.replace(LTZ, "timestamp")
 
 
 def is_orderable(spark_type: str) -> bool:

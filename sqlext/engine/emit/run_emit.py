@@ -17,11 +17,12 @@ from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.whole_keys import with_whole_keys
 from sqlext.engine.shipped.data_types import arrow_schema
 from sqlext.engine.streams import side_tables
-from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprint_of
+from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprint_of, recorded_words
 from sqlext.engine.streams.plan_parts import words_of
 from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns, without_failures
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import Place, UnsupportedError
+from sqlext.expressions.spark_types import as_recorded
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.emit.aggregate_states import depends_on_order
 from sqlext.operators.emit.operator import EmitOperator, fire_batch
@@ -32,7 +33,7 @@ from sqlext.operators.stateful.bucket import Bucket
 from sqlext.operators.stateful.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
 from sqlext.rewriter.lowering.guard import guarded_columns, guarded_texts
-from sqlext.rewriter.statements.resumed_words import resumed_words, without_read_options
+from sqlext.rewriter.statements.resumed_words import without_read_options
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
@@ -190,18 +191,18 @@ def emit_fingerprint(plan: EmitPlan) -> Fingerprint:
     parts = {
         "the window": window,
         "EMIT": fires,
-        "GROUP BY and the columns that it keeps": [[name, resumed_words(str(text))] for name, text in plan.columns],
+        "GROUP BY and the columns that it keeps": [[name, recorded_words(text)] for name, text in plan.columns],
         "the aggregates": aggregates,
-        "SELECT": [[name, resumed_words(str(text))] for name, text in plan.shown],
-        "HAVING": [resumed_words(str(text)) for text in having],
+        "SELECT": [[name, recorded_words(text)] for name, text in plan.shown],
+        "HAVING": [recorded_words(text) for text in having],
     }
     former = [
         window,
         *fires,
-        [[name, str(text)] for name, text in plan.columns],
+        [[name, as_recorded(str(text))] for name, text in plan.columns],
         aggregates,
         [[name, str(text)] for name, text in plan.shown],
-        str(plan.having),
+        as_recorded(str(plan.having)),
     ]
     relations = dict.fromkeys((str(plan.relation), without_read_options(str(plan.relation))))
     read = [text for _, text in plan.columns]

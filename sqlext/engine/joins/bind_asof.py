@@ -12,7 +12,7 @@ from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import CHAR_TYPE, SparkTypeResolver, with_outer_hint
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.expressions.calendars import DAY_US
-from sqlext.expressions.spark_types import INTEGER_BITS, has_plain_equality, is_numeric
+from sqlext.expressions.spark_types import INTEGER_BITS, LTZ, has_plain_equality, is_numeric
 from sqlext.rewriter.emit.durations import duration
 from sqlext.rewriter.joins import asof_conditions
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Distance, Key, Limit, Presort
@@ -31,11 +31,11 @@ _TIME_NUMBERS = {
     "date": "unix_date({})",
     "timestamp": "unix_micros({})",
     "timestamp_ntz": "CASE WHEN {0} BETWEEN TIMESTAMP_NTZ '1000-01-01' AND TIMESTAMP_NTZ '9999-12-31'"
-    " THEN unix_micros(CAST({0} AS TIMESTAMP_LTZ)) ELSE 0 END",
+    f" THEN unix_micros(CAST({{0}} AS {LTZ})) ELSE 0 END",
 }
 # Numbers whose differences are the distances of times, by the type in which Spark compares the times.
 _DISTANCES = {
-    "timestamp": "unix_micros(CAST({} AS TIMESTAMP_LTZ))",
+    "timestamp": f"unix_micros(CAST({{}} AS {LTZ}))",
     "timestamp_ntz": "CAST({} AS TIMESTAMP_NTZ)",
     "date": "unix_date({})",
 }

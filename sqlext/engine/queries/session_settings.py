@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.errors import BindError
 from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.spark_types import TIMESTAMP_TYPE
 
 
 def time_zone(spark: SparkSession) -> str:
@@ -19,6 +20,17 @@ def execution_settings(spark: SparkSession) -> ExecutionSettings:
         is_ansi=is_on(spark, "spark.sql.ansi.enabled", default="true"),
         time_zone=time_zone(spark),
     )
+
+
+def timestamp_type(spark: SparkSession) -> str:
+    """The simple name of the type that the word TIMESTAMP names in the SQL of a session."""
+    is_local = _is(spark, TIMESTAMP_TYPE, "TIMESTAMP_NTZ", default="TIMESTAMP_LTZ")
+    return "timestamp_ntz" if is_local else "timestamp"
+
+
+def _is(spark: SparkSession, name: str, value: str, *, default: str) -> bool:
+    """Whether a setting has a value, which a user may write in any case. `default`: a valid value of the setting."""
+    return (spark.conf.get(name, default) or default).strip().upper() == value
 
 
 def is_on(spark: SparkSession, name: str, *, default: str) -> bool:

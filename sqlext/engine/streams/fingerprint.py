@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlext.engine.streams.plan_parts import bounds_of, former_parts, outline_of, slot_parts
+from sqlext.expressions.spark_types import as_recorded
 from sqlext.operators.rows.columns import LATE_ROW
 from sqlext.rewriter.lowering.match_plan import InputColumn, MatchPlan
 from sqlext.rewriter.statements.resumed_words import resumed_words
@@ -59,11 +60,16 @@ def fingerprint_of(
     `parts`: values that JSON can represent, by name; `read`: the expressions; the types of the columns that they read
     matter.
     """
-    names = {name.lower() for text in read for name in _names_in(str(text))}
+    names = {name.lower() for text in read for name in _names_in(as_recorded(str(text)))}
     columns = {f"{COLUMN}{name.lower()}": kind for name, kind in types if name.lower() in names}
     words, _ = _without_alias(resumed_words(str(relation)))
     digests = {name: digest_of(part) for name, part in {**parts, "the input": words}.items()}
     return Fingerprint(parts={**digests, **columns}, former=tuple(former))
+
+
+def recorded_words(text: TextLike) -> list[str]:
+    """The words of a text with casts of ours on which its checkpoint depends."""
+    return resumed_words(as_recorded(str(text)))
 
 
 def match_fingerprint(plan: MatchPlan) -> Fingerprint:
@@ -71,7 +77,7 @@ def match_fingerprint(plan: MatchPlan) -> Fingerprint:
     _, alias = _without_alias(resumed_words(str(plan.relation)))
 
     def words(text: TextLike) -> list[str]:
-        return _without_prefix(resumed_words(str(text)), alias)
+        return _without_prefix(recorded_words(text), alias)
 
     columns = [column for column in plan.columns if column.name != LATE_ROW]
     of_bounds = {name for bound in plan.bounds for name in (bound.key, bound.end)}

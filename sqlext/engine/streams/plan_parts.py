@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlext.aggregates.bind import BoundAggregate
 from sqlext.expressions.scalar_tree import Constant, Read, ScalarCall
+from sqlext.expressions.spark_types import as_recorded
 from sqlext.operators.match.plan import Slot
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.program.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
@@ -33,8 +34,8 @@ def former_parts(plan: MatchPlan, columns: Sequence[InputColumn]) -> list[Any]:
     program, labels, skip, output, is_within, nfa = pattern
     return [
         [program, labels, conditions[0], conditions[1], skip, output, is_within, nfa],
-        [[column.name, str(column.text)] for column in columns],
-        [str(mask.text) for mask in plan.masks],
+        [[column.name, as_recorded(str(column.text))] for column in columns],
+        [as_recorded(str(mask.text)) for mask in plan.masks],
         [str(text) for text in plan.partition_by],
         [[str(text), direction] for text, direction in plan.order_by],
         bounds_of(plan),
@@ -109,7 +110,7 @@ def _source(source: Navigation | Aggregate | InterpretedAggregate) -> list[Any]:
 def slot_parts(slot: Slot) -> list[Any]:
     """The parts that decide the values of a slot."""
     sources = [_source(slot.navigation), _source(slot.aggregate)]
-    values = [slot.name, slot.kind, slot.columns, *sources, [str(part) for part in slot.call]]
+    values = [slot.name, slot.kind, slot.columns, *sources, [as_recorded(str(part)) for part in slot.call]]
     return [*values, *_fold(slot)] + ([["labels", slot.by_label]] if slot.by_label else [])
 
 

@@ -15,6 +15,7 @@ resumes the query. Stopping a query does not end its input: undecided rows stay 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, NoReturn
@@ -32,8 +33,10 @@ from sqlext.catalog.checkpoint import (
     check_same_query,
     record_query,
 )
+from sqlext.engine.queries.session_settings import timestamp_type
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.streams import reports, side_tables
+from sqlext.engine.streams.fingerprint import recorded_words
 from sqlext.engine.streams.idle_sources import has_beats
 from sqlext.engine.streams.last_progress import last_known
 from sqlext.engine.streams.stream_clause import StreamClause
@@ -43,7 +46,7 @@ from sqlext.errors import BindError, Place, SetupError, UnsupportedError
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW, TRIGGER_HINT, trigger_of
-from sqlext.rewriter.statements.resumed_words import resumed_tokens, resumed_words
+from sqlext.rewriter.statements.resumed_words import resumed_tokens
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.rewriter.text.splice import Text
@@ -60,6 +63,8 @@ _ACTIONS = (  # the actions that show or collect all rows of a DataFrame
 # Without this setting Spark runs available-now in one micro-batch if a source, such as that of heartbeats, does not
 # support it.
 _SEVERAL_BATCHES = "spark.sql.streaming.triggerAvailableNowWrapper.enabled"
+# Words whose meaning `spark.sql.timestampType` decides. Rules are in a table, and may have them, too.
+_OF_TIMESTAMP_TYPE = re.compile(r"\b(timestamp|(try_)?(to|make)_timestamp|match_rules)\b", re.IGNORECASE)
 
 
 def start(
@@ -97,7 +102,7 @@ def start(
     if upsert is not None:
         check_table(upsert, spark.table(name).columns, target)
     checkpoint = target.checkpoint or checkpoint_in(spark, target, _own(spark, target))
-    query = _stored_query(target, clauses, text, is_repeatable)
+    query = _stored_query(spark, target, clauses, text, is_repeatable)
     places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
     stored = Checkpoint(spark, checkpoint)
     check_same_query(stored, query, former, places, _places(text, target), _key_place(target))
@@ -155,7 +160,7 @@ def _own(spark: SparkSession, target: StreamTarget) -> str:
 
 
 def _stored_query(
-    target: StreamTarget, clauses: Sequence[StreamClause], text: Text, is_repeatable: bool
+    spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamClause], text: Text, is_repeatable: bool
 ) -> StoredQuery:
     stored = (
         StoredClause(in_line(clause.text), clause.fingerprint.digest, dict(clause.fingerprint.parts))
@@ -163,10 +168,18 @@ def _stored_query(
     )
     return StoredQuery(
         clauses=tuple(stored),
-        words=tuple(resumed_words(str(text))),
+        words=tuple(recorded_words(text)),
         statement=target.text.strip() if is_repeatable else "",
+        timestamp_type=_timestamp_type(spark, [target.text, *(clause.text for clause in clauses)]),
         upsert_key=tuple(column.name.lower() for column in target.upsert_key),
     )
+
+
+def _timestamp_type(spark: SparkSession, texts: Sequence[str]) -> str:
+    """The value of TIMESTAMP_TYPE if a text has words that mean something else by Spark's default, else ""."""
+    if timestamp_type(spark) == "timestamp" or not any(map(_OF_TIMESTAMP_TYPE.search, texts)):
+        return ""
+    return "TIMESTAMP_NTZ"
 
 
 def _key_place(target: StreamTarget) -> Place:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sqlext.errors import BindError
 from tests.statements.cases import settings
 
 pytestmark = pytest.mark.spark
@@ -12,10 +13,31 @@ SETTINGS = {
     "more words are reserved": {"spark.sql.ansi.enforceReservedKeywords": "true"},
     "cross joins are written": {"spark.sql.crossJoin.enabled": "false"},
 }
+# In Berlin the clocks go back in the middle of `night`, so times of an hour before are later there as local times.
+EVENTS = {
+    "texts.events": (1767225600, {}),
+    "texts.night": (1729990600, {"spark.sql.session.timeZone": "Europe/Berlin"}),
+}
 STATEMENTS = {
     "MATCH_RECOGNIZE": """SELECT * FROM texts.events MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts
         MEASURES LAST(v) AS v, MIN(ts) AS t, MAX(DATE '2026-01-01') AS d PATTERN (A B+) WITHIN INTERVAL 1 HOUR
         DEFINE B AS v > PREV(v) AND abs(MAX(A.v) - v) < 10 AND MAX(A.ts) <= ts)""",
+    "WITHIN": """SELECT * FROM texts.events MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES FIRST(ts) AS f,
+        LAST(ts) AS l PATTERN (A X* B) WITHIN INTERVAL 1 MINUTE DEFINE A AS v > 6, X AS v < 9, B AS v < 2)""",
+    "WITHIN by rows": """SELECT * FROM texts.events MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES FIRST(ts) AS f,
+        LAST(ts) AS l PATTERN (A X* B) DEFINE A AS v > 6, X AS v < 9 AND ts <= A.ts + INTERVAL 1 MINUTE,
+        B AS v < 2 AND ts <= A.ts + INTERVAL 1 MINUTE)""",
+    "WITHIN of days": """SELECT * FROM (SELECT *, CAST(ts AS DATE) AS d FROM texts.events) MATCH_RECOGNIZE (
+        PARTITION BY k ORDER BY d, ts MEASURES FIRST(ts) AS f, LAST(ts) AS l PATTERN (A X* B) WITHIN INTERVAL 25 HOURS
+        DEFINE A AS v > 6, X AS v < 9, B AS v < 2)""",
+    "absence": """SELECT * FROM texts.events MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES FIRST(ts) AS f
+        PATTERN (A !-> B) WITHIN INTERVAL 1 MINUTE DEFINE A AS v > 6, B AS v < 2)""",
+    "conditions over several rows": """SELECT * FROM texts.events MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts
+        MEASURES LAST(ts) AS l, MAX(A.ts) AS m, max_by(ts, v) AS b PATTERN (A+ B)
+        DEFINE A AS coalesce(PREV(ts, 2), FIRST(A.ts)) >= ts - INTERVAL 1 MINUTE,
+        B AS greatest(MAX(A.ts), FIRST(A.ts)) < ts AND date_trunc('HOUR', FIRST(A.ts)) < LAST(B.ts))""",
+    "OVER a window": """SELECT k, ts, t OVER w AS t FROM texts.events WINDOW w AS (PARTITION BY k ORDER BY ts MEASURES
+        MAX(B.ts) AS t ROWS BETWEEN CURRENT ROW AND 5 FOLLOWING PATTERN (A B+) DEFINE B AS ts > FIRST(A.ts))""",
     "EMIT": """SELECT k, window_end, sum(v) AS s, max(ts) AS t
         FROM TUMBLE(TABLE texts.events, DESCRIPTOR(ts), INTERVAL 5 MINUTES)
         GROUP BY k, window_end EMIT EVERY 2 ROWS""",
@@ -25,6 +47,8 @@ STATEMENTS = {
         ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 30 SECONDS""",
     "INTERVAL JOIN by ranges that vary": """SELECT a.v, b.v AS w FROM texts.events a FULL INTERVAL JOIN texts.events b
         ON b.ts BETWEEN a.ts AND a.ts + make_dt_interval(0, 0, 0, a.v)""",
+    "NEAREST": """SELECT a.v, b.v AS w FROM texts.events a ASOF JOIN texts.events b
+        MATCH_CONDITION (NEAREST (a.ts, b.ts)) WITHIN INTERVAL 10 SECONDS ON a.v = b.k""",
     "ASOF JOIN": """SELECT a.v, b.v AS w FROM texts.events a LEFT ASOF JOIN texts.events b
         MATCH_CONDITION (a.ts > b.ts) WITHIN INTERVAL 1 MINUTE ON a.k = b.k""",
     "MATCH_RULES": "SELECT * FROM texts.events MATCH_RULES (PARTITION BY k ORDER BY ts RULES texts.rules)",
@@ -35,12 +59,20 @@ STREAM = "STREAM texts.events WATERMARK ts DELAY OF INTERVAL 0 SECONDS"
 STREAMS = {
     "MATCH_RECOGNIZE": f"""SELECT * FROM {STREAM} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts
         MEASURES LAST(v) AS v, MIN(ts) AS t PATTERN (A -> B) DEFINE A AS v > 3, B AS v < A.v)""",
+    "WITHIN": f"""SELECT * FROM {STREAM} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES FIRST(ts) AS f,
+        LAST(ts) AS l PATTERN (A X* B) WITHIN INTERVAL 1 MINUTE DEFINE A AS v > 6, X AS v < 9, B AS v < 2)""",
+    "absence": f"""SELECT * FROM {STREAM} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES FIRST(ts) AS f,
+        MATCH_ROWTIME() AS t PATTERN (A !-> B) WITHIN INTERVAL 1 MINUTE DEFINE A AS v > 6, B AS v < 2)""",
     "EMIT": f"""SELECT k, window_end, sum(v) AS s FROM TUMBLE(TABLE {STREAM}, DESCRIPTOR(ts), INTERVAL 5 MINUTES)
         GROUP BY k, window_end EMIT EVERY 2 ROWS""",
     "ASOF JOIN": f"""SELECT a.v, b.v AS w FROM {STREAM} AS a LEFT ASOF JOIN {STREAM} AS b
         MATCH_CONDITION (a.ts > b.ts) ON a.k = b.k""",
     "INTERVAL JOIN": f"""SELECT a.v, b.v AS w FROM {STREAM} AS a LEFT INTERVAL JOIN {STREAM} AS b
         ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 30 SECONDS""",
+    "INTERVAL JOIN without a key": f"""SELECT a.v, b.v AS w FROM {STREAM} AS a INTERVAL JOIN {STREAM} AS b
+        ON b.ts BETWEEN a.ts AND a.ts + INTERVAL 10 SECONDS""",
+    "FULL INTERVAL JOIN without a key": f"""SELECT a.v, b.v AS w FROM {STREAM} AS a FULL INTERVAL JOIN {STREAM} AS b
+        ON b.ts BETWEEN a.ts AND a.ts + INTERVAL 10 SECONDS""",
     "MATCH_RULES": f"SELECT rule_name, k, last_time FROM {STREAM} MATCH_RULES "
     "(PARTITION BY k ORDER BY ts RULES texts.rules)",
 }
@@ -49,9 +81,10 @@ STREAMS = {
 @pytest.fixture(scope="module")
 def events(spark):
     spark.sql("CREATE SCHEMA texts")
-    spark.sql("""CREATE TABLE texts.events USING delta AS
-        SELECT id % 3 AS k, timestamp_seconds(1767225600 + id * 7) AS ts, CAST(id * 7919 % 10 AS INT) AS v
-        FROM range(60)""")
+    for table, (start, _) in EVENTS.items():
+        spark.sql(f"""CREATE TABLE {table} USING delta AS
+            SELECT id % 3 AS k, timestamp_seconds({start} + id * 7) AS ts, CAST(id * 7919 % 10 AS INT) AS v
+            FROM range(60)""")
     spark.sql(f"CREATE PATTERN RULE falls ON texts.rules FOR TABLE texts.events AS {RULE}")
     yield spark
     spark.sql("DROP SCHEMA texts CASCADE")
@@ -61,27 +94,58 @@ def rows_of(frame) -> list[tuple]:
     return sorted(map(tuple, frame.collect()), key=str)
 
 
+@pytest.mark.parametrize("table", EVENTS)
 @pytest.mark.parametrize("kind", STATEMENTS)
-def test_rows_of_tables_are_the_same(events, kind):
-    expected = rows_of(events.sql(STATEMENTS[kind]))
+def test_rows_of_tables_are_the_same(events, kind, table):
+    statement, zone = STATEMENTS[kind].replace("texts.events", table), EVENTS[table][1]
+    with settings(events, zone):
+        expected = rows_of(events.sql(statement))
     assert expected
     for title, values in SETTINGS.items():
-        with settings(events, values):
-            assert rows_of(events.sql(STATEMENTS[kind])) == expected, title
+        with settings(events, {**zone, **values}):
+            assert rows_of(events.sql(statement)) == expected, title
+
+
+@pytest.mark.random(every=len(STREAMS))
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("table", EVENTS)
+@pytest.mark.parametrize("kind", STREAMS)
+def test_rows_of_streams_are_the_same(events, kind, table):
+    results = []
+    both = {**SETTINGS["TIMESTAMP is TIMESTAMP_NTZ"], **SETTINGS["more words are reserved"]}
+    sides = {} if "INTERVAL JOIN" in kind else SIDE_TABLES
+    for values in ({}, both):
+        with settings(events, {**EVENTS[table][1], **values, **sides}):
+            query = STREAMS[kind].replace("texts.events", table)
+            events.sql(f"CREATE STREAMING TABLE texts.result OPTIONS ('trigger' = 'available-now') AS {query}")
+            results.append(rows_of(events.table("texts.result")))
+            events.sql("DROP TABLE texts.result")
+            for side in SIDE_TABLES.values():
+                events.sql(f"DROP TABLE IF EXISTS {side}")
+    assert results[0]
+    assert results[1] == results[0]
 
 
 @pytest.mark.random(every=len(STREAMS))
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("kind", STREAMS)
-def test_rows_of_streams_are_the_same(events, kind):
-    results = []
-    both = {**SETTINGS["TIMESTAMP is TIMESTAMP_NTZ"], **SETTINGS["more words are reserved"]}
-    for values in ({}, both):
-        with settings(events, {**values, **(SIDE_TABLES if kind != "INTERVAL JOIN" else {})}):
-            events.sql(f"CREATE STREAMING TABLE texts.result OPTIONS ('trigger' = 'available-now') AS {STREAMS[kind]}")
-            results.append(rows_of(events.table("texts.result")))
-            events.sql("DROP TABLE texts.result")
-            for table in ("late", "failed"):
-                events.sql(f"DROP TABLE IF EXISTS texts.{table}")
-    assert results[0]
-    assert results[1] == results[0]
+def test_a_stream_resumes_where_timestamp_means_another_type_unless_its_text_has_the_word(events, kind):
+    local, night = SETTINGS["TIMESTAMP is TIMESTAMP_NTZ"], EVENTS["texts.night"][1]
+    create = f"CREATE STREAMING TABLE {{}} OPTIONS ('trigger' = 'available-now') AS {STREAMS[kind]}"
+    create = create.replace("texts.events", "texts.grows")
+    is_first, results = "ts < '2024-10-27T00:59:58Z'", []
+    for name, second in (("texts.same", {}), ("texts.other", local)):
+        events.sql(f"CREATE TABLE texts.grows USING delta AS SELECT * FROM texts.night WHERE {is_first}")
+        with settings(events, night):
+            events.sql(create.format(name))
+        events.sql(f"INSERT INTO texts.grows SELECT * FROM texts.night WHERE NOT {is_first}")
+        with settings(events, {**night, **second}):
+            if kind == "MATCH_RULES" and second:
+                with pytest.raises(BindError, match="TIMESTAMP means TIMESTAMP_LTZ, and here it means TIMESTAMP_NTZ"):
+                    events.sql(create.format(name))
+            else:
+                events.sql(create.format(name))
+                results.append(rows_of(events.table(name)))
+        events.sql(f"DROP TABLE {name}")
+        events.sql("DROP TABLE texts.grows")
+    assert results[0] and results[-1] == results[0]

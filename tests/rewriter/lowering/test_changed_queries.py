@@ -12,13 +12,15 @@ import pytest
 from sqlext.catalog.checkpoint import StoredClause, StoredQuery, check_same_query, record_query
 from sqlext.engine.emit.run_emit import emit_fingerprint
 from sqlext.engine.rules.run_rules import rules_fingerprint
-from sqlext.engine.streams.fingerprint import Fingerprint, match_fingerprint
+from sqlext.engine.streams.fingerprint import Fingerprint, match_fingerprint, recorded_words
 from sqlext.errors import BindError, Place
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.operators.rules.plan import RulesPlan
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.lower_emit import lower_emit
 from sqlext.rewriter.heads.stream_target import parse_target
+from sqlext.rewriter.joins.interval_sql import same_key
+from sqlext.rewriter.joins.time_buckets import MICROS, position
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower
 from sqlext.rewriter.rules.plan_rule import plan_rule
@@ -27,7 +29,7 @@ from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.statements.resumed_words import resumed_words
-from sqlext.rewriter.text.splice import Source
+from sqlext.rewriter.text.splice import Source, join
 
 COLUMNS = {"k": "int", "ts": "timestamp", "v": "int", "other": "int"}
 SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")
@@ -162,3 +164,10 @@ def test_a_checkpoint_of_an_earlier_version_resumes_and_gets_the_present_fingerp
     record = Record(old)
     resume(record, query, [fingerprint.former])
     assert fingerprint.digest in record.record and OF_EARLIER_VERSIONS[kind] not in record.record
+
+
+def test_the_name_of_timestamp_in_our_sql_is_recorded_as_earlier_versions_wrote_it():
+    key = same_key(join("l.at"), position(MICROS, "r.at"))
+    left, right = "l.at", "unix_micros(CAST(r.at AS TIMESTAMP))"
+    earlier = f"unix_micros(CAST(({left}) AS TIMESTAMP)) % 1 = unix_micros(CAST(({right}) AS TIMESTAMP)) % 1"
+    assert recorded_words(key) == resumed_words(earlier)
