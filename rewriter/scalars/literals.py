@@ -8,8 +8,14 @@ from decimal import Decimal
 
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.expressions.casts import cast
-from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.function import (
+    CONSECUTIVE_STRINGS,
+    ESCAPED_STRINGS,
+    EXPONENT_IS_DECIMAL,
+    ExecutionSettings,
+)
 from sqlext.expressions.scalar_tree import Constant
+from sqlext.expressions.time_texts import has_zone
 from sqlext.rewriter.text.lexemes import string_value
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?(bd|[ldfsy])?", re.IGNORECASE)
@@ -49,17 +55,33 @@ def _literal(words: Sequence[str], settings: ExecutionSettings) -> Constant:
     if len(words) == 2 and words[1][:1] in "'\"":
         return _typed(first, words[1], settings)
     if first[0] in "'\"" or first[:2] in ("R'", 'R"'):
-        return Constant("".join(map(string_value, words)), "string")
+        return Constant("".join(_string(word, settings) for word in words), "string")
     if first[-1] in "'\"":
         return _typed(first[0], words[0][1:], settings)
-    return number(words[0])
+    return number(words[0], exponent_is_decimal=EXPONENT_IS_DECIMAL in settings.is_on)
 
 
-def number(raw: str) -> Constant:
+def _string(raw: str, settings: ExecutionSettings) -> str:
+    """The value of a string, as the session reads it.
+
+    >>> escaped = ExecutionSettings(is_ansi=True, time_zone="UTC", is_on=frozenset({ESCAPED_STRINGS}))
+    >>> [len(_string(raw, escaped)) for raw in ("'\\\\d'", "'it''s'")]
+    [2, 5]
+    """
+    if ESCAPED_STRINGS in settings.is_on:
+        return raw[1:-1]
+    if CONSECUTIVE_STRINGS in settings.is_on and raw[0] in "'\"":
+        raw = raw[0] + raw[1:-1].replace(raw[0] * 2, "") + raw[0]
+    return string_value(raw)
+
+
+def number(raw: str, *, exponent_is_decimal: bool = False) -> Constant:
     """The value of a number.
 
-    >>> number("0.5"), number("3L").type, number("1e3").type, number("99999999999").type
-    (Constant(value=Decimal('0.5'), type='decimal(1,1)'), 'bigint', 'double', 'bigint')
+    `exponent_is_decimal`: a number with an exponent is a decimal.
+
+    >>> number("0.5"), number("3L").type, number("1e3").type, number("99999999999").type, number("1e3BD").type
+    (Constant(value=Decimal('0.5'), type='decimal(1,1)'), 'bigint', 'double', 'bigint', 'decimal(4,0)')
     """
     match = _NUMBER.fullmatch(raw)
     if match is None:
@@ -69,11 +91,12 @@ def number(raw: str) -> Constant:
         return Constant(float(digits + exponent), _SUFFIXES[suffix])
     if suffix in _SUFFIXES:
         return Constant(int(digits), _SUFFIXES[suffix])
-    if exponent and not suffix:
+    if exponent and not suffix and not exponent_is_decimal:
         return Constant(float(digits + exponent), "double")
-    if "." in digits or suffix == "BD" or int(digits) >= 1 << 63:
+    if "." in digits or exponent or suffix == "BD" or int(digits) >= 1 << 63:
         value = Decimal(digits + exponent)
-        scale = max(0, -int(value.as_tuple().exponent))
+        power = int(value.as_tuple().exponent)
+        value, scale = value.quantize(Decimal(1)) if power > 0 else value, max(0, -power)
         return Constant(value, f"decimal({max(len(value.as_tuple().digits), scale)},{scale})")
     return Constant(int(digits), "int" if int(digits) < 1 << 31 else "bigint")
 
@@ -83,7 +106,8 @@ def _typed(kind: str, raw: str, settings: ExecutionSettings) -> Constant:
     text = string_value(raw)
     if kind == "X":
         return Constant(bytes.fromhex(text.rjust(len(text) + len(text) % 2, "0")), "binary")
-    types = {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP_NTZ": "timestamp_ntz", "TIMESTAMP_LTZ": "timestamp"}
+    of_session = "timestamp" if has_zone(text) else settings.timestamp_type
+    types = {"DATE": "date", "TIMESTAMP": of_session, "TIMESTAMP_NTZ": "timestamp_ntz", "TIMESTAMP_LTZ": "timestamp"}
     if kind not in types:
         raise UnsupportedError("EXPRESSION", f"a literal {kind} cannot be read here")
     value = cast("string", types[kind], ExecutionSettings(is_ansi=False, time_zone=settings.time_zone))(text)

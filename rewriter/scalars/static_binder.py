@@ -17,7 +17,7 @@ from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.function_table import FUNCTIONS
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, call_python, columns_in
-from sqlext.expressions.spark_types import decimal_of
+from sqlext.expressions.spark_types import decimal_of, renamed_timestamp
 from sqlext.expressions.values import arrow_type
 from sqlext.rewriter.scalars.aggregate_text import aggregate_type_of
 from sqlext.rewriter.scalars.expression import Node, parse
@@ -29,6 +29,8 @@ from sqlext.rewriter.text.splice import Text
 
 NOT_IN_TABLE = "SQLEXT_FUNCTION_OVER_SEVERAL_ROWS"
 _NAMES = {"iff": "if", "DIV": "div", "element": "[]"}  # names of nodes and aliases → names of functions
+_ALWAYS_BY_PATTERN = frozenset({"date_format", "from_unixtime", "unix_timestamp", "to_unix_timestamp"})
+_WITH_PATTERNS = _ALWAYS_BY_PATTERN | {"to_date", "try_to_date", "to_timestamp", "try_to_timestamp"}
 _TYPES = {
     "integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "real": "float", "bool": "boolean",
     "decimal": "decimal(10,0)", "dec": "decimal(10,0)", "numeric": "decimal(10,0)", "timestamp_ltz": "timestamp",
@@ -129,7 +131,8 @@ class _TreeBuilder:
         if kind == "field":
             return call(".", (self.scalar(node.children[0]), Constant(node.name, "string")), settings)
         if kind in ("CAST", "TRY_CAST"):
-            return call(kind, (self.scalar(node.children[0]),), settings, type_name(node.name))
+            written = type_name(node.name, settings.timestamp_type)
+            return call(kind, (self.scalar(node.children[0]),), settings, written)
         if kind in ("opaque", "query", "IN query", "reference"):
             raise self._not_read("this expression")
         name = node.name if kind == "call" else kind
@@ -143,6 +146,12 @@ class _TreeBuilder:
             return self._python_call(python, arguments)
         if name not in FUNCTIONS:
             raise self._not_read(name)
+        if settings.has_legacy_times and name in _WITH_PATTERNS and len(arguments) > (name not in _ALWAYS_BY_PATTERN):
+            raise UnsupportedError(
+                "RULE_EXPRESSION",
+                f"a rule cannot compute {name}() as spark.sql.legacy.timeParserPolicy = LEGACY wants it",
+                hint="SET spark.sql.legacy.timeParserPolicy = CORRECTED.",
+            )
         try:
             return call(name, arguments, settings)
         except UnsupportedError as e:
@@ -202,15 +211,20 @@ def function_names() -> list[str]:
     return sorted(name for name in FUNCTIONS if name[:1].islower())
 
 
-def type_name(written: str) -> str:
+def type_name(written: str, timestamp_type: str = "timestamp") -> str:
     """The simple name of a type as written in a CAST. Raises UnsupportedError: TYPE_OF_EXPRESSION.
+
+    `timestamp_type`: the type that TIMESTAMP names.
 
     >>> type_name("decimal ( 10 , 2 )"), type_name("integer"), type_name("interval day to second")
     ('decimal(10,2)', 'int', 'interval day to second')
+    >>> [type_name(written, "timestamp_ntz") for written in ("TIMESTAMP", "array<timestamp>", "TIMESTAMP_LTZ")]
+    ['timestamp_ntz', 'array<timestamp_ntz>', 'timestamp']
     """
     name = " ".join(written.lower().split())
     if not name.startswith("interval"):
         name = re.sub(r"\s+", "", name)
+    name = renamed_timestamp(name, timestamp_type)
     name = re.sub(r"^(dec|numeric)\(", "decimal(", _TYPES.get(name, name))
     name = re.sub(r"^decimal\((\d+)\)$", r"decimal(\1,0)", name)
     arrow_type(name)

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from sqlext.errors import UnsupportedError
 from sqlext.expressions import faults
 from sqlext.expressions.calendars import DAY_US, SECOND_US, zone
-from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, null_propagating, of_one_row
+from sqlext.expressions.function import (
+    COMPLEX_TO_STRING,
+    Evaluate,
+    ExecutionSettings,
+    Function,
+    Signature,
+    null_propagating,
+    of_one_row,
+)
 from sqlext.expressions.numbers import (
     DECIMAL128,
     fits,
@@ -124,20 +133,30 @@ def _to_string(source: str, target: str, settings: ExecutionSettings) -> Evaluat
 
 
 def _nested_to_string(parts: ArrayOf | MapOf | StructOf, settings: ExecutionSettings) -> Evaluate:
-    """The text of an array, a map or a struct: `[1, null]`, `{a -> 1}` or `{1, x}`."""
+    """The text of an array, a map or a struct: `[1, null]`, `{a -> 1}` or `{1, x}`; with a setting of Spark
+    `[1,]`, `[a -> 1]` or `[1, x]`."""
+    is_legacy = COMPLEX_TO_STRING in settings.is_on
+    null, opening, closing = (None, "[", "]") if is_legacy else ("null", "{", "}")
 
     def text_of(spark_type: str) -> Evaluate:
         evaluate = cast(spark_type, "string", settings)
-        return lambda value: "null" if value is None else evaluate(value)
+        return lambda value: null if value is None else evaluate(value)
+
+    def joined(texts: Iterable[str | None]) -> str:
+        return ",".join("" if text is None else f" {text}" for text in texts).removeprefix(" ")
 
     if isinstance(parts, ArrayOf):
         element = text_of(parts.element)
-        return lambda values: f"[{', '.join(map(element, values))}]"
+        return lambda values: f"[{joined(map(element, values))}]"
     if isinstance(parts, MapOf):
         key, item = text_of(parts.key), text_of(parts.value)
-        return lambda values: f"{{{', '.join(f'{key(k)} -> {item(v)}' for k, v in values.items())}}}"
+        return lambda values: f"{opening}{joined(_pair(key(k), item(v)) for k, v in values.items())}{closing}"
     fields = [text_of(t) for t in parts.types]
-    return lambda values: f"{{{', '.join(field(v) for field, v in zip(fields, values))}}}"
+    return lambda values: f"{opening}{joined(field(v) for field, v in zip(fields, values))}{closing}"
+
+
+def _pair(key: str, item: str | None) -> str:
+    return f"{key} ->" if item is None else f"{key} -> {item}"
 
 
 def _to_binary(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
@@ -387,9 +406,7 @@ def _bind(signature: Signature) -> Evaluate:
 
 
 def _bind_try(signature: Signature) -> Evaluate:
-    to_result = cast(
-        signature.types[0], signature.result, ExecutionSettings(is_ansi=True, time_zone=signature.settings.time_zone)
-    )
+    to_result = cast(signature.types[0], signature.result, replace(signature.settings, is_ansi=True))
     evaluate = of_one_row("CAST", to_result)
 
     def evaluate_or_null(value: Any) -> Any:

@@ -15,12 +15,45 @@ Evaluate = Callable[..., Any]
 Thunk = Callable[[], Any]  # evaluates an argument
 
 
+# Settings that give expressions another meaning, all but the last one Boolean.
+ESCAPED_STRINGS = "spark.sql.parser.escapedStringLiterals"
+CONSECUTIVE_STRINGS = "spark.sql.legacy.consecutiveStringLiterals.enabled"
+EXPONENT_IS_DECIMAL = "spark.sql.legacy.exponentLiteralAsDecimal.enabled"
+FEWEST_DIGITS = "spark.sql.legacy.literal.pickMinimumPrecision"
+FEWER_FRACTIONAL_DIGITS = "spark.sql.decimalOperations.allowPrecisionLoss"
+SIZE_OF_NULL = "spark.sql.legacy.sizeOfNull"
+BINARY_AS_STRING = "spark.sql.legacy.function.concatBinaryAsString"
+PADDED_IS_STRING = "spark.sql.legacy.lpadRpadAlwaysReturnString"
+COMPLEX_TO_STRING = "spark.sql.legacy.castComplexTypesToString.enabled"
+LAST_KEY_WINS = "spark.sql.mapKeyDedupPolicy = LAST_WIN"
+BOOLEAN_SETTINGS = (
+    ESCAPED_STRINGS,
+    CONSECUTIVE_STRINGS,
+    EXPONENT_IS_DECIMAL,
+    FEWEST_DIGITS,
+    FEWER_FRACTIONAL_DIGITS,
+    SIZE_OF_NULL,
+    BINARY_AS_STRING,
+    PADDED_IS_STRING,
+    COMPLEX_TO_STRING,
+)
+ON_BY_DEFAULT = frozenset({FEWEST_DIGITS, FEWER_FRACTIONAL_DIGITS, SIZE_OF_NULL})
+
+
 @dataclass(frozen=True)
 class ExecutionSettings:
-    """The settings of a session that change values: `spark.sql.ansi.enabled` and `spark.sql.session.timeZone`."""
+    """The settings of a session that change values: `spark.sql.ansi.enabled`, `spark.sql.session.timeZone` and, as the
+    type that the word TIMESTAMP names, `spark.sql.timestampType`.
+
+    `is_on`: the settings above that are on, for expressions of which Spark computes nothing: those of rules.
+    `has_legacy_times`: whether `spark.sql.legacy.timeParserPolicy` is LEGACY, for the same expressions.
+    """
 
     is_ansi: bool
     time_zone: str
+    timestamp_type: str = "timestamp"
+    is_on: frozenset[str] = ON_BY_DEFAULT
+    has_legacy_times: bool = False
 
 
 SPARK_DEFAULTS = ExecutionSettings(is_ansi=True, time_zone="UTC")

@@ -7,7 +7,7 @@ from typing import Any
 from sqlext.expressions import faults
 from sqlext.expressions.coercion import cast_to, string_among_others, takes, unchanged, wider_type
 from sqlext.expressions.effort import size_of
-from sqlext.expressions.function import Evaluate, Function, Signature, Types
+from sqlext.expressions.function import LAST_KEY_WINS, SIZE_OF_NULL, Evaluate, Function, Signature, Types
 from sqlext.expressions.json_paths import get_json_object
 from sqlext.expressions.spark_types import ArrayOf, MapOf, StructOf, nested
 from sqlext.expressions.values import compare, hashable, order_key
@@ -114,8 +114,10 @@ def _position(signature: Signature) -> Evaluate:
 
 
 def _size(signature: Signature) -> Evaluate:
-    """The size, which for NULL without ANSI is -1, as `spark.sql.legacy.sizeOfNull` sets it."""
-    of_null = None if signature.settings.is_ansi or signature.name == "array_size" else -1
+    """The size, which for NULL without ANSI is -1 unless a setting says otherwise."""
+    settings = signature.settings
+    is_null = settings.is_ansi or SIZE_OF_NULL not in settings.is_on or signature.name == "array_size"
+    of_null = None if is_null else -1
     return lambda value: of_null if value is None else len(value)
 
 
@@ -192,12 +194,16 @@ def _map_types(signature: Signature) -> Types | None:
 def _map(signature: Signature) -> Evaluate:
     parts = nested(signature.result)
     key_type = parts.key if isinstance(parts, MapOf) else "void"
+    last_wins = LAST_KEY_WINS in signature.settings.is_on
 
     def evaluate(*values: Any) -> dict[Any, Any]:
         keys = [hashable(key, key_type) for key in values[::2]]
         if None in keys:
             raise faults.invalid_value("a key of a map is NULL", "keys cannot be NULL")
         if len(set(keys)) < len(keys):
+            if last_wins:
+                pairs = dict(zip(keys, values[1::2]))
+                return dict(zip((values[2 * keys.index(key)] for key in pairs), pairs.values()))
             raise faults.invalid_value("a map has the same key twice", "keys must differ")
         return dict(zip(keys, values[1::2]))
 

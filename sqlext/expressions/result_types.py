@@ -10,7 +10,14 @@ from typing import Any
 
 from sqlext.errors import UnsupportedError
 from sqlext.expressions.coercion import common_type, decimal_type, digits_of, string_among_others, tightest_type
-from sqlext.expressions.function import ExecutionSettings, Types
+from sqlext.expressions.function import (
+    BINARY_AS_STRING,
+    FEWER_FRACTIONAL_DIGITS,
+    FEWEST_DIGITS,
+    PADDED_IS_STRING,
+    ExecutionSettings,
+    Types,
+)
 from sqlext.expressions.function_table import FUNCTIONS, not_in_table
 from sqlext.expressions.spark_types import (
     FLOATS,
@@ -82,9 +89,9 @@ def _arithmetic(symbol: str) -> Callable[[Types, ExecutionSettings, Constants], 
         if not (is_numeric(left) and is_numeric(right)):
             return _time_arithmetic(symbol, left, right)
         if (decimal_of(left) or decimal_of(right)) and left not in FLOATS and right not in FLOATS:
-            return _decimal_result(
-                symbol, *(_digits(t, constants.get(i), left, right) for i, t in enumerate((left, right)))
-            )
+            given = constants if FEWEST_DIGITS in settings.is_on else {}
+            digits = (_digits(t, given.get(i), left, right) for i, t in enumerate((left, right)))
+            return _decimal_result(symbol, *digits, is_adjusted=FEWER_FRACTIONAL_DIGITS in settings.is_on)
         is_double = symbol == "/" or ("float" in (left, right) and _loses_digits((left, right), settings))
         return "double" if is_double else tightest_type(left, right)
 
@@ -107,21 +114,34 @@ def _digits(spark_type: str, constant: Any, left: str, right: str) -> tuple[int,
     return digits_of(spark_type) or (38, 18)
 
 
-def _decimal_result(symbol: str, left: tuple[int, int], right: tuple[int, int]) -> str:
-    """The result type of decimal arithmetic.
+def _decimal_result(symbol: str, left: tuple[int, int], right: tuple[int, int], *, is_adjusted: bool) -> str:
+    """The result type of decimal arithmetic. `is_adjusted`: it may have fewer fractional digits, to keep all others.
 
     Source: https://spark.apache.org/docs/latest/sql-ref-ansi-compliance.html, arithmetic operations on decimals.
     """
+    limited = _adjusted if is_adjusted else decimal_type
     (p, s), (q, t) = left, right
     if symbol in ("+", "-"):
         scale = max(s, t)
-        return _adjusted(max(p - s, q - t) + scale + 1, scale)
+        return limited(max(p - s, q - t) + scale + 1, scale)
     if symbol == "*":
-        return _adjusted(p + q + 1, s + t)
+        return limited(p + q + 1, s + t)
+    if symbol == "/" and not is_adjusted:
+        return _unadjusted_quotient(min(38, p - s + t), min(38, max(6, s + q + 1)))
     if symbol == "/":
         scale = max(6, s + q + 1)
         return _adjusted(p - s + t + scale, scale)
-    return _adjusted(min(p - s, q - t) + max(s, t), max(s, t))
+    return limited(min(p - s, q - t) + max(s, t), max(s, t))
+
+
+def _unadjusted_quotient(whole: int, scale: int) -> str:
+    """The type of a quotient with so many digits before and after the point, of which Spark drops as many on each side
+    if they are more than 38."""
+    beyond = whole + scale - 38
+    if beyond > 0:
+        scale -= beyond // 2 + 1
+        whole = 38 - scale
+    return decimal_type(whole + scale, scale)
 
 
 def _adjusted(precision: int, scale: int) -> str:
@@ -220,7 +240,13 @@ def _case(types: Types, settings: ExecutionSettings, constants: Constants) -> st
 def _concat(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
     if types and all(isinstance(nested(t), ArrayOf) or t == "void" for t in types):
         return _common(types, settings)
-    return "binary" if types and all(t == "binary" for t in types) else "string"
+    is_binary = bool(types) and all(t == "binary" for t in types) and BINARY_AS_STRING not in settings.is_on
+    return "binary" if is_binary else "string"
+
+
+def _padded(types: Types, settings: ExecutionSettings, constants: Constants) -> str | None:
+    is_binary = {*types[:1], *types[2:]} == {"binary"} and PADDED_IS_STRING not in settings.is_on
+    return "binary" if is_binary else "string"
 
 
 def _element(types: Types) -> str | None:
@@ -325,8 +351,7 @@ _FIXED: dict[str, str] = {
         "date_from_unix_date", "trunc",
     ),
     **_fixed(
-        "timestamp", "timestamp", "to_timestamp", "try_to_timestamp", "timestamp_seconds", "timestamp_millis",
-        "timestamp_micros", "date_trunc",
+        "timestamp", "timestamp", "timestamp_seconds", "timestamp_millis", "timestamp_micros", "date_trunc",
     ),
     **_fixed("array<string>", "regexp_extract_all"),
 }  # fmt: skip
@@ -346,6 +371,8 @@ _COMPUTED: dict[str, Callable[[Types, ExecutionSettings, Constants], str | None]
     "array": _array,
     "named_struct": _named_struct,
     "map": _map,
+    **dict.fromkeys(("lpad", "rpad"), _padded),
+    **dict.fromkeys(("to_timestamp", "try_to_timestamp"), lambda _types, settings, _constants: settings.timestamp_type),
     **dict.fromkeys(("extract", "date_part", "datepart"), _part),
 }
 _OF_TYPES: dict[str, Callable[[Types], str | None]] = {
@@ -357,7 +384,6 @@ _OF_TYPES: dict[str, Callable[[Types], str | None]] = {
     "nullif": lambda types: types[0] if types else None,
     "nanvl": lambda types: "float" if types == ("float", "float") else "double",
     **dict.fromkeys(("substr", "substring", "left"), lambda types: "binary" if types[:1] == ("binary",) else "string"),
-    **dict.fromkeys(("lpad", "rpad"), lambda types: "binary" if {*types[:1], *types[2:]} == {"binary"} else "string"),
     "reverse": lambda types: types[0] if types and nested(types[0]) else "string",
     **dict.fromkeys(("[]", "element_at", "try_element_at"), _element),
     **dict.fromkeys(("get", "array_max", "array_min"), _array_element),

@@ -60,6 +60,12 @@ def _rpad(text: Any, length: int, pad: Any = None) -> Any:
     return _pad(text, length, (" " if isinstance(text, str) else b"\0") if pad is None else pad, is_left=False)
 
 
+def _padded_types(signature: Signature) -> Types | None:
+    """The texts are of the type of the result, to which Spark casts binary values if it is a string."""
+    kind = "binary" if signature.result == "binary" else "string"
+    return takes(kind, "int", kind, optional=1)(signature)
+
+
 def _padded_size(text: Any, length: int, pad: Any = None) -> int:
     return length if pad is None or pad else 0
 
@@ -196,8 +202,8 @@ STRINGS: dict[str, Function] = {
     "concat": _CONCAT,
     "||": _CONCAT,
     "concat_ws": Function(parameters=_concat_ws_types, bind=lambda _: _concat_ws, takes_nulls=True, size=_joined_size),
-    "lpad": _plain(_lpad, "string|binary", "int", "string|binary", optional=1, size=_padded_size),
-    "rpad": _plain(_rpad, "string|binary", "int", "string|binary", optional=1, size=_padded_size),
+    "lpad": Function(parameters=_padded_types, bind=lambda _: _lpad, size=_padded_size),
+    "rpad": Function(parameters=_padded_types, bind=lambda _: _rpad, size=_padded_size),
     "split_part": _plain(split_part, "string", "string", "int"),
     "startswith": _plain(lambda text, part: text.startswith(part), "string|binary", "string|binary"),
     "endswith": _plain(lambda text, part: text.endswith(part), "string|binary", "string|binary"),

@@ -87,6 +87,16 @@ def read_timestamp(text: str, time_zone: str | None) -> int | None:
     return value if fits(value, 64) else None
 
 
+def has_zone(text: str) -> bool:
+    """True if a text that CAST accepts as a timestamp names a time zone.
+
+    >>> has_zone("1970-01-01 01:00+01:00"), has_zone("1970-01-01 01:00")
+    (True, False)
+    """
+    match = _STAMP.fullmatch(trimmed(text))
+    return match is not None and match[9] is not None
+
+
 def zone_name(text: str) -> str | None:
     """The zone at the end of a timestamp as `calendars.zone` reads it, or None."""
     if match := _OFFSET.fullmatch(text):

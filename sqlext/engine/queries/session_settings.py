@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import SparkSession
 
 from sqlext.errors import BindError
-from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.function import BOOLEAN_SETTINGS, LAST_KEY_WINS, ON_BY_DEFAULT, ExecutionSettings
 from sqlext.expressions.spark_types import TIMESTAMP_TYPE
 
 
@@ -19,7 +21,17 @@ def execution_settings(spark: SparkSession) -> ExecutionSettings:
     return ExecutionSettings(
         is_ansi=is_on(spark, "spark.sql.ansi.enabled", default="true"),
         time_zone=time_zone(spark),
+        timestamp_type=timestamp_type(spark),
     )
+
+
+def settings_of_rules(spark: SparkSession) -> ExecutionSettings:
+    """The settings of a session on which expressions depend of which Spark computes nothing."""
+    are_on = {name for name in BOOLEAN_SETTINGS if is_on(spark, name, default=str(name in ON_BY_DEFAULT).lower())}
+    if _is(spark, "spark.sql.mapKeyDedupPolicy", "LAST_WIN", default="EXCEPTION"):
+        are_on.add(LAST_KEY_WINS)
+    has_legacy_times = _is(spark, "spark.sql.legacy.timeParserPolicy", "LEGACY", default="CORRECTED")
+    return replace(execution_settings(spark), is_on=frozenset(are_on), has_legacy_times=has_legacy_times)
 
 
 def timestamp_type(spark: SparkSession) -> str:

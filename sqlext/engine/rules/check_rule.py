@@ -17,7 +17,7 @@ from pyspark.sql import types as T
 from sqlext.catalog.pattern_rules import RulesTable
 from sqlext.engine.queries.python_functions import python_functions
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.session_settings import count, execution_settings
+from sqlext.engine.queries.session_settings import count, settings_of_rules
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.plan_rules import MAX_LENGTH_SETTING, can_be_read
 from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors, UnsupportedError
@@ -123,7 +123,7 @@ def _compiled(call: SqlCall, clause: str, table: RulesTable, schema: T.StructTyp
     events = RuleEvents(
         columns=columns,
         order=(time_column(table),),  # it is not known yet by which columns MATCH_RULES orders and partitions the rows
-        settings=execution_settings(call.spark),
+        settings=settings_of_rules(call.spark),
         functions=python_functions(call.spark),
         max_length=count(call.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
     )

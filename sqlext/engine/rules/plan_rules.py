@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 from sqlext.catalog import pattern_rules
 from sqlext.engine.queries.python_functions import python_functions
 from sqlext.engine.queries.queries import WATERMARK, Queries
-from sqlext.engine.queries.session_settings import count, execution_settings
+from sqlext.engine.queries.session_settings import count, settings_of_rules
 from sqlext.engine.rules.run_rules import RulesRun
 from sqlext.engine.streams.planner import NOT_PORTABLE, Planned, Section
 from sqlext.engine.streams.stream_clause import StreamClause
@@ -118,7 +118,7 @@ class RulesPlanner:
             keys=keys,
             order=order,
             sort=(*map(SortKey, order[1:]), *_other_columns(fields, {*keys, *order})),
-            settings=execution_settings(self.spark),
+            settings=settings_of_rules(self.spark),
             max_versions=count(self.spark, MAX_VERSIONS_SETTING, MAX_VERSIONS),
             max_length=count(self.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
             functions=python_functions(self.spark),

@@ -20,6 +20,7 @@ from sqlext.engine.rules.rule_reports import REPORTS
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprint_of
 from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns
+from sqlext.expressions.spark_types import TIMESTAMP_TYPE
 from sqlext.operators.rules.operator import RulesOperator
 from sqlext.operators.rules.plan import RulesPlan
 from sqlext.operators.rules.rule_parcels import pack_rules
@@ -131,5 +132,7 @@ def rules_fingerprint(plan: RulesPlan, relation: TextLike) -> Fingerprint:
     settings, types = [plan.settings.is_ansi, plan.settings.time_zone], dict(plan.columns)
     read = [*plan.keys, *plan.order]
     parts = {"PARTITION BY": plan.keys, "ORDER BY": plan.order, "the settings for ANSI and the time zone": settings}
-    former = digest_of(["rules", [(name, types[name]) for name in read], len(plan.keys), settings])
-    return fingerprint_of(parts, [quoted(name) for name in read], plan.columns, relation, [former])
+    former = [digest_of(["rules", [(name, types[name]) for name in read], len(plan.keys), settings])]
+    if plan.settings.timestamp_type != "timestamp":
+        parts, former = {**parts, TIMESTAMP_TYPE: plan.settings.timestamp_type}, []
+    return fingerprint_of(parts, [quoted(name) for name in read], plan.columns, relation, former)
