@@ -5,7 +5,7 @@ Spark pairs the rows that the condition chooses with all rows of the other relat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -22,10 +22,11 @@ from sqlext.engine.why.join_shape import DATE, LOCAL, TEXT, TIMESTAMP, JoinShape
 from sqlext.engine.why.row_condition import ConditionOver, RowCondition, likeliest
 from sqlext.engine.why.shown_values import interval
 from sqlext.errors import BindError
-from sqlext.rewriter.joins.asof_sql import AsofJoin
+from sqlext.rewriter.joins.asof_sql import AsofJoin, is_backward
 from sqlext.rewriter.joins.join_clause import NEAREST
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, between, compared, other_side
 from sqlext.rewriter.text.fragments import Fragment, in_line
+from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
@@ -68,10 +69,29 @@ def explain_join(sides: JoinSides, condition: RowCondition) -> str:
     pairing = _Pairing(sides, chosen.by, asof, shape_of(sides))
     query = pairing.query(condition.sql.unplaced)
     rows = chosen.condition.run(lambda: sides.queries.run(query).collect())
-    answers = ["\n".join(pairing.lines(list(group))) for _, group in groupby(rows, key=lambda row: row["__chosen"])]
+    partners = _partners_of(pairing, rows)
+    groups = groupby(rows, key=lambda row: row["__chosen"])
+    answers = ["\n".join(pairing.lines(list(group), partners)) for _, group in groups]
     if len(answers) > MAX_ROWS:
         answers[MAX_ROWS:] = [more_rows(condition.written.text)]
     return "\n\n".join(answers) or _no_row(pairing, condition.written.text)
+
+
+def _partners_of(pairing: _Pairing, rows: Sequence[T.Row]) -> Mapping[str, T.Row]:
+    """The pair of each left row with its partner, of the left rows that have one of `rows` as a candidate in an ASOF
+    JOIN. It is looked for among all right rows, if `rows` are not pairs with all of them."""
+    if pairing.asof is None:
+        return {}
+    candidates = [row for row in rows if not row["__refused"] and row["__rank"] <= MAX_CANDIDATES]
+    if pairing.by in (LEFT, _USING):
+        return {row["__chosen"]: row for row in candidates if row["__rank"] == 1}
+    left_rows = dict.fromkeys(row["__chosen" if pairing.side == LEFT else "__candidate"] for row in candidates)
+    if not left_rows:
+        return {}
+    every = _Pairing(pairing.sides, LEFT, pairing.asof, pairing.shape)
+    texts = ", ".join(map(string_literal, left_rows))
+    query = every.query(join(f"to_json({every.operands[LEFT].row}) IN ({texts})"), most=len(left_rows))
+    return {row["__chosen"]: row for row in pairing.sides.queries.run(query).collect() if row["__rank"] == 1}
 
 
 def _no_row(pairing: _Pairing, written: str) -> str:
@@ -127,7 +147,7 @@ class _Pairing:
     """The rows of the relation `side`, each with the rows of the other one. `by`: what the condition chooses."""
 
     def __init__(self, sides: JoinSides, by: str, asof: AsofJoin | None, shape: JoinShape):
-        self.sides, self.by, self.asof, self.kind = sides, by, asof, shape.kind
+        self.sides, self.by, self.asof, self.shape, self.kind = sides, by, asof, shape, shape.kind
         self.side = RIGHT if by == RIGHT else LEFT
         self.is_reversed = shape.is_reversed if asof is None else "FALSE"
         self.operands = {of: operand_of(sides, of) for of in (LEFT, RIGHT)}
@@ -147,7 +167,7 @@ class _Pairing:
         clause = self.sides.clause
         using, condition = [name.fragment.text for name in clause.using], clause.match_condition
         left, right = self._times(asof)
-        times = [(in_line(left), left), (in_line(right), right)]
+        times = list(zip(self._names_of_times(asof), (left, right)))
         far = self._distance(left, right)
         if asof.operator != NEAREST:
             shown = f"{times[0][0]} {asof.operator} {times[1][0]}"
@@ -197,6 +217,13 @@ class _Pairing:
         if not asof.using_time:
             return asof.left_time, asof.right_time
         left, right = (self._of_using(side, asof.using_time) for side in (LEFT, RIGHT))
+        return left, right
+
+    def _names_of_times(self, asof: AsofJoin) -> tuple[str, str]:
+        """These times as they are shown."""
+        if not asof.using_time:
+            return in_line(asof.left_time), in_line(asof.right_time)
+        left, right = (self._shown_of_using(side, asof.using_time) for side in (LEFT, RIGHT))
         return left, right
 
     def _of_using(self, side: str, name: str) -> Text:
@@ -263,9 +290,9 @@ class _Pairing:
 
     # the query
 
-    def query(self, condition: Text) -> Text:
+    def query(self, condition: Text, most: int = MAX_ROWS + 1) -> Text:
         """For each chosen row its partners, or the candidates that the fewest conjuncts refuse, the nearest ones first;
-        and of those that one conjunct alone refuses the nearest one."""
+        and of those that one conjunct alone refuses the nearest one. `most`: how many chosen rows are read."""
         other = other_side(self.side)
         own, rest = (self.operands[of].row for of in (self.side, other))
         columns: list[TextLike] = [f"to_json({own}) AS __chosen", f"to_json({rest}) AS __candidate"]
@@ -284,7 +311,7 @@ class _Pairing:
         if self.by == _USING:
             self.before["__is_chosen"], chosen = condition, "__before.__is_chosen"
         pairs = join(*self._relations(), " ON TRUE WHERE ", chosen)
-        order = "__far NULLS LAST, __is_after, __tie, __candidate"
+        order = f"__far NULLS LAST, __is_after, __time{self._direction}, __tie, __candidate"
         ranked = (
             f"SELECT *, {refused} AS __refused, "
             f"row_number() OVER (PARTITION BY __chosen ORDER BY {refused}, {order}) AS __rank, "
@@ -296,7 +323,7 @@ class _Pairing:
         return join(
             self.sides.prefix, "SELECT * FROM (", ranked, " FROM ", pairs, ") ",
             f"WHERE __rank <= {MAX_CANDIDATES} OR (__refused = 1 AND __rank_of_mask = 1) ",
-            f"ORDER BY __chosen, __rank LIMIT {(MAX_ROWS + 1) * shown}",
+            f"ORDER BY __chosen, __rank LIMIT {most * shown}",
         )  # fmt: skip
 
     def _nearest(self) -> Iterator[TextLike]:
@@ -307,12 +334,21 @@ class _Pairing:
             distances = join(*far, separator=", ")
             known = join("coalesce(", distances, ") IS NOT NULL")  # greatest ignores NULL
             yield join("IF(", known, ", greatest(0, ", distances, "), NULL) AS __far") if far else "NULL AS __far"
-            yield from ("FALSE AS __is_after", "NULL AS __tie")
+            yield from ("FALSE AS __is_after", "NULL AS __time", "NULL AS __tie")
             return
         left, right = self._times(self.asof)
         yield join(self._distance(left, right) or "NULL", " AS __far")
         yield join("((", right, ") > (", left, ")) AS __is_after")
+        yield join("(", right if self.side == LEFT else left, ") AS __time")
         yield f"{self._tie(self.asof.ties)} AS __tie"
+        for side, time in ((LEFT, left), (RIGHT, right)):
+            yield join("CAST((", time, f") AS STRING) AS __{side}_time")
+
+    @property
+    def _direction(self) -> str:
+        """The direction in which times without a distance come nearer."""
+        is_descending = self.asof is not None and is_backward(self.asof.operator) == (self.side == LEFT)
+        return " DESC" if is_descending else ""
 
     def _tie(self, ties: tuple[str, ...] | None) -> str:
         """SQL for what decides between right rows of one time: these columns, or all of them."""
@@ -332,16 +368,17 @@ class _Pairing:
 
     # the text
 
-    def lines(self, rows: Sequence[T.Row]) -> Iterator[str]:
-        """The text about a chosen row and its candidates, the nearest first."""
+    def lines(self, rows: Sequence[T.Row], partners: Mapping[str, T.Row]) -> Iterator[str]:
+        """The text about a chosen row and its candidates, the nearest first. `partners`: see `_partners_of`."""
         first, shown = rows[0], [row for row in rows if row["__rank"] <= MAX_CANDIDATES]
         yield f"Row of the {self.side} relation: {_shown_row(first['__chosen'])}"
         if self.by == _PAIR:
             yield "Of the right relation only the rows that FOR ROW chooses are candidates."
         if first["__partners"]:
-            yield from self._partners(
-                first["__partners"], [_shown_row(row["__candidate"]) for row in shown if not row["__refused"]]
-            )
+            candidates = [row for row in shown if not row["__refused"]]
+            yield from self._partners(first["__partners"], candidates, partners)
+            if first["__partners"] > len(candidates):
+                yield f"and {first['__partners'] - len(candidates):,} more."
             return
         if len(rows) == 1 and first["__candidate"] == self.operands[other_side(self.side)].no_row:
             yield "It has no partner: the other relation has no row."
@@ -360,16 +397,41 @@ class _Pairing:
                 changes[kind] = changes.get(kind) or list(self._relaxation(row, i))
         yield from (line for lines in changes.values() for line in lines)
 
-    def _partners(self, number: int, candidates: Sequence[str]) -> Iterator[str]:
+    def _partners(self, number: int, candidates: Sequence[T.Row], partners: Mapping[str, T.Row]) -> Iterator[str]:
         if self.asof is None:
             yield f"It has {count(number, 'partner')}, the nearest first:"
-        elif self.by == _PAIR:
+            yield from (_shown_row(row["__candidate"]) for row in candidates)
+            return
+        if self.by == _PAIR:
             yield f"All conditions hold for {count(number, 'candidate')}; its partner is the nearest of all right rows:"
         elif self.side == LEFT:
             yield f"Its partner is the nearest of {count(number, 'candidate')}, which comes first:"
         else:
             yield f"It is a candidate of {count(number, 'left row')}; each of them takes its nearest right row:"
-        yield from candidates
+        for row in candidates:
+            left, right = (row["__chosen" if side == self.side else "__candidate"] for side in (LEFT, RIGHT))
+            partner = partners[left]
+            note = "its partner" if partner["__candidate"] == right else self._farther(row, partner)
+            yield f"{_shown_row(row['__candidate'])}: {self._apart(row)}; {note}."
+
+    def _apart(self, row: T.Row) -> str:
+        """The times of a pair, and how far apart they are."""
+        assert self.asof is not None
+        names = self._names_of_times(self.asof)
+        times = [f"{name} = {short(row[f'__{side}_time'])}" for name, side in zip(names, (LEFT, RIGHT))]
+        return ", ".join([*times, *([f"{self._shown_far(row['__far'])} apart"] if row["__far"] is not None else [])])
+
+    def _farther(self, row: T.Row, partner: T.Row) -> str:
+        """Why the partner of a left row comes before another candidate, whose pair is `row`."""
+        assert self.asof is not None
+        time = f"{self._names_of_times(self.asof)[1]} = {short(partner['__right_time'])}"
+        taken = f"the partner {_shown_row(partner['__candidate'])} ({time})"
+        by = None if row["__far"] is None else row["__far"] - partner["__far"]
+        if by:
+            return f"{taken} is nearer by {self._shown_far(by)}"
+        if row["__right_time"] != partner["__right_time"]:
+            return f"{taken} is {'as near, and earlier' if by == 0 else 'nearer'}"
+        return f"{taken} has the same time, and its columns come first in their order"
 
     def _refusal(self, row: T.Row, i: int) -> str:
         """The reason why a conjunct refuses a pair, with the values that it compares."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sqlext.engine.joins.join_members import members
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.errors import UnsupportedError
-from sqlext.rewriter.joins.join_conditions import LEFT
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Text, join
-from sqlext.rewriter.text.tokens import index_at
-from sqlext.rewriter.tree.statement_tree import Relation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,19 +34,17 @@ class Operand:
 
 def operand_of(sides: JoinSides, side: str) -> Operand:
     """An operand of the join. Raises UnsupportedError if it joins several relations, and one of them has no name."""
-    fragment = sides.clause.left if side == LEFT else sides.clause.right
-    relation, tree = sides.relations[side], sides.tree
-    members = list(_members(sides, index_at(tree.tokens, fragment.start), index_at(tree.tokens, fragment.stop)))
-    names = [tree.name_of(member) for member in members]
-    if len(members) == 1:
+    relation, tree, joined = sides.relations[side], sides.tree, members(sides, side)
+    names = [tree.name_of(member) for member in joined]
+    if len(joined) == 1:
         (name,) = names
         own = f"__{side}" if name is None else name.text
         text = join(relation, f" AS {own}") if name is None else relation
         row = _row(sides, own)
         return Operand(relation=text, qualifier=own, name=name.text if name else None, row=row)
     known = [name.text for name in names if name is not None]
-    if len(known) < len(members):
-        member = next(member for member, name in zip(members, names) if name is None)
+    if len(known) < len(joined):
+        member = next(member for member, name in zip(joined, names) if name is None)
         raise UnsupportedError(
             "WHY",
             "WHY explains a join of joined relations if each of them has a name",
@@ -59,26 +54,6 @@ def operand_of(sides: JoinSides, side: str) -> Operand:
     rows = [f"{string_literal(unquoted(name))}, {_row(sides, name)}" for name in known]
     row = f"named_struct({', '.join(rows)})"
     return Operand(relation=relation, qualifier=None, name=None, row=row, members=tuple(known))
-
-
-def _members(sides: JoinSides, start: int, stop: int) -> Iterator[Relation]:
-    """The relations, at tokens `start` to `stop` of the FROM of the join, whose names qualify columns there."""
-    end = start
-    for relation in sides.tree.relations:  # an outer one comes before those in its parentheses
-        if relation.query != sides.clause.query or relation.start < end or relation.stop > stop:
-            continue
-        is_tree = relation.aliases[-1] is None and not relation.clauses and _has_inner(sides, relation)
-        if not is_tree:
-            end = relation.stop
-            yield relation
-
-
-def _has_inner(sides: JoinSides, outer: Relation) -> bool:
-    """Whether a relation is a join tree in parentheses."""
-    return any(
-        relation.query == outer.query and outer.start < relation.start and relation.stop < outer.stop
-        for relation in sides.tree.relations
-    )
 
 
 def _row(sides: JoinSides, qualifier: str) -> str:
