@@ -28,6 +28,10 @@ from sqlext.pattern.cep.nfa_compile import first_variables
 from sqlext.pattern.program import ast
 
 MAX_STEPS = 5_000_000  # steps for one start row
+_HINT = (
+    "all ways are tried one after the other: bound them with WITHIN or UNTIL, replace ->> by ->, or let conditions "
+    "depend on the row alone."
+)
 NOW, NEXT_ROW, BOUND = 0, 1, 2  # what decides a match: its last row, the row after it, or the end of its bound
 
 Taken = tuple[int, int, bool]  # row, label, is hidden
@@ -97,7 +101,11 @@ class Search:
                 if decided is not None:
                     yield state.path, decided
         except RecursionError:  # each round of a loop is one more generator
-            raise self.too_long("maps too many rows in its loops") from None
+            raise DataError(
+                "STEP_BUDGET",
+                f"the search for matches from row {self.number} of its partition maps too many rows in its loops",
+                hint=_HINT,
+            ) from None
 
     def walk(self, node: ast.Pattern, state: SearchState) -> Iterator[SearchState]:
         if isinstance(node, ast.Variable):
@@ -262,14 +270,14 @@ class Search:
         self.steps += 1
         if self.steps > self.max_steps:
             name = next(name for name, known in self.label_of.items() if known == label)
-            raise self.too_long(
-                f"took more than {self.max_steps:,} steps, the last of them for a row that {name} takes"
+            raise DataError(
+                "STEP_BUDGET",
+                f"the search for matches from row {self.number} of its partition took more than {self.max_steps:,} "
+                f"steps, the last of them for a row that {name} takes",
+                hint=_HINT,
             )
 
-    def too_long(self, why: str) -> DataError:
-        return DataError(
-            "STEP_BUDGET",
-            f"the search for matches from row {self.start - self.bounds[0] + 1} of its partition {why}",
-            hint="all ways are tried one after the other: bound them with WITHIN or UNTIL, replace ->> by ->, or "
-            "let conditions depend on the row alone.",
-        )
+    @property
+    def number(self) -> int:
+        """The number of the start row in its partition, from 1."""
+        return self.start - self.bounds[0] + 1
