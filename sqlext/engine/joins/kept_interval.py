@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from sqlext.engine.joins.bind_interval import bind_interval, range_between
 from sqlext.engine.joins.bind_stream_join import EQUAL, event_times, has_watermark, join_keys
+from sqlext.engine.joins.join_members import members
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams.stored_state import HAS_PARTNER, StoredJoin
@@ -38,7 +39,7 @@ from sqlext.rewriter.joins.time_buckets import COPIES
 from sqlext.rewriter.text.and_list import normal_words
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import string_literal
-from sqlext.rewriter.text.names import column_name, quoted
+from sqlext.rewriter.text.names import column_name, quoted, unquoted
 from sqlext.rewriter.text.splice import Text, join
 
 _OURS = "__sqlext"  # how the names of columns begin that the rewritten join adds
@@ -117,9 +118,40 @@ class KeptInterval:
     time_zone: str
 
     @property
-    def has_names(self) -> bool:
-        """Whether each relation has a name, which qualifies the columns of its kept rows."""
-        return all(self.sides.names.values())
+    def why_hidden(self) -> str:
+        """The reason why the kept rows cannot be shown, empty if they can: their columns need the names by which ON
+        qualifies them."""
+        return next(filter(None, map(self._why_hidden, (LEFT, RIGHT))), "")
+
+    def _why_hidden(self, side: str) -> str:
+        joined, names = members(self.sides, side), self._names[side]
+        if None in names:
+            what = f"its {side} relation" if len(joined) == 1 else f"a relation that its {side} relation joins"
+            return f"{what} has no name: give it an alias"
+        if len(joined) > 1 and (self._owners(side) is None or (side == RIGHT and self._renamed)):
+            listed = " and ".join(filter(None, names))
+            return f"Spark's state does not say which of their columns are of which of {listed}, which are joined"
+        return ""
+
+    @cached_property
+    def _names(self) -> dict[str, list[str | None]]:
+        """For each relation the name, as written, of each relation that it joins; None for one without a name."""
+        tree = self.sides.tree
+        found = {side: [tree.name_of(member) for member in members(self.sides, side)] for side in (LEFT, RIGHT)}
+        return {side: [None if name is None else name.text for name in names] for side, names in found.items()}
+
+    def _owners(self, side: str) -> list[int] | None:
+        """For each kept column of a relation the relation that it is of, by its number; None if that is not certain."""
+        columns = [
+            (owner, name.lower())
+            for owner, own in enumerate(self._names[side])
+            for name in self.sides.rows(side, f"{own}.*").columns
+            if not name.startswith(_OURS)
+        ]
+        return owners([name.lower() for name in self._shown_columns(side)], columns)
+
+    def _shown_columns(self, side: str) -> list[str]:
+        return [name for name in self.stored.rows(side).columns if not name.startswith(_OURS)]
 
     def fits(self) -> bool:
         """Whether the columns of the state are those of the two relations: Spark keeps the columns that it needs."""
@@ -183,11 +215,7 @@ class KeptInterval:
     def _query(self, side: str, condition: Text, queries: Queries) -> Text:
         """The time of each row, the first and the last time of a partner, its key and the row itself."""
         rows = self.stored.rows(side)
-        shown = {name: quoted(name) for name in rows.columns if not name.startswith(_OURS)}
-        if side == RIGHT and self._renamed:
-            shown = {column_name(text): name for text, name in self._renamed.values()}
-        fields = [f"{string_literal(name)}, {text}" for name, text in shown.items()]
-        inner = f"SELECT *, to_json(named_struct({', '.join(fields)})) AS {_ROW} FROM {queries.name(rows)}"
+        inner = self._of_several(side, queries) if len(self._names[side]) > 1 else self._of_one(side, queries)
         for bucket in (name for name in rows.columns if COPIES.fullmatch(name)):  # one of the copies of each row
             first = f"{bucket} <=> min({bucket}) OVER (PARTITION BY {_ROW})"
             inner = f"SELECT * FROM (SELECT *, {first} AS __sqlext_is_first FROM ({inner})) WHERE __sqlext_is_first"
@@ -204,6 +232,34 @@ class KeptInterval:
             f"SELECT {shown_columns} FROM ({kept}) AS kept WHERE (", condition,
             f") ORDER BY 1, {_ROW} LIMIT {MAX_ROWS + 1}",
         )  # fmt: skip
+
+    def _of_one(self, side: str, queries: Queries) -> str:
+        """The kept rows of one relation, and each as JSON."""
+        shown = {name: quoted(name) for name in self._shown_columns(side)}
+        if side == RIGHT and self._renamed:
+            shown = {column_name(text): name for text, name in self._renamed.values()}
+        rows = queries.name(self.stored.rows(side))
+        return f"SELECT *, to_json({_struct(shown)}) AS {_ROW} FROM {rows}"
+
+    def _of_several(self, side: str, queries: Queries) -> str:
+        """The same of joined relations: a struct for each of them, by whose name ON qualifies a column, and the columns
+        that one of them alone has."""
+        rows, owners = self.stored.rows(side), self._owners(side)
+        assert owners is not None
+        numbered = {f"__sqlext_column{i}": name for i, name in enumerate(rows.columns)}
+        shown = [(number, name) for number, name in numbered.items() if not name.startswith(_OURS)]
+        names, often = self._names[side], Counter(name.lower() for _, name in shown)
+        structs = {
+            str(own): _struct({name: number for (number, name), of in zip(shown, owners) if of == owner})
+            for owner, own in enumerate(names)
+            if owner in owners
+        }
+        columns = [f"{text} AS {own}" for own, text in structs.items()]
+        columns += [f"{number} AS {quoted(name)}" for number, name in shown if often[name.lower()] == 1]
+        columns += [f"{number} AS {quoted(name)}" for number, name in numbered.items() if name.startswith(_OURS)]
+        row = f"to_json({_struct({unquoted(own): own for own in structs})}) AS {_ROW}"
+        inner = f"SELECT {', '.join(columns)} FROM {queries.name(rows.toDF(*numbered))}"
+        return f"SELECT *, {row} FROM ({inner})"
 
     def _bounds(self, side: str) -> tuple[str, str, str]:
         """The time of a row, and the first and the last time of its partners."""
@@ -267,6 +323,28 @@ class KeptInterval:
         return f"({self.sides.text(expression)})"
 
 
+def _struct(fields: Mapping[str, str]) -> str:
+    """SQL for a struct of these fields."""
+    return f"named_struct({', '.join(f'{string_literal(name)}, {text}' for name, text in fields.items())})"
+
+
+def owners(names: Sequence[str], columns: Sequence[tuple[int, str]]) -> list[int] | None:
+    """The owner of each of `names`, which are some of `columns`, (owner, name), in their order; None if not certain.
+
+    >>> owners(["k", "v", "k"], [(0, "k"), (0, "v"), (1, "k")]), owners(["k", "v"], [(0, "k"), (0, "v"), (1, "v")])
+    ([0, 0, 1], None)
+    """
+    first, last = _first_owners(names, columns), _first_owners(names[::-1], columns[::-1])
+    return first if first is not None and last is not None and first == last[::-1] else None
+
+
+def _first_owners(names: Sequence[str], columns: Sequence[tuple[int, str]]) -> list[int] | None:
+    """The same with the first columns that the names can be; None if they cannot be some of the columns."""
+    rest = iter(columns)
+    found = [next((owner for owner, of in rest if of == name), None) for name in names]
+    return None if None in found else [owner for owner in found if owner is not None]
+
+
 def kept_joins(joins: Sequence[JoinSides], stored: Sequence[StoredJoin], time_zone: str) -> list[KeptInterval] | None:
     """The joins, each with its state; None if their columns do not say which state is that of which join."""
     if (len(joins), len(stored)) == (1, 1):
@@ -276,4 +354,20 @@ def kept_joins(joins: Sequence[JoinSides], stored: Sequence[StoredJoin], time_zo
     pairs = {(i, k): KeptInterval(a, b, time_zone) for i, a in enumerate(joins) for k, b in enumerate(stored)}
     fitting = {pair for pair, kept in pairs.items() if kept.fits()}
     orders = [order for order in permutations(range(len(stored))) if set(enumerate(order)) <= fitting]
-    return [pairs[pair] for pair in enumerate(orders[0])] if len(orders) == 1 else None
+    order = orders[0] if len(orders) == 1 else next((order for order in orders if order == _in_plan(joins)), None)
+    return None if order is None else [pairs[pair] for pair in enumerate(order)]
+
+
+def _in_plan(joins: Sequence[JoinSides]) -> tuple[int, ...] | None:
+    """The number of each join in Spark's plan; None where the text does not say it, because of CTEs and views.
+
+    Spark numbers outer joins before those in their relations, and left ones before right ones. It finds the state of
+    a query that is started again by these numbers, so they stay what they are.
+    """
+    tree = joins[0].tree
+    places = [(sides.clause.left.start, -sides.clause.whole.stop) for sides in joins]
+    if any(sides.tree is not tree for sides in joins) or any(
+        cte.definition.start <= start < cte.definition.stop for cte in tree.ctes for start, _ in places
+    ):
+        return None
+    return tuple(sorted(places).index(place) for place in places)

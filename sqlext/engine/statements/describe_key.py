@@ -196,10 +196,13 @@ class _Description:
             if not stored:
                 yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
             elif kept is None:
-                text = "several joins keep rows with the same columns: Spark's state does not say of which one they are"
+                text = (
+                    "its rows are not shown: several joins of the query keep rows with the same columns, and Spark's "
+                    "state does not say which rows are those of this one"
+                )
                 yield self._row(name, None, Fact(KEY, None, text))
-            elif not kept[i].has_names:
-                text = "its rows are not shown: one of its two relations is a join, or has no name"
+            elif kept[i].why_hidden:
+                text = f"its rows are not shown: {kept[i].why_hidden}"
                 yield self._row(name, None, Fact(KEY, None, text))
             else:
                 yield from self._rows_of_join(name, kept[i])

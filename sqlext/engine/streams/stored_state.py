@@ -12,6 +12,7 @@ from itertools import groupby
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from sqlext.catalog.checkpoint import Checkpoint
 from sqlext.operators.stateful import state_log
@@ -70,17 +71,27 @@ class StoredJoin(_StoredState):
         NULL where Spark does not show it."""
         try:
             with quiet_probes():
-                rows = self._read(storeName=f"{side}-keyWithIndexToValue").select("value.*")
+                rows, names = _values(self._read(storeName=f"{side}-keyWithIndexToValue"))
         except PySparkException:  # Spark 4.1 shows the single store of state format 3 only by side
-            return self._read(joinSide=side).select("value.*", F.lit(None).cast("boolean").alias(HAS_PARTNER))
-        *names, _ = rows.columns  # the last one, `matched`, is Spark's own; a row may have a column of that name, too
-        return rows.toDF(*names, HAS_PARTNER)
+            rows, names = _values(self._read(joinSide=side))
+            return rows.toDF(*names).select("*", F.lit(None).cast("boolean").alias(HAS_PARTNER))
+        # the last one, `matched`, is Spark's own; a row may have a column of that name, too
+        return rows.toDF(*names[:-1], HAS_PARTNER)
 
     @property
     def watermark_us(self) -> int | None:
         """The watermark of the micro-batch, by which rows have left the state; None before there is one."""
         batch = Checkpoint(self.spark, self.location).batch(self.batch)
         return (batch.watermark_us or None) if batch is not None else None
+
+
+def _values(state: DataFrame) -> tuple[DataFrame, list[str]]:
+    """The rows of a state with numbers as the names of their columns, and the names. Of two columns with one name Spark
+    reads the last one twice if it selects `value.*`."""
+    kind = state.schema["value"].dataType
+    assert isinstance(kind, T.StructType)
+    numbered = T.StructType([T.StructField(str(i), field.dataType) for i, field in enumerate(kind.fields)])
+    return state.select(F.col("value").cast(numbered).alias("value")).select("value.*"), kind.names
 
 
 def stored_operators(spark: SparkSession, location: str) -> Sequence[StoredOperator]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -174,24 +175,56 @@ def test_each_join_of_a_query_is_described_by_its_name(events):
       INTERVAL JOIN {right} AS r ON l.k = r.k AND r.ts BETWEEN l.ts - INTERVAL '5' SECOND AND l.ts + INTERVAL '9' SECOND
       INTERVAL JOIN {third} AS m ON l.k = k2 AND ts2 BETWEEN l.ts AND l.ts + INTERVAL '60' SECOND""")
     rows = events.sql("DESCRIBE STREAMING TABLE near FOR KEY (k = 2)").collect()
-    assert [(row.clause, row.fact, row.text.partition(", ")[0]) for row in rows[1:]] == [
+    assert [(row.clause, row.fact, row.text.partition(", ")[0]) for row in rows if row.fact != "watermark"] == [
         ("INTERVAL JOIN in line 2", "row", 'left row {"k":2,"ts":"2026-01-01T00:00:31.000Z","i":3}'),
         ("INTERVAL JOIN in line 2", "row", 'right row {"k":2,"ts":"2026-01-01T00:00:31.000Z","i":5}'),
-        ("INTERVAL JOIN in line 3", "key", "its rows are not shown: one of its two relations is a join"),
+        ("INTERVAL JOIN in line 3", "row", 'left row {"l":{"k":2,"ts":"2026-01-01T00:00:31.000Z","i":3},"r":{"i":5}}'),
+    ]
+    texts = [row.text for row in events.sql("DESCRIBE STREAMING TABLE near FOR KEY (k = 1)").collect()]
+    assert (
+        sum('left row {"l":{"k":1,"ts":"2026-01-01T00:00:00.000Z","i":1},"r":{"i":2}}' in text for text in texts) == 1
+    )
+
+
+def test_a_relation_that_joins_several_ones_needs_their_names(events):
+    append(events, "1 0 A 1", "1 6 C 2")
+    left, right = (f"(SELECT k, ts, i FROM {STREAM} WHERE c = '{c}')" for c in "AC")
+    third = f"(SELECT k AS k2, ts AS ts2, i AS i2 FROM {STREAM} WHERE c = 'B')"
+    unnamed = left.replace("k, ts, i", "k AS l_k, ts AS l_ts")
+    events.sql(f"""CREATE STREAMING TABLE near AS SELECT i2 FROM {unnamed}
+      INTERVAL JOIN {right} AS r ON l_k = r.k AND r.ts BETWEEN l_ts AND l_ts + INTERVAL '9' SECOND
+      INTERVAL JOIN {third} AS m ON l_k = k2 AND ts2 BETWEEN l_ts AND l_ts + INTERVAL '60' SECOND""")
+    texts = {row.text for row in events.sql("DESCRIBE STREAMING TABLE near FOR KEY (true)").collect()}
+    assert "its rows are not shown: a relation that its left relation joins has no name: give it an alias" in texts
+
+
+def test_joins_that_keep_the_same_columns_are_told_apart_by_their_order(events):
+    append(events, "1 0 A 1", "1 6 C 2", "1 6 B 3", "1 30 D 4")
+    joins = []
+    for one, other in ("AC", "AB", "BA"):
+        left, right = (f"(SELECT k, ts, i FROM {STREAM} WHERE c = '{c}')" for c in (one, other))
+        joins.append(f"""SELECT l.i, r.i AS j FROM {left} AS l INTERVAL JOIN {right} AS r
+          ON l.k = r.k AND r.ts BETWEEN l.ts AND l.ts + INTERVAL '90' SECOND""")
+    events.sql(f"CREATE STREAMING TABLE near AS {' UNION ALL '.join(joins)}")
+    rows = events.sql("DESCRIBE STREAMING TABLE near FOR KEY (k = 1)").collect()
+    kept = [(row.clause, re.search(r'"i":(.)', row.text)[1]) for row in rows if row.fact == "row"]
+    assert kept == [
+        (f"INTERVAL JOIN in line {line}", i) for line, both in ((1, "12"), (2, "13"), (3, "31")) for i in both
     ]
 
 
-def test_joins_that_keep_the_same_columns_are_not_taken_for_each_other(events):
+def test_joins_that_keep_the_same_columns_may_not_be_told_apart(events):
     append(events, "1 0 A 1", "1 6 C 2")
     joins = []
     for one, other in ("AC", "BA"):
         left, right = (f"(SELECT k, ts, i FROM {STREAM} WHERE c = '{c}')" for c in (one, other))
         joins.append(f"""SELECT l.i, r.i AS j FROM {left} AS l INTERVAL JOIN {right} AS r
           ON l.k = r.k AND r.ts BETWEEN l.ts AND l.ts + INTERVAL '9' SECOND""")
-    events.sql(f"CREATE STREAMING TABLE near AS {' UNION ALL '.join(joins)}")
+    query = f"WITH first AS ({joins[0]}) {joins[1]} UNION ALL SELECT * FROM first"
+    events.sql(f"CREATE STREAMING TABLE near AS {query}")
     rows = events.sql("DESCRIBE STREAMING TABLE near FOR KEY (k = 1)").collect()
-    assert [row.clause for row in rows] == ["INTERVAL JOIN in line 1", "INTERVAL JOIN in line 2"]
-    assert all("several joins keep rows with the same columns" in row.text for row in rows)
+    assert len(rows) == 2
+    assert all("several joins of the query keep rows with the same columns" in row.text for row in rows)
 
 
 def test_clauses_in_one_line_are_told_apart_by_their_columns(events):
