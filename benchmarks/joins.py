@@ -176,7 +176,7 @@ def runners(spark, join: Join, rows: int, peers: set[str], external: Mapping[str
         runners[DUCKDB] = partial(_answer, external[DUCKDB].query, join.duckdb_query(*map(scan, paths)))
     if POLARS in peers and POLARS in external and join.join == "ASOF":
         keys = [] if join.keys == "none" else ["k"]
-        runners[POLARS] = partial(_joined, external[POLARS].asof, paths, keys, join.kind == "LEFT")
+        runners[POLARS] = partial(_joined, external[POLARS].asof, paths, keys, is_left=join.kind == "LEFT")
     if FLINK in peers and FLINK in external and join.join == "INTERVAL":
         flink = external[FLINK].system
         for path in paths:
@@ -212,7 +212,7 @@ def _by_spark(spark, sql: str):
         return _collect(spark, sql)
 
 
-def _joined(asof: Callable[..., list[tuple]], tables: Sequence[Path], keys: list[str], is_left: bool):
+def _joined(asof: Callable[..., list[tuple]], tables: Sequence[Path], keys: list[str], *, is_left: bool):
     return integers(asof(*tables, keys=keys, is_left=is_left)[0])
 
 

@@ -64,7 +64,7 @@ def measure(workload: Workload, rows: int, runners: Mapping[str, Runner], runs: 
     return [summary(workload.name, rows, name, t, ours_s) for name, t in turns.items()]
 
 
-def take_turn(run: Runner, may_fail: bool) -> Turn:
+def take_turn(run: Runner, *, may_fail: bool) -> Turn:
     result: Result = ()
     failure = ""
     with Watch() as watch:

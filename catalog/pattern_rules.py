@@ -395,7 +395,7 @@ def _value(column: str, value: Any) -> str:
     return _literal(value)
 
 
-def _literal(value: str | bool | int | None) -> str:
+def _literal(value: str | bool | int | None) -> str:  # noqa: FBT001, a value of an option
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):

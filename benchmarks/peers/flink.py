@@ -102,7 +102,7 @@ class Flink:
         if not (files / "_SUCCESS").exists():
             rows.write.mode("overwrite").parquet(str(files))
         self._tables[table, False] = declaration
-        self._declare(table, False)
+        self._declare(table, is_stream=False)
 
     def prepare_stream(self, spark, table: str, path: Path, order: str, key: str | None = None) -> None:
         """The same for streaming mode: one file with the rows in the order of `order`, the milliseconds of the time.
@@ -115,9 +115,9 @@ class Flink:
         if not (files / "_SUCCESS").exists():
             rows.coalesce(1).sortWithinPartitions(order).write.mode("overwrite").parquet(str(files))
         self._tables[table, True] = declare(table, rows.dtypes, files, order, key)
-        self._declare(table, True)
+        self._declare(table, is_stream=True)
 
-    def query(self, sql: str, is_stream: bool = False) -> list[tuple]:
+    def query(self, sql: str, *, is_stream: bool = False) -> list[tuple]:
         """All rows of the result. Values other than numbers, text, Booleans and NULL are text, times to about 1 µs.
 
         `is_stream`: streaming mode, in which the rows are all changes of the result, in order.
@@ -128,13 +128,13 @@ class Flink:
         assert process is not None, "inside the with block only"
         if process.server is None:  # a new process does not know the tables
             process.start()
-            for table in self._tables:
-                self._declare(*table)
+            for name, declared_as_stream in self._tables:
+                self._declare(name, is_stream=declared_as_stream)
         return process.ask({"sql": sql, "is_stream": is_stream})
 
-    def _declare(self, table: str, is_stream: bool) -> None:
-        self.query(f"DROP TEMPORARY TABLE IF EXISTS `{table}`", is_stream)
-        self.query(self._tables[table, is_stream], is_stream)
+    def _declare(self, table: str, *, is_stream: bool) -> None:
+        self.query(f"DROP TEMPORARY TABLE IF EXISTS `{table}`", is_stream=is_stream)
+        self.query(self._tables[table, is_stream], is_stream=is_stream)
 
     def _variables(self) -> dict[str, str]:
         """The environment of the process, without PYTHONPATH, which would add our packages to Flink's."""

@@ -39,7 +39,7 @@ STREAM_SETTINGS = {
 }
 
 
-def environment(is_stream: bool) -> TableEnvironment:
+def environment(*, is_stream: bool) -> TableEnvironment:
     configuration = Configuration()
     for key, value in {**SETTINGS, **(STREAM_SETTINGS if is_stream else {})}.items():
         configuration.set_string(key, value)
@@ -70,12 +70,12 @@ def cause(trace: str) -> str:
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # the output of Flink goes to the log
-    modes = {False: environment(False)}
+    modes = {False: environment(is_stream=False)}
     for line in sys.stdin:
         request = json.loads(line)
         is_stream = bool(request.get("is_stream"))
         if is_stream not in modes:
-            modes[is_stream] = environment(is_stream)
+            modes[is_stream] = environment(is_stream=is_stream)
         answers.write(json.dumps(answer(modes[is_stream], request["sql"]), default=str) + "\n")
 
 

@@ -18,6 +18,7 @@ from sqlext.pattern.task.task import (
     Aggregate,
     Condition,
     Literal,
+    LiteralValue,
     MachineCall,
     Navigation,
     Operand,
@@ -90,7 +91,7 @@ class CompiledCondition:
             return self._convert(self._reference(references[0], node), self.parts.type(node), wanted, node)
         return self._convert(self._call(node), self.parts.type(node), wanted, node)
 
-    def _within_64_bits(self, value: bool | int | float | None, node: Node) -> bool | int | float | None:
+    def _within_64_bits(self, value: LiteralValue, node: Node) -> LiteralValue:
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
             raise self._unsupported(node, "a constant of so many digits", "write it with fewer digits.")
         return value

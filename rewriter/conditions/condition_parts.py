@@ -12,7 +12,7 @@ from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.spark_types import in_sql, is_year_month
 from sqlext.expressions.values import arrow_type
-from sqlext.pattern.task.task import Aggregate, Navigation
+from sqlext.pattern.task.task import Aggregate, LiteralValue, Navigation
 from sqlext.rewriter.scalars.expression import Node, closing_item, combines_searches, has_column, holds_query
 from sqlext.rewriter.scalars.references import FILTER_PLACE, Item, Reference, place_of, render
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
@@ -28,7 +28,7 @@ class TypeResolver(Protocol):
 
     def types(self, texts: Sequence[Text]) -> list[str]: ...
 
-    def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]: ...
+    def constants(self, texts: Sequence[Text]) -> list[LiteralValue]: ...
 
     def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]: ...
 

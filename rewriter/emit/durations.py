@@ -6,6 +6,7 @@ import re
 
 from sqlext.errors import BindError
 from sqlext.expressions.spark_types import TIME_TYPES, is_numeric
+from sqlext.pattern.task.task import LiteralValue
 from sqlext.rewriter.conditions.condition_parts import TypeResolver
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
@@ -15,6 +16,7 @@ def duration(
     fragment: Fragment,
     source: Source,
     resolver: TypeResolver,
+    *,
     is_positive: bool = True,
     error_class: str = "WINDOW_DURATION",
 ) -> int:
@@ -61,7 +63,7 @@ def as_timestamp(time: Text, kind: str) -> Text:
     return join("CAST(", time, " AS TIMESTAMP_NTZ)") if kind == "date" else time
 
 
-def threshold(fragment: Fragment, source: Source, resolver: TypeResolver, is_positive: bool) -> float:
+def threshold(fragment: Fragment, source: Source, resolver: TypeResolver, *, is_positive: bool) -> float:
     """The value of a constant number ≥ 0, or > 0 if `is_positive`. Raises BindError: DELTA_THRESHOLD."""
     text = source.of(fragment)
     check_number(fragment, source, resolver, "DELTA_THRESHOLD")
@@ -89,7 +91,7 @@ def check_number(fragment: Fragment, source: Source, resolver: TypeResolver, err
         )
 
 
-def _constant(text: Text, resolver: TypeResolver) -> bool | int | float | None:
+def _constant(text: Text, resolver: TypeResolver) -> LiteralValue:
     try:
         (value,) = resolver.constants([text])
     except BindError as e:

@@ -79,7 +79,7 @@ def _is_window_name(tree: Tree, i: int) -> bool:
     return token.is_name and unquoted(token.text).lower() in _FIELDS and not is_alias
 
 
-def _use(tree: Tree, i: int, is_key: bool, is_item: bool) -> Edit:
+def _use(tree: Tree, i: int, *, is_key: bool, is_item: bool) -> Edit:
     """The edit that replaces a column of the window, with its qualifier, by the struct or one of its fields."""
     tokens, name = tree.tokens, unquoted(tree.tokens[i].text).lower()
     start = i - 2 if tokens[i - 1].text == "." else i

@@ -116,7 +116,9 @@ def parse_target(text: str) -> StreamTarget | None:
         return _insert(cursor)
     or_replace = cursor.take("CREATE", "OR", "REPLACE")
     is_create = or_replace or cursor.take("CREATE", "OR", "REFRESH") or cursor.take("CREATE")
-    return _TargetReader(cursor).target(or_replace) if is_create and cursor.take("STREAMING", "TABLE") else None
+    return (
+        _TargetReader(cursor).target(or_replace=or_replace) if is_create and cursor.take("STREAMING", "TABLE") else None
+    )
 
 
 def _insert(cursor: Cursor) -> StreamTarget | None:
@@ -165,7 +167,7 @@ class _TargetReader:
     upsert_key: tuple[UpsertKeyColumn, ...] = ()
     location: str | None = None
 
-    def target(self, or_replace: bool) -> StreamTarget:
+    def target(self, *, or_replace: bool) -> StreamTarget:
         cursor, text = self.cursor, self.cursor.text
         if_not_exists = cursor.take("IF", "NOT", "EXISTS")
         name = cursor.take_name()

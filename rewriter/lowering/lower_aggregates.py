@@ -62,7 +62,7 @@ class _AggregateLowering:
         if reference.reads_numbers:
             return self._members_with_numbers()
         is_plain = len(reference.parameters) <= 1 and not reference.order_by and not reference.nulls
-        if is_plain and _is_fast(reference.function, self._types[0], reference.is_distinct):
+        if is_plain and _is_fast(reference.function, self._types[0], is_distinct=reference.is_distinct):
             return self._slot("aggregate", [self._filtered])
         if is_plain and _is_list(reference.function) and not reference.is_distinct:
             return self._slot("array", [self._filtered])
@@ -224,7 +224,7 @@ class _AggregateLowering:
         return pieces
 
 
-def _is_fast(function: str, spark_type: str, is_distinct: bool) -> bool:
+def _is_fast(function: str, spark_type: str, *, is_distinct: bool) -> bool:
     """True if kernels compute this aggregate."""
     if function == "count" and not is_distinct:
         return True

@@ -74,7 +74,7 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
     )
     if context.needs_cep:
         is_between = clause.within is not None and clause.within.between_rows
-        task = cep_task(task, compile_nfa(clause.pattern, labels), is_between)
+        task = cep_task(task, compile_nfa(clause.pattern, labels), is_between=is_between)
     columns = shown(measures.of_matches(values) if task.output.shows_unmatched else values, groups)
     plan = plan_of(context, conditions, measures, task, names)
     return replace(plan, shown=columns, bounds=tuple(bounds), conjuncts=tuple(conditions.conjuncts))

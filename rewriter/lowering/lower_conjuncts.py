@@ -83,7 +83,7 @@ def lower_conjuncts(clause: MatchClause, source: Source, relation: InputRelation
     )
     if context.needs_cep:
         is_between = clause.within is not None and clause.within.between_rows
-        task = cep_task(task, compile_nfa(clause.pattern, labels), is_between)
+        task = cep_task(task, compile_nfa(clause.pattern, labels), is_between=is_between)
     return SearchPlan(
         clause=clause,
         task=task,

@@ -106,12 +106,12 @@ class DefineLowering:
             is_local = self._is_row_local(items[lo:hi], label) and self._can_be_mask(items, (lo, hi), label)
             (local if is_local else dependent).append((lo, hi))
         bit = self._bit(items, local, label) if local else None
-        self.conjuncts += [self._conjunct(items, conjunct, label, conjunct in local) for conjunct in ranges]
+        self.conjuncts += [self._conjunct(items, conjunct, label, is_local=conjunct in local) for conjunct in ranges]
         if not dependent:
             return bit, None
         return bit, self._run_dependent(items, dependent, label)
 
-    def _conjunct(self, items: list[Item], conjunct: tuple[int, int], label: int, is_local: bool) -> CountedConjunct:
+    def _conjunct(self, items: list[Item], conjunct: tuple[int, int], label: int, *, is_local: bool) -> CountedConjunct:
         """A conjunct as EXPLAIN MATCH ANALYZE shows it."""
 
         def written(lo: int, hi: int) -> str:

@@ -74,7 +74,9 @@ def stream_plan(plan: MatchPlan, kept: pa.Schema) -> StreamMatchPlan:
 
 def stream_matcher(plan: MatchPlan) -> tuple[str, str]:
     """The name of the matcher that decides the matches, and the reason."""
-    facts = stream_facts(plan.task, (mask.neighbours for mask in plan.masks), plan.slots, _shows_times(plan))
+    facts = stream_facts(
+        plan.task, (mask.neighbours for mask in plan.masks), plan.slots, needs_times=_shows_times(plan)
+    )
     name, why = choose_on_stream(plan.task, facts)
     return (
         name,

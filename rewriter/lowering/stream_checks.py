@@ -75,7 +75,7 @@ def check_row_times(plan: MatchPlan) -> None:
 
 def _undecided_option(plan: MatchPlan) -> str | None:
     """The option that no stream can decide, in a pattern that skips rows or with NO SKIP; None if there is none."""
-    return stream_refusal(plan.task, reads_ahead(plan.task, (mask.neighbours for mask in plan.masks)))
+    return stream_refusal(plan.task, reads_ahead=reads_ahead(plan.task, (mask.neighbours for mask in plan.masks)))
 
 
 def _skipped_rows(plan: MatchPlan) -> Iterator[SqlExtError]:

@@ -33,7 +33,7 @@ def usable_rows_filter(
 
     `is_repeatable`: whether Spark can compute an expression on a row twice, with the same result.
     """
-    why_not = _why_not(plan, is_streaming)
+    why_not = _why_not(plan, is_streaming=is_streaming)
     if why_not:
         return (), f"all rows are read: {why_not}."
     usable = usable_condition(plan)
@@ -57,7 +57,7 @@ def usable_condition(plan: MatchPlan) -> Text:
     return join(*(join("(", condition, ")") for condition in conditions.values()), separator=" OR ")
 
 
-def _why_not(plan: MatchPlan, is_streaming: bool) -> str:
+def _why_not(plan: MatchPlan, *, is_streaming: bool) -> str:
     """The reason why a row that satisfies no variable must be read, "" if there is none."""
     if is_streaming and is_processing_time(plan.clause):
         return "the clock and not the rows is the time"

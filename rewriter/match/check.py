@@ -67,7 +67,7 @@ def _subsets_unique(clause: MatchClause) -> Errors:
         yield from _duplicates(f"SUBSET {subset.name.text}", list(subset.members))
 
 
-def _duplicates(clause_name: str, names: list[Name], is_column: bool = False) -> Errors:
+def _duplicates(clause_name: str, names: list[Name], *, is_column: bool = False) -> Errors:
     """An error for each name that occurred before. Columns compare without case even if quoted, as in Spark."""
     seen: set[str] = set()
     for name in names:

@@ -46,17 +46,17 @@ _SEARCH_MODES = ("INITIAL", "SEEK")
 _ENDS = ("", ",", ")")
 
 
-def mistaken_head(words: Sequence[str], is_head_next: bool) -> MistakenHead | None:
+def mistaken_head(words: Sequence[str], *, is_head_next: bool) -> MistakenHead | None:
     """The mistake that begins with the first of four words, or None.
 
     `words` are at a place where no operand is possible; "" represents a literal, or a place after the end of the
     clause. `is_head_next`: the second word begins a section, so the first one may be a name.
 
-    >>> mistaken_head(["PATERN", "(", "A", ")"], False).hint
+    >>> mistaken_head(["PATERN", "(", "A", ")"], is_head_next=False).hint
     'did you mean PATTERN?'
-    >>> mistaken_head(["WHERE", "X", ">", ""], False).message
+    >>> mistaken_head(["WHERE", "X", ">", ""], is_head_next=False).message
     'WHERE is not allowed inside MATCH_RECOGNIZE'
-    >>> mistaken_head(["MEASURE", ",", "A", "."], False) is None   # a name
+    >>> mistaken_head(["MEASURE", ",", "A", "."], is_head_next=False) is None   # a name
     True
     """
     if is_head_next:

@@ -145,7 +145,7 @@ class ClauseParser:
         token = self.tokens[i]
         if token.depth != self.depth or token.kind != WORD or not self.is_free(i) or i - 1 in exact:
             return None
-        wrong = mistaken_head([self.word(k) for k in range(i, i + 4)], i + 1 in exact)
+        wrong = mistaken_head([self.word(k) for k in range(i, i + 4)], is_head_next=i + 1 in exact)
         if wrong is None:
             return None
         self.add(wrong.error_class, wrong.message, i, i + wrong.length, wrong.hint)

@@ -173,7 +173,7 @@ def _quantifiers(clause: MatchClause) -> Iterator[Relaxation]:
                 yield _pattern(clause, what, QUANTIFIER, (Edit(stop, stop, new),), f"{start} {new}")
 
 
-def _repeatable(node: ast.Pattern, is_bare: bool) -> Iterator[tuple[ast.Pattern, bool]]:
+def _repeatable(node: ast.Pattern, *, is_bare: bool) -> Iterator[tuple[ast.Pattern, bool]]:
     """The quantified parts, and the variables that map one row (`is_bare`)."""
     if isinstance(node, (ast.Quantified, ast.Variable)):
         yield node, is_bare
@@ -291,7 +291,7 @@ def _end_of_order(clause: MatchClause) -> int:
     return stop
 
 
-def with_tie_order(clause: MatchClause, column: str, is_descending: bool) -> Relaxation:
+def with_tie_order(clause: MatchClause, column: str, *, is_descending: bool) -> Relaxation:
     """ORDER BY with one more key, which orders the rows that are equal on the others."""
     text, stop = clause.whole.source, _end_of_order(clause)
     key = f", {quoted(column) if not column.isidentifier() else column}{' DESC' if is_descending else ''}"

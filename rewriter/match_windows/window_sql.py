@@ -257,7 +257,7 @@ def rebased(plan: MatchPlan, number: int) -> tuple[list[InputColumn], Text, Matc
 
     inputs = tuple(InputColumn(c.name, column(c.name.strip("_"), c.computed)) for c in plan.columns)
     by_text = {str(c.text): join(new.name) for c, new in zip(plan.columns, columns)}
-    masks = tuple(_rebased_mask(mask, column, i, plan.needs_window) for i, mask in enumerate(plan.masks))
+    masks = tuple(_rebased_mask(mask, column, i, needs_window=plan.needs_window) for i, mask in enumerate(plan.masks))
     order = [(by_text.get(str(t)) or column(f"o{i}", t), way) for i, (t, way) in enumerate(plan.order_by)]
     reads_window = any(_OVER_WINDOW.search(str(mask.text)) for mask in plan.masks) and plan.needs_window
     if reads_window:
@@ -269,7 +269,7 @@ def rebased(plan: MatchPlan, number: int) -> tuple[list[InputColumn], Text, Matc
     return columns, definition, new
 
 
-def _rebased_mask(mask: Mask, column: Callable[[str, Text], Text], number: int, needs_window: bool) -> Mask:
+def _rebased_mask(mask: Mask, column: Callable[[str, Text], Text], number: int, *, needs_window: bool) -> Mask:
     text = mask.text if needs_window else mask.rest
     if str(text) != "TRUE":
         text = column(f"b{number}", text)

@@ -144,14 +144,16 @@ class _RuleReader:
         if not cursor.take("PATTERN"):
             raise cursor.error("the word PATTERN is missing before RULE", cursor.index, cursor.index + 1)
         cursor.take_one_of(("RULE", "RULES"))
-        if_not_exists = self._if_not_exists(or_replace) if self.form == CREATE else False
+        if_not_exists = self._if_not_exists(or_replace=or_replace) if self.form == CREATE else False
         if_exists = self.form == DROP and cursor.take("IF", "EXISTS")
         name = None if self.form == SHOW else self._rule_name()
         cursor.expect("ON and the name of the rules table", "ON")
         table = cursor.take_name()
         if table is None:
             raise self.cursor.expected("the name of the rules table")
-        definition = self._definition(or_replace, if_not_exists) if self.form == CREATE else None
+        definition = (
+            self._definition(or_replace=or_replace, if_not_exists=if_not_exists) if self.form == CREATE else None
+        )
         statement = RuleStatement(
             text=cursor.text, verb=self.form, table=table, name=name, if_exists=if_exists, definition=definition
         )
@@ -164,7 +166,7 @@ class _RuleReader:
             raise cursor.error(message, cursor.index, cursor.index + 1)
         return statement
 
-    def _if_not_exists(self, or_replace: bool) -> bool:
+    def _if_not_exists(self, *, or_replace: bool) -> bool:
         start = self.cursor.index
         if_not_exists = self.cursor.take("IF", "NOT", "EXISTS")
         if or_replace and if_not_exists:
@@ -218,7 +220,7 @@ class _RuleReader:
             raise self.cursor.expected("a pattern such as 'a*|b*'")
         return string_value(pattern)
 
-    def _definition(self, or_replace: bool, if_not_exists: bool) -> RuleDefinition:
+    def _definition(self, *, or_replace: bool, if_not_exists: bool) -> RuleDefinition:
         cursor, events = self.cursor, None
         if cursor.take("FOR"):
             cursor.take("TABLE")

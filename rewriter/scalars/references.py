@@ -193,7 +193,7 @@ class Words:
             i += 1
         return [*bounds, (start, close)] if close > opening + 1 else []
 
-    def slice(self, lo: int, hi: int, trailing: bool = False) -> Text:
+    def slice(self, lo: int, hi: int, *, trailing: bool = False) -> Text:
         """The text of lexemes lo to hi; `trailing` adds the space between the last of them and the next one."""
         if lo >= hi:
             return Text()

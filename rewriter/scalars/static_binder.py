@@ -19,6 +19,7 @@ from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, call_python, columns_in
 from sqlext.expressions.spark_types import decimal_of, renamed_timestamp
 from sqlext.expressions.values import arrow_type
+from sqlext.pattern.task.task import LiteralValue
 from sqlext.rewriter.scalars.aggregate_text import aggregate_type_of
 from sqlext.rewriter.scalars.expression import Node, parse
 from sqlext.rewriter.scalars.literals import literal
@@ -75,7 +76,7 @@ class StaticBinder:
     def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]:
         return [self._constant(text) for text in texts]
 
-    def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
+    def constants(self, texts: Sequence[Text]) -> list[LiteralValue]:
         """The values of constant expressions; NULL for an expression that cannot be computed, as it is on rows."""
         values = zip((self._constant_or_null(text) for text in texts), self.types(texts))
         return [_stored(value, kind) for value, kind in values]
@@ -100,7 +101,7 @@ class StaticBinder:
         return Place(self.text, min(origins), max(origins) + 1) if origins and self.text else None
 
 
-def _stored(value: Any, spark_type: str) -> bool | int | float | None:
+def _stored(value: Any, spark_type: str) -> LiteralValue:
     """A value as compiled conditions store it."""
     digits = decimal_of(spark_type)
     return int(value.scaleb(digits[1])) if digits and value is not None else value

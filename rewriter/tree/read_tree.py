@@ -182,7 +182,7 @@ class _Level:
     """
 
     def __init__(
-        self, reader: _TreeReader, lo: int, hi: int, is_query: bool, relations: str = "", outer: _Query | None = None
+        self, reader: _TreeReader, lo: int, hi: int, *, is_query: bool, relations: str = "", outer: _Query | None = None
     ):
         self.reader, self.tokens, self.lo, self.hi, self.is_query = reader, reader.tokens, lo, hi, is_query
         self.queries: list[_Query] = []  # the queries of this level whose `end` is not known yet
@@ -213,7 +213,7 @@ class _Level:
         is_query = self.reader.begins_query(i + 1) or bool(kind)
         if kind and self.tokens[i + 1 : i + 2] and self.tokens[i + 1].word in ("SELECT", "WITH", "FROM", "TABLE"):
             kind = ""
-        return _Level(self.reader, i + 1, close, is_query, kind, self.query if kind else None)
+        return _Level(self.reader, i + 1, close, is_query=is_query, relations=kind, outer=self.query if kind else None)
 
     def _relations_in(self, i: int) -> str:
         """The kind of the list of relations that may be in the parenthesis at token i, or ""."""

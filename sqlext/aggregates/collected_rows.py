@@ -22,7 +22,7 @@ from sqlext.expressions.spark_types import ArrayOf, is_interval, is_year_month, 
 from sqlext.expressions.values import hashable, order_key
 
 
-def _collecting(value: Callable[[list[Any]], Any], keeps_nulls: bool = False) -> Aggregator:
+def _collecting(value: Callable[[list[Any]], Any], *, keeps_nulls: bool = False) -> Aggregator:
     """Return the aggregator of a function of the list of all values, without NULLs unless `keeps_nulls`."""
 
     def add(state: tuple, new: Any) -> tuple:
@@ -35,7 +35,7 @@ def _collecting(value: Callable[[list[Any]], Any], keeps_nulls: bool = False) ->
 
 def array_agg(call: AggregateCall) -> Aggregator:
     """array_agg and collect_list: the values in the order of the rows."""
-    return _collecting(lambda values: values, call.respects_nulls)
+    return _collecting(lambda values: values, keeps_nulls=call.respects_nulls)
 
 
 def collect_set(call: AggregateCall) -> Aggregator:
@@ -48,7 +48,7 @@ def collect_set(call: AggregateCall) -> Aggregator:
             first.setdefault(hashable(v, spark_type), v)
         return list(first.values())
 
-    return _collecting(value, call.respects_nulls)
+    return _collecting(value, keeps_nulls=call.respects_nulls)
 
 
 def listagg(call: AggregateCall) -> Aggregator:
@@ -95,7 +95,7 @@ def percentile_disc(call: AggregateCall) -> Aggregator:
     return _percentiles(call, call.constants[1], is_discrete=True)
 
 
-def _percentiles(call: AggregateCall, fractions: Any, is_discrete: bool) -> Aggregator:
+def _percentiles(call: AggregateCall, fractions: Any, *, is_discrete: bool) -> Aggregator:
     is_list = isinstance(fractions, tuple)
     shares = [_fraction(call, fraction) for fraction in (fractions if is_list else [fractions])]
 

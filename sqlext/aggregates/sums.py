@@ -134,7 +134,7 @@ def _avg(call: AggregateCall, *, is_try: bool) -> Aggregator:
             if is_ansi and not is_try:
                 raise overflow("sum of decimals")
             return None
-        return _quotient(call, total, count, is_try)
+        return _quotient(call, total, count, is_try=is_try)
 
     return Aggregator(
         empty=(0.0 if total_type == "double" else 0, 0),
@@ -144,7 +144,7 @@ def _avg(call: AggregateCall, *, is_try: bool) -> Aggregator:
     )
 
 
-def _quotient(call: AggregateCall, total: Any, count: int, is_try: bool) -> Any:
+def _quotient(call: AggregateCall, total: Any, count: int, *, is_try: bool) -> Any:
     if digits := decimal_of(call.result):
         quotient = EXACT.divide(Decimal(total), Decimal(count))
         return rescaled(quotient, *digits) if is_try else to_decimal(quotient, *digits, call.settings)

@@ -177,14 +177,14 @@ def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace
         with _numbered(number, len(statements)):
             result = spark.sql(statement, dict(options.param) or None)
             if result.columns:
-                _separate(is_first, options)
+                _separate(options, is_first=is_first)
                 results.write_result(result, options.limit, options.form, options.output, null=options.null)
                 is_first = False
     # The queries of CREATE STREAMING TABLE and INSERT, which would end with this process.
     _follow(spark, [query for query in streams.started().values() if query not in before.values()])
 
 
-def _separate(is_first: bool, options: argparse.Namespace) -> None:
+def _separate(options: argparse.Namespace, *, is_first: bool) -> None:
     """Print an empty line before a result that is not the first one. Raises UnsupportedError if a file already has a
     result."""
     if not is_first and options.output is not None:

@@ -112,7 +112,7 @@ def _cast_nested(source: Any, target: Any, settings: ExecutionSettings) -> Evalu
 
 def _to_string(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
     if source in FLOATS:
-        return lambda value: float_text(value, source == "double")
+        return lambda value: float_text(value, is_double=source == "double")
     if decimal_of(source):
         return (lambda value: f"{value:f}") if settings.is_ansi else str
     if source == "timestamp":

@@ -7,6 +7,7 @@ because its result type is determined first.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from sqlext.expressions.function import Signature, Types
 from sqlext.expressions.spark_types import (
@@ -80,23 +81,31 @@ def _interval_type(left: str, right: str) -> str | None:
     return None
 
 
-def wider_type(left: str, right: str, is_ansi: bool, with_string: Callable[[str, bool], str | None]) -> str | None:
-    """The common type of two types; `with_string(other, is_ansi)` returns that of a string and another atomic type."""
+class TypeWithString(Protocol):
+    """The common type of a string and another type, `string_in_comparison` or `string_among_others`."""
+
+    def __call__(self, other: str, *, is_ansi: bool) -> str | None: ...
+
+
+def wider_type(left: str, right: str, *, is_ansi: bool, with_string: TypeWithString) -> str | None:
+    """The common type of two types."""
     common = tightest_type(left, right)
     if common is not None:
         return common
     if "string" in (left, right):
-        return with_string(right if left == "string" else left, is_ansi)
+        return with_string(right if left == "string" else left, is_ansi=is_ansi)
     parts = nested(left), nested(right)
     if isinstance(parts[0], ArrayOf) and isinstance(parts[1], ArrayOf):
-        element = wider_type(parts[0].element, parts[1].element, is_ansi, with_string)
+        element = wider_type(parts[0].element, parts[1].element, is_ansi=is_ansi, with_string=with_string)
         return None if element is None else f"array<{element}>"
     if isinstance(parts[0], MapOf) and isinstance(parts[1], MapOf):
-        key = wider_type(parts[0].key, parts[1].key, is_ansi, with_string)
-        value = wider_type(parts[0].value, parts[1].value, is_ansi, with_string)
+        key = wider_type(parts[0].key, parts[1].key, is_ansi=is_ansi, with_string=with_string)
+        value = wider_type(parts[0].value, parts[1].value, is_ansi=is_ansi, with_string=with_string)
         return None if key is None or value is None else f"map<{key},{value}>"
     if isinstance(parts[0], StructOf) and isinstance(parts[1], StructOf):
-        types = [wider_type(a, b, is_ansi, with_string) for a, b in zip(parts[0].types, parts[1].types)]
+        types = [
+            wider_type(a, b, is_ansi=is_ansi, with_string=with_string) for a, b in zip(parts[0].types, parts[1].types)
+        ]
         fields = ",".join(f"{name}:{t}" for name, t in zip(parts[0].names, types))
         return None if None in types or len(parts[0].types) != len(parts[1].types) else f"struct<{fields}>"
     return None
@@ -108,7 +117,7 @@ def _string_in_ansi(other: str) -> str | None:
     return "double" if is_numeric(other) else None if nested(other) else other
 
 
-def string_in_comparison(other: str, is_ansi: bool) -> str | None:
+def string_in_comparison(other: str, *, is_ansi: bool) -> str | None:
     """The type in which a string is compared with another type.
 
     >>> string_in_comparison("int", is_ansi=False), string_in_comparison("int", is_ansi=True)
@@ -122,29 +131,29 @@ def string_in_comparison(other: str, is_ansi: bool) -> str | None:
     return "double" if digits and digits[1] else other
 
 
-def string_among_others(other: str, is_ansi: bool) -> str | None:
+def string_among_others(other: str, *, is_ansi: bool) -> str | None:
     """The common type of a string and another type in IN, COALESCE, CASE and similar functions."""
     if is_ansi:
         return _string_in_ansi(other)
     return None if nested(other) or other in ("boolean", "binary") else "string"
 
 
-def common_type(types: Types, is_ansi: bool, with_string: Callable[[str, bool], str | None]) -> str | None:
+def common_type(types: Types, *, is_ansi: bool, with_string: TypeWithString) -> str | None:
     common: str | None = "void"
     for t in types:
-        common = None if common is None else wider_type(common, t, is_ansi, with_string)
+        common = None if common is None else wider_type(common, t, is_ansi=is_ansi, with_string=with_string)
     return common
 
 
 def compared(signature: Signature) -> Types | None:
     """The parameter types of a comparison: all are the type in which the operands are compared."""
-    common = common_type(signature.types, signature.settings.is_ansi, string_in_comparison)
+    common = common_type(signature.types, is_ansi=signature.settings.is_ansi, with_string=string_in_comparison)
     return None if common is None else (common,) * len(signature.types)
 
 
 def alike(signature: Signature) -> Types | None:
     """The parameter types of IN and NULLIF: all are the common type of the arguments."""
-    common = common_type(signature.types, signature.settings.is_ansi, string_among_others)
+    common = common_type(signature.types, is_ansi=signature.settings.is_ansi, with_string=string_among_others)
     return None if common is None else (common,) * len(signature.types)
 
 

@@ -163,7 +163,7 @@ class ColumnValues:
             return _constant(scalar, self.rows)
         assert isinstance(scalar, ScalarCall)  # a table has no path to Read
         if scalar.function in ("AND", "OR"):
-            return _junction(scalar.function == "OR", *(self.vector(a) for a in scalar.arguments))
+            return _junction(*(self.vector(a) for a in scalar.arguments), is_or=scalar.function == "OR")
         if scalar.function == "CASE" and _is_cheap_choice(scalar):
             return _chosen([self.vector(argument) for argument in scalar.arguments])
         kernel, has_numbers = _KERNELS.get(scalar.function), all(_dtype(a.type) is not None for a in scalar.arguments)
@@ -365,7 +365,7 @@ def _failing(vector: Vector, operands: list[Vector]) -> Vector:
     return Vector(vector.values, vector.valid & ~failed, failed)
 
 
-def _junction(is_or: bool, left: Vector, right: Vector) -> Vector:
+def _junction(left: Vector, right: Vector, *, is_or: bool) -> Vector:
     """AND, or its mirror image OR. A failure on the right counts only where the left does not decide."""
     first, second = ((v.values.astype(np.bool_) == is_or) & v.valid for v in (left, right))
     is_decided = first | second

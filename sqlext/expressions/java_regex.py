@@ -96,7 +96,7 @@ def read_java_regex(pattern: str) -> JavaPattern:
 class _PatternReader:
     """One pass over a pattern."""
 
-    def __init__(self, pattern: str, folds: bool, dot_all: bool):
+    def __init__(self, pattern: str, *, folds: bool, dot_all: bool):
         self.pattern, self.folds, self.i = pattern, folds, 0
         self.dot = Chars(((0, LAST),) if dot_all else complement(_LINE_ENDS))
         self.groups, self.depth = 0, 0

@@ -44,7 +44,7 @@ def _round(signature: Signature) -> Evaluate:
             _at_scale(value, min(scale, digits[1]), mode), *digits, always_fails if scale < 0 else signature.settings
         )
     if spark_type in FLOATS:
-        return lambda value, scale=0: _round_float(value, scale, mode, spark_type == "double")
+        return lambda value, scale=0: _round_float(value, scale, mode, is_double=spark_type == "double")
     bits, is_ansi = INTEGER_BITS[spark_type], signature.settings.is_ansi
 
     def round_integer(value: int, scale: int = 0) -> int:
@@ -58,10 +58,10 @@ def _round(signature: Signature) -> Evaluate:
     return round_integer
 
 
-def _round_float(value: float, scale: int, mode: str, is_double: bool) -> float:
+def _round_float(value: float, scale: int, mode: str, *, is_double: bool) -> float:
     if not math.isfinite(value):
         return value
-    rounded = float(_at_scale(Decimal(float_text(value, is_double)), min(scale, _MOST_DIGITS), mode))
+    rounded = float(_at_scale(Decimal(float_text(value, is_double=is_double)), min(scale, _MOST_DIGITS), mode))
     return rounded if is_double else to_float32(rounded)
 
 

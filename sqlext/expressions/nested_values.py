@@ -64,7 +64,7 @@ def _element_at(signature: Signature) -> Evaluate:
     return _part(signature, first=1, must_exist=must_exist, from_end=True)
 
 
-def _part(signature: Signature, first: int, must_exist: bool, from_end: bool) -> Evaluate:
+def _part(signature: Signature, first: int, *, must_exist: bool, from_end: bool) -> Evaluate:
     parts = nested(signature.types[0])
     if isinstance(parts, MapOf):
         key_type = parts.key
@@ -91,7 +91,9 @@ def _search_types(signature: Signature) -> Types | None:
     parts = nested(signature.types[0])
     if not isinstance(parts, ArrayOf):
         return None
-    common = wider_type(parts.element, signature.types[1], signature.settings.is_ansi, string_among_others)
+    common = wider_type(
+        parts.element, signature.types[1], is_ansi=signature.settings.is_ansi, with_string=string_among_others
+    )
     return None if common is None else (f"array<{common}>", common)
 
 
@@ -147,7 +149,7 @@ def _distinct(signature: Signature) -> Evaluate:
 def _sort(signature: Signature) -> Evaluate:
     element_type = _element_type(signature.types[0])
 
-    def evaluate(values: list[Any], is_ascending: bool = True) -> list[Any]:
+    def evaluate(values: list[Any], is_ascending: bool = True) -> list[Any]:  # noqa: FBT001, an argument in SQL
         return sorted(values, key=lambda v: order_key(v, element_type), reverse=not is_ascending)
 
     return evaluate

@@ -77,11 +77,11 @@ def to_decimal(value: Decimal, precision: int, scale: int, settings: ExecutionSe
     return result
 
 
-def float_text(value: float, is_double: bool) -> str:
+def float_text(value: float, *, is_double: bool) -> str:
     """The text of `Double.toString` or `Float.toString`.
 
-    >>> float_text(0.1, True), float_text(1e7, True), float_text(to_float32(0.1), False), float_text(-0.0, True)
-    ('0.1', '1.0E7', '0.1', '-0.0')
+    >>> [float_text(value, is_double=True) for value in (0.1, 1e7, -0.0)], float_text(to_float32(0.1), is_double=False)
+    (['0.1', '1.0E7', '-0.0'], '0.1')
     """
     if math.isnan(value):
         return "NaN"

@@ -195,13 +195,13 @@ def _ways_of_repeat(node: Repeat, length: int) -> tuple[float, float]:
     return all_ways, all_ways * steps
 
 
-def scans_ahead(node: Node, is_inside: bool = False) -> bool:
+def scans_ahead(node: Node, *, is_inside: bool = False) -> bool:
     """Return True if a search may read far beyond the end of the match that it finds: it has an unlimited repetition
     inside an option or another repetition, as `a(.*b)?`."""
     if isinstance(node, Repeat):
         is_open = node.most is None
-        return (is_open and is_inside) or scans_ahead(node.body, is_inside or node.most != node.least)
-    return any(scans_ahead(part, is_inside or isinstance(node, (Choice, Look))) for part in parts_of(node))
+        return (is_open and is_inside) or scans_ahead(node.body, is_inside=is_inside or node.most != node.least)
+    return any(scans_ahead(part, is_inside=is_inside or isinstance(node, (Choice, Look))) for part in parts_of(node))
 
 
 # texts

@@ -150,7 +150,7 @@ def _concat_ws_types(signature: Signature) -> Types:
     )
 
 
-def _trim(side: str, text_first: bool) -> Callable[[Signature], Evaluate]:
+def _trim(side: str, *, text_first: bool) -> Callable[[Signature], Evaluate]:
     strip: Callable[[str, str], str] = getattr(str, side)
 
     def bind(signature: Signature) -> Evaluate:
@@ -170,8 +170,8 @@ def _plain(evaluate: Evaluate, *parameters: str, optional: int = 0, size: Callab
     return Function(parameters=takes(*parameters, optional=optional), bind=lambda _: evaluate, size=size)
 
 
-def _trimming(side: str, text_first: bool = False) -> Function:
-    return Function(parameters=takes("string", "string", optional=1), bind=_trim(side, text_first))
+def _trimming(side: str, *, text_first: bool = False) -> Function:
+    return Function(parameters=takes("string", "string", optional=1), bind=_trim(side, text_first=text_first))
 
 
 _CONCAT = Function(parameters=_concat_types, bind=_concat, takes_nulls=True, size=size_of)

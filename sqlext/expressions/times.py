@@ -125,7 +125,7 @@ def months_between(signature: Signature) -> Evaluate:
     """The months between two times; 31 days are a month, unless both are the same day of the month or its last day."""
     in_zone = zone(signature.settings.time_zone)
 
-    def evaluate(end: int, start: int, is_rounded: bool = True) -> float:
+    def evaluate(end: int, start: int, is_rounded: bool = True) -> float:  # noqa: FBT001, an argument in SQL
         day, other = (in_zone.to_local(value) // DAY_US for value in (end, start))
         (year, month, of_month), (other_year, other_month, other_of_month) = civil(day), civil(other)
         months = float((year - other_year) * 12 + month - other_month)
@@ -164,7 +164,7 @@ def _make_date(signature: Signature) -> Evaluate:
 # reading and writing
 
 
-def _reader(target: str, is_try: bool = False) -> Function:
+def _reader(target: str, *, is_try: bool = False) -> Function:
     """`to_date` and similar functions, which cast a value or read a text by a pattern."""
 
     def parameters(signature: Signature) -> Types | None:

@@ -20,10 +20,10 @@ def lay_out_pattern(text: str, tokens: Tokens, opening: int, closing: int, layou
         in_braces = _opens_bounds(tokens, i - 1) or (in_braces and tokens[i - 1].text != "}")
         gap = gap_before(text, tokens, i)
         if "\n" not in gap and not any(True for _ in comments(gap)):
-            layout.gaps[i] = _gap(tokens, i, gap, in_braces)
+            layout.gaps[i] = _gap(tokens, i, gap, in_braces=in_braces)
 
 
-def _gap(tokens: Tokens, i: int, gap: str, in_braces: bool) -> str:
+def _gap(tokens: Tokens, i: int, gap: str, *, in_braces: bool) -> str:
     before, token = tokens[i - 1].text, tokens[i].text
     if in_braces or before == "(" or token in (")", ","):
         return ""

@@ -44,7 +44,7 @@ class MagicLine:
     sql: str = ""
 
 
-def parse_magic_line(line: str, has_body: bool = False) -> MagicLine:
+def parse_magic_line(line: str, *, has_body: bool = False) -> MagicLine:
     """The options at the beginning of a line, a target (`name <<`), and the SQL that follows.
 
     `has_body`: SQL follows on further lines, so that a name alone on this line is a target. Raises ParseError
@@ -74,16 +74,16 @@ def options_of(cell: str | None) -> str:
     return comment[1] if comment is not None else ""
 
 
-def with_options_in_comment(line: str, body: str, has_body: bool) -> str | None:
+def with_options_in_comment(line: str, body: str, *, has_body: bool) -> str | None:
     """The text of a SQL cell that does what `%%sql line` (or `%sql line`, without a body) does; None if it cannot.
 
-    >>> with_options_in_comment("--view v --draw", "SELECT 1", True)
+    >>> with_options_in_comment("--view v --draw", "SELECT 1", has_body=True)
     '-- sqlext: --view v --draw\\nSELECT 1'
-    >>> with_options_in_comment("--limit 5 SELECT 1", "", False)
+    >>> with_options_in_comment("--limit 5 SELECT 1", "", has_body=False)
     '-- sqlext: --limit 5\\nSELECT 1'
     """
     try:
-        sql = parse_magic_line(line, has_body).sql
+        sql = parse_magic_line(line, has_body=has_body).sql
     except ParseError:
         return None
     options = line[: len(line) - len(sql.lstrip())].strip()

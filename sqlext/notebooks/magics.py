@@ -81,7 +81,7 @@ class SqlMagics(Magics):
                 display(*runner.why(text))
                 return None
             is_shown = cell is not None and options.target is None
-            results = [self._result(frame, options, is_shown) for frame in self._results(runner, text)]
+            results = [self._result(frame, options, is_shown=is_shown) for frame in self._results(runner, text)]
             if options.draws:
                 display(*runner.draw(text))
             return None if cell is not None or options.target is not None else self._last(results, options)
@@ -135,7 +135,7 @@ class SqlMagics(Magics):
             self.variables["spark"] = spark
         return extend(spark)
 
-    def _result(self, frame: DataFrame, options: MagicLine, is_shown: bool) -> DataFrame:
+    def _result(self, frame: DataFrame, options: MagicLine, *, is_shown: bool) -> DataFrame:
         """Store a result under its names, and show it."""
         frame = frame.cache() if options.is_cached else frame
         if options.view is not None:
@@ -182,7 +182,7 @@ def _show_as_table(formatters: Any, frame: DataFrame, table: ShownTable) -> None
         shown: ShownTable | None = vars(any_frame).get(_TABLE)
         return shown._repr_html_() if shown is not None else None
 
-    def text(any_frame: DataFrame, printer: Any, cycle: bool) -> None:
+    def text(any_frame: DataFrame, printer: Any, cycle: bool) -> None:  # noqa: FBT001, called by IPython
         printer.text(repr(vars(any_frame).get(_TABLE)) if _TABLE in vars(any_frame) else repr(any_frame))
 
     setattr(frame, _TABLE, table)

@@ -134,7 +134,7 @@ def decide(
     return _named(_stream_matchers(task), name).run(task, rows, event_times, position, facts)
 
 
-def stream_refusal(task: Task, reads_ahead: bool) -> str | None:
+def stream_refusal(task: Task, *, reads_ahead: bool) -> str | None:
     """The part of a task that no matcher of streams can decide, None if one can. `reads_ahead`: as in StreamFacts.
 
     >>> from sqlext.pattern.program.ast import Variable
@@ -143,8 +143,8 @@ def stream_refusal(task: Task, reads_ahead: bool) -> str | None:
     >>> from sqlext.pattern.task.task import Output, Skip
     >>> program, nfa = Program((MatchLabel(0), Done()), ("A",)), compile_nfa(Variable("A"), ("A",))
     >>> task = dict(program=program, bits=(0,), conditions=(None,), skip=Skip(NO_SKIP), nfa=nfa)
-    >>> stream_refusal(CepTask(**task), False)
-    >>> stream_refusal(CepTask(**task, output=Output(is_all_rows=True, shows_unmatched=True)), False)
+    >>> stream_refusal(CepTask(**task), reads_ahead=False)
+    >>> stream_refusal(CepTask(**task, output=Output(is_all_rows=True, shows_unmatched=True)), reads_ahead=False)
     'WITH UNMATCHED ROWS together with AFTER MATCH NO SKIP'
     """
     if not isinstance(task, CepTask) or task.skip.mode != NO_SKIP:

@@ -90,8 +90,8 @@ class _Tests(BudgetedRecorder):
         super().__init__(consume)
         self.tested: dict[tuple[int, int], str] = {}
 
-    def test(self, step: Step, label: int, row: int, depth: int, verdict: bool | None, is_stop: bool = True) -> None:
-        super().test(step, label, row, depth, verdict, is_stop)
+    def test(self, step: Step, label: int, row: int, depth: int, *, verdict: bool | None, is_stop: bool = True) -> None:
+        super().test(step, label, row, depth, verdict=verdict, is_stop=is_stop)
         self.tested[label, row] = "n" if verdict is None else "t" if verdict else "f"
 
 

@@ -29,7 +29,7 @@ class StepLog(BudgetedRecorder):
     def __init__(self, search: RowsSearch, most: int = MOST_STEPS):
         super().__init__(lambda attempt: None)
         self.search, self.most = search, most
-        self.elements = steps_of(search.plan.clause.pattern, not isinstance(search.task, CepTask))
+        self.elements = steps_of(search.plan.clause.pattern, is_contiguous=not isinstance(search.task, CepTask))
         self.steps: list[list[Any]] = []
 
     @contextmanager
@@ -45,9 +45,9 @@ class StepLog(BudgetedRecorder):
         start = self._attempt.start
         self._add([MATCHED, start, rows[-1] if rows else start, None, None, rows])
 
-    def test(self, step: Step, label: int, row: int, depth: int, verdict: bool | None, is_stop: bool = True) -> None:
+    def test(self, step: Step, label: int, row: int, depth: int, *, verdict: bool | None, is_stop: bool = True) -> None:
         before = [row for row, _ in self._path[:depth]]
-        super().test(step, label, row, depth, verdict, is_stop)
+        super().test(step, label, row, depth, verdict=verdict, is_stop=is_stop)
         kind = TAKEN if verdict else NULL if verdict is None else FALSE
         self._add([kind, self._attempt.start, row, label, self._element(step), before])
 

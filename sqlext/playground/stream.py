@@ -31,7 +31,7 @@ def refusal(search: RowsSearch) -> str | None:
         return "A stream is ordered by ascending times."
     if column.null_count:
         return "A row has no time."
-    refused = stream_refusal(search.task, any(_ahead(search)))
+    refused = stream_refusal(search.task, reads_ahead=any(_ahead(search)))
     return None if refused is None else f"Streams do not have {refused}."
 
 

@@ -110,7 +110,7 @@ def _unmark(spark: Any) -> None:
 def _recover_errors(spark: Any) -> None:
     from sqlext.sessions import worker_errors  # needs pyspark, which workers that import sqlext do not load
 
-    worker_errors.install(is_connect(spark))
+    worker_errors.install(is_connect=is_connect(spark))
 
 
 def _hooked(original: Sql) -> Sql:

@@ -84,7 +84,7 @@ def _place(message: str) -> tuple[str, Place | None]:
     return message[: match.start()], Place(before + match[2], len(before) + start, len(before) + stop)
 
 
-def install(is_connect: bool) -> None:
+def install(*, is_connect: bool) -> None:
     """Make PySpark raise our errors in the sessions of this process; a second call has no effect."""
     if is_connect:
         from pyspark.sql.connect.client import core as module
@@ -93,7 +93,7 @@ def install(is_connect: bool) -> None:
 
         _log_errors_of_delta()
     if not hasattr(module.convert_exception, "__wrapped__"):
-        module.convert_exception = _recovering(module.convert_exception, is_connect)
+        module.convert_exception = _recovering(module.convert_exception, is_connect=is_connect)
 
 
 def _log_errors_of_delta() -> None:
@@ -126,7 +126,7 @@ def _runtime_error(error: Any) -> Any:
     return raised
 
 
-def _recovering(convert: Callable[..., Any], is_connect: bool) -> Callable[..., Any]:
+def _recovering(convert: Callable[..., Any], *, is_connect: bool) -> Callable[..., Any]:
     from pyspark.errors import StreamingQueryException, UnknownException
 
     @functools.wraps(convert)

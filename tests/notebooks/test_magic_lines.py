@@ -27,7 +27,7 @@ LINES = [
 
 @pytest.mark.parametrize(("line", "has_body", "options"), LINES)
 def test_options_and_a_target_stand_before_the_sql(line, has_body, options):
-    assert parse_magic_line(line, has_body) == options
+    assert parse_magic_line(line, has_body=has_body) == options
 
 
 WRONG = [

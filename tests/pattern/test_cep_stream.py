@@ -29,7 +29,7 @@ def one_partition(seed: int):
         )
     task = replace(task, output=replace(task.output, shows_timeouts=task.output.shows_timeouts and task.is_within))
     is_fine = not task.skip.labels or task.skip.else_next_row
-    return (task, rows) if is_fine and stream_refusal(task, reads_ahead(task)) is None else None
+    return (task, rows) if is_fine and stream_refusal(task, reads_ahead=reads_ahead(task)) is None else None
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def test_the_funnel_is_what_brute_force_counts(part):
         task = task_of(text, "ABC", skip=Skip("TO NEXT ROW"), is_within=True)
         limit = np.minimum(np.arange(len(word)) + chance.choice([2, 3, 9]), len(word))
         rows = Rows(bounds=np.array([0, len(word)]), mask=rows_of(task, [word]).mask, limit=limit)
-        funnel, steps, found = Funnel(), steps_of(tree, True), list[Attempt]()
+        funnel, steps, found = Funnel(), steps_of(tree, is_contiguous=True), list[Attempt]()
         attempts(task, rows, found.append)
         reached: Counter = Counter()
         for attempt in found:
@@ -159,7 +159,7 @@ def test_the_funnel_is_what_brute_force_counts_where_rows_are_skipped(part):
         truth = np.array([[letter == name for name in labels] for letter in word], bool)
         key, end = np.arange(len(word)), limit
         rows = Rows(bounds=np.array([0, len(word)]), mask=packed(truth), limit=limit, key=key, end=end)
-        steps, found = steps_of(tree, False), list[Attempt]()
+        steps, found = steps_of(tree, is_contiguous=False), list[Attempt]()
         places = {place: element for place, (element, _) in steps.items()}
         attempts(task, rows, found.append)
         funnel, reached = Funnel(), Counter()
@@ -268,7 +268,7 @@ def test_with_skipped_rows_it_tells_of_each_match_and_each_failed_start(part):
         starts = {start for block in blocks for start in block.start.tolist()}
         with_matches = {a.start for a in found if any(a.matches) or (a.matches and task.skip.mode != "NO SKIP")}
         assert with_matches == starts, seed
-        steps = steps_of(task.nfa.pattern, False)
+        steps = steps_of(task.nfa.pattern, is_contiguous=False)
         for attempt in found:
             assert attempt.matches or attempt.stops, (seed, attempt)
             assert all(len(match) <= len(attempt.furthest) for match in attempt.matches)

@@ -30,7 +30,7 @@ class Steps:
     def set(self, task, rows) -> Steps:
         self.task, self.rows = task, rows
         truth = local_truth(task, rows)
-        self.states = states_of(task.nfa, task.is_between)
+        self.states = states_of(task.nfa, is_between=task.is_between)
         self.bits = row_bits(self.states, truth, rows)
         self.ranges = start_ranges(self.states, truth, rows, self.bits)
         self.buffer = Buffer.empty(len(self.states.states), capacity=1)

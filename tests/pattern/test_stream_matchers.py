@@ -121,7 +121,7 @@ def matchers_for(task: Task) -> list[Matcher]:
 
 
 def assert_law(task: Task, rows: Rows) -> None:
-    assert stream_refusal(task, reads_ahead(task)) is None
+    assert stream_refusal(task, reads_ahead=reads_ahead(task)) is None
     batch, matchers = in_batch(task, rows), matchers_for(task)
     assert choose_on_stream(task, StreamFacts())[0] in [matcher.name for matcher in matchers]
     for matcher in matchers:
@@ -151,7 +151,7 @@ def test_the_runs_of_batch(pattern, words, skip, expected, unmatched, failure):
 
 
 CEP = [(title, *case_of(pattern, rows, mode)) for title, pattern, rows, mode, _ in lines("cep.txt")]
-DECIDABLE = [case for case in CEP if stream_refusal(case[1], False) is None]
+DECIDABLE = [case for case in CEP if stream_refusal(case[1], reads_ahead=False) is None]
 
 
 @pytest.mark.parametrize("title, task, rows", DECIDABLE, ids=lambda field: field[:40] if isinstance(field, str) else "")

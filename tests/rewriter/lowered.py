@@ -59,7 +59,10 @@ def rows_of(plan: MatchPlan, connection: sqlite3.Connection) -> Rows:
     masks = columns[len(plan.columns) :]
     values = {column.name: _values(entries) for column, entries in zip(plan.columns, columns)}
     bounds = np.flatnonzero(np.diff([-1, *partition, -1]))
-    all_limits = [limits(bounds, values[b.key], values[b.end], b.is_inclusive, b.admits_start) for b in plan.bounds]
+    all_limits = [
+        limits(bounds, values[b.key], values[b.end], is_inclusive=b.is_inclusive, admits_start=b.admits_start)
+        for b in plan.bounds
+    ]
     mask = np.packbits(np.array([*masks, [0] * len(result)]).T == 1, axis=1, bitorder="little")
     return Rows(
         bounds=bounds,

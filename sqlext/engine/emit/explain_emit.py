@@ -21,15 +21,15 @@ def explained_call(call: WindowTvf, how: str) -> Section:
 def explained_emit(plan: EmitPlan, prefix: Text, *, is_streaming: bool) -> Section:
     """The section of a query with EMIT. `prefix`: the WITH clause that its data needs."""
     line = plan.clause.keyword.place.line
-    return Section(kind="Windows", title=f", line {line}", text=lambda: _text(plan, prefix, is_streaming))
+    return Section(kind="Windows", title=f", line {line}", text=lambda: _text(plan, prefix, is_streaming=is_streaming))
 
 
-def _text(plan: EmitPlan, prefix: Text, is_streaming: bool) -> str:
+def _text(plan: EmitPlan, prefix: Text, *, is_streaming: bool) -> str:
     clause = plan.clause
     lines = [
         f"input {plan.relation}",
         _windows(clause.call),
-        *_keys(plan, is_streaming),
+        *_keys(plan, is_streaming=is_streaming),
         _triggers(clause, is_streaming=is_streaming),
         _seen(clause),
         *(f"{AGGREGATE}{i}: {_aggregate(a)}" for i, a in enumerate(plan.aggregates)),
@@ -48,7 +48,7 @@ def _windows(call: WindowTvf) -> str:
     return f"windows {call.kind}{time}{durations}"
 
 
-def _keys(plan: EmitPlan, is_streaming: bool) -> list[str]:
+def _keys(plan: EmitPlan, *, is_streaming: bool) -> list[str]:
     keys = [str(text) for _, text in plan.columns[: plan.keys]]
     how = "in a stateful operator, a step in each micro-batch" if is_streaming else "at once, in one step"
     where = f"by keys {', '.join(keys)}" if keys else "without keys: one task computes all windows"

@@ -24,7 +24,7 @@ def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> Ke
     from sqlext.operators.emit.state_facts import emit_facts  # loads the matchers, which other statements need not
 
     plan = planned.plan
-    operator = emit_operator(plan, queries, planned.prefix, planned.skips_failures)
+    operator = emit_operator(plan, queries, planned.prefix, skips_failures=planned.skips_failures)
     names = {name: column_name(str(text)) for name, text in plan.columns[plan.keys :] if name != TIME}
 
     def facts(state: State, show: ShowTime) -> Iterator[Fact]:

@@ -123,7 +123,7 @@ def _on_stream(
     return result_columns(decided, times, firing_schema(windows), plan.clause.keyword.place)
 
 
-def emit_operator(plan: EmitPlan, queries: Queries, prefix: Text, skips_failures: bool) -> EmitOperator:
+def emit_operator(plan: EmitPlan, queries: Queries, prefix: Text, *, skips_failures: bool) -> EmitOperator:
     """The operator of the query on a stream, as it is without tables of late rows."""
     rows = queries.run(rows_query(plan.columns, plan, prefix))
     windows = replace(window_plan(plan, rows.schema), skips_failures=skips_failures)

@@ -113,7 +113,7 @@ class _IntervalBinder:
 
     # how rows are paired
 
-    def _in_buckets(self, range_: TimeRange, is_stream: bool = False) -> RewrittenJoin | None:
+    def _in_buckets(self, range_: TimeRange, *, is_stream: bool = False) -> RewrittenJoin | None:
         """The join on buckets; None for a stream if the width of the ranges varies by row, which cannot be measured."""
         parts = (range_.time, range_.lower, range_.upper)
         types = tuple(self.type_of(part) for part in parts)

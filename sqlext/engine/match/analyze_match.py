@@ -130,7 +130,9 @@ def _filters_shown(planned: PhysicalPlan) -> Iterator[str]:
 def recorded_steps(plan: MatchPlan) -> Steps:
     """What the recorder calls the steps of a clause."""
     is_contiguous = not isinstance(plan.task, CepTask)
-    return steps_of(skeleton(plan.clause.pattern) if is_contiguous else plan.clause.pattern, is_contiguous)
+    return steps_of(
+        skeleton(plan.clause.pattern) if is_contiguous else plan.clause.pattern, is_contiguous=is_contiguous
+    )
 
 
 def _elements(plan: MatchPlan, funnel: Funnel) -> tuple[ElementReport, ...]:

@@ -135,7 +135,7 @@ class ClauseBinder:
             plan = pushed_down(plan, tree, source, inputs.resolver)
         return BoundClause(plan=plan, prefix=prefix, resolver=inputs.resolver, is_streaming=is_streaming)
 
-    def _input(self, query: Text, is_subquery: bool) -> DataFrame:
+    def _input(self, query: Text, *, is_subquery: bool) -> DataFrame:
         """The rows of a clause's input."""
         try:
             return self.queries.run(query)

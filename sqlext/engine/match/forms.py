@@ -229,7 +229,7 @@ def _strategy_of_workers(plan: MatchPlan, settings: SessionSettings) -> tuple[st
 # streams
 
 
-def _stream(p: PhysicalPlan, queries: Queries, spark: SparkSession, writes_tables: bool) -> DataFrame:
+def _stream(p: PhysicalPlan, queries: Queries, spark: SparkSession, *, writes_tables: bool) -> DataFrame:
     return run_stream.run_stream(
         p.plan, queries, p.prefix, spark, writes_tables=writes_tables, skips_failures=p.skips_failures
     )

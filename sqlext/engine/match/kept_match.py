@@ -37,8 +37,8 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, fai
     from sqlext.operators.match.state_facts import match_facts  # loads Numba, too
 
     plan = planned.plan
-    arriving = arriving_columns(input_rows(plan, queries, planned.prefix, planned.skips_failures))
-    operator = match_operator(plan, arriving, planned.skips_failures)
+    arriving = arriving_columns(input_rows(plan, queries, planned.prefix, is_guarded=planned.skips_failures))
+    operator = match_operator(plan, arriving, skips_failures=planned.skips_failures)
     operator = replace(operator, plan=with_times(operator.plan))
     times, schema = returned_columns(plan, arriving)
     hidden = {*plan.carried[: len(plan.partition_by)], LATE_ROW, WITHIN_END, WITHIN_KEY, ROW_TIME}

@@ -26,6 +26,7 @@ from sqlext.pattern.task.task import (
     Condition,
     InterpretedAggregate,
     Literal,
+    LiteralValue,
     MachineCall,
     Navigation,
     Operand,
@@ -300,7 +301,7 @@ class Printer:
         return f"IF({self.navigation(source, _ONE)} IS NULL, {_literal(operand.missing, operand.kind)}, {text})"
 
 
-def _literal(value: bool | int | float | None, kind: str) -> str:
+def _literal(value: LiteralValue, kind: str) -> str:
     if value is None:
         return f"CAST(NULL AS {({'bool': 'BOOLEAN', 'int': 'BIGINT', 'float': 'DOUBLE'})[kind]})"
     if isinstance(value, bool):

@@ -32,7 +32,7 @@ from sqlext.spark.worker_functions import map_in_arrow
 _NUMBER, _MEMBER, _HAS_MEMBERS = "__id", "__x", "__has"
 
 
-def run_batch(plan: MatchPlan, queries: Queries, prefix: Text, orders_rows: bool = False) -> DataFrame:
+def run_batch(plan: MatchPlan, queries: Queries, prefix: Text, *, orders_rows: bool = False) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need; `orders_rows`: workers sort."""
     rows = queries.run(shuffled_query(plan, prefix) if orders_rows else input_query(plan, prefix))
     schema = rows.schema

@@ -55,9 +55,9 @@ def run_stream(
     if writes_tables:
         folders = {t.setting: t.folder for t in side_tables.open_tables(spark, fingerprint)}
         plan = side_tables.with_rows(plan)
-    rows = input_rows(plan, queries, prefix, skips_failures)
+    rows = input_rows(plan, queries, prefix, is_guarded=skips_failures)
     arriving = arriving_columns(rows)
-    operator = match_operator(plan, arriving, skips_failures)
+    operator = match_operator(plan, arriving, skips_failures=skips_failures)
     bucket = Bucket(
         operator=operator,
         fingerprint=fingerprint.digest,
@@ -70,7 +70,7 @@ def run_stream(
     decided = decided_rows(parcels, bucket)
     times, schema = returned_columns(plan, arriving)
     matches = result_columns(decided, times, schema, plan.clause.keyword.place)
-    return _result(plan, queries, prefix, matches, skips_failures)
+    return _result(plan, queries, prefix, matches, is_guarded=skips_failures)
 
 
 def arriving_columns(rows: DataFrame) -> T.StructType:
@@ -83,7 +83,7 @@ def kept_columns(arriving: T.StructType) -> T.StructType:
     return T.StructType([field for field in arriving.fields if field.name not in _EXTRA])
 
 
-def match_operator(plan: MatchPlan, arriving: T.StructType, skips_failures: bool) -> MatchOperator:
+def match_operator(plan: MatchPlan, arriving: T.StructType, *, skips_failures: bool) -> MatchOperator:
     """The operator of the clause. Raises UnsupportedError INTERVAL_COLUMN."""
     check_types(plan, arriving)
     kept = arrow_schema(kept_columns(arriving))  # in UTC: the state does not depend on the session's time zone
@@ -103,7 +103,7 @@ def stream_clause(plan: MatchPlan) -> StreamClause:
     )
 
 
-def input_rows(plan: MatchPlan, queries: Queries, prefix: Text, is_guarded: bool) -> DataFrame:
+def input_rows(plan: MatchPlan, queries: Queries, prefix: Text, *, is_guarded: bool) -> DataFrame:
     """The rows with the columns that Spark computes."""
 
     def is_accepted(expression: Text) -> bool:
@@ -124,7 +124,7 @@ def _times_by(plan: MatchPlan) -> TimesBy:
     return TimesBy.ARRIVAL_AND_CLOCK if plan.bounds else TimesBy.ARRIVAL
 
 
-def _result(plan: MatchPlan, queries: Queries, prefix: Text, matches: DataFrame, is_guarded: bool) -> DataFrame:
+def _result(plan: MatchPlan, queries: Queries, prefix: Text, matches: DataFrame, *, is_guarded: bool) -> DataFrame:
     """The columns of the result; rows with a measure that cannot be computed are counted in the query's metrics."""
     name = queries.name(matches)
 

@@ -15,6 +15,7 @@ from sqlext.engine.queries.spark_errors import HELPER, user_error
 from sqlext.errors import BindError
 from sqlext.expressions.values import from_arrow
 from sqlext.operators.rows.arrow import to_values
+from sqlext.pattern.task.task import LiteralValue
 from sqlext.rewriter.scalars.certain_types import certain_types
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.quiet_probes import quiet_probes
@@ -104,7 +105,7 @@ class Queries:
         return user_error(e, text, self.user_text, lambda: [row[0] for row in self.sql("SHOW FUNCTIONS").collect()])
 
 
-def _format_string(text: Text, is_formatted: bool) -> str:
+def _format_string(text: Text, *, is_formatted: bool) -> str:
     """The text for `spark.sql(…, **frames)`, which Spark passes through str.format. Its fields are the helpers and, if
     the user also passes keyword DataFrames (`is_formatted`), the user's own fields."""
     parts = [
@@ -151,7 +152,7 @@ class SparkTypeResolver:
         frame = self.queries.run(join(self.prefix, "SELECT ", items, " FROM ", self.relation))
         return [field.dataType.simpleString() for field in frame.schema.fields[-len(texts) :]]
 
-    def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
+    def constants(self, texts: Sequence[Text]) -> list[LiteralValue]:
         columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")
         query = join("SELECT ", columns)
         try:

@@ -58,7 +58,7 @@ class RulesRun:
         rows to the tables that are set, which are created if they do not exist."""
         if not self.rows.isStreaming:
             return self._in_batch(queries, spark)
-        return self._on_stream(queries, spark, reports)
+        return self._on_stream(queries, spark, reports=reports)
 
     def _in_batch(self, queries: Queries, spark: SparkSession) -> DataFrame:
         versions, plan = taken_versions(queries, spark, self.table), self.plan
@@ -70,7 +70,7 @@ class RulesRun:
 
         return map_in_arrow(with_whole_keys(self.rows, plan.keys), match, spark_schema(plan.result_schema))
 
-    def _on_stream(self, queries: Queries, spark: SparkSession, reports: bool) -> DataFrame:
+    def _on_stream(self, queries: Queries, spark: SparkSession, *, reports: bool) -> DataFrame:
         plan = self.plan
         buckets = bucket_count(spark, plan.keys)
         hashed = F.hash(*(F.col(quoted(name)) for name in plan.keys)) if plan.keys else F.lit(0)

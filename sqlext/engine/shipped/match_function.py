@@ -103,7 +103,7 @@ class MatchFunction:
         }
         if not isinstance(rows.dataType, T.StructType):
             raise BindError("TABLE_ARGUMENT", "the first argument of sqlext_match is TABLE(...)")
-        return _analyse(rows.dataType, arguments, ansi is None or bool(ansi.value))
+        return _analyse(rows.dataType, arguments, is_ansi=ansi is None or bool(ansi.value))
 
     def __init__(self, analysis: MatchAnalysis):
         self.analysis = analysis
@@ -134,7 +134,7 @@ def clause_text(arguments: dict[str, str]) -> str:
     return f"t MATCH_RECOGNIZE ( {' '.join(filter(None, parts))})"
 
 
-def _analyse(schema: T.StructType, arguments: dict[str, str], is_ansi: bool) -> MatchAnalysis:
+def _analyse(schema: T.StructType, arguments: dict[str, str], *, is_ansi: bool) -> MatchAnalysis:
     text = "SELECT * FROM " + clause_text(arguments)
     clause = parse_match(text, tokenize(text), scan(text)[0])
     check(clause)

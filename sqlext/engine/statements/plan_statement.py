@@ -261,7 +261,12 @@ def plan_portable(call: SqlCall) -> StatementPlan:
 
 
 def _plan(
-    call: SqlCall, settings: SessionSettings, plan_clause: PlanClause, is_portable: bool = False, why_windows: str = ""
+    call: SqlCall,
+    settings: SessionSettings,
+    plan_clause: PlanClause,
+    *,
+    is_portable: bool = False,
+    why_windows: str = "",
 ) -> StatementPlan:
     statement = parse_statement(call.text)
     check_bound_before(call.text, [part.whole for part in statement.parts])

@@ -57,7 +57,7 @@ def run(call: SqlCall) -> DataFrame:
     query = plan.queries.run(text)
     if query.isStreaming:
         is_repeatable = not (call.args or call.frames)
-        return streaming_tables.start(call.spark, target, query, plan.stream_clauses, text, is_repeatable)
+        return streaming_tables.start(call.spark, target, query, plan.stream_clauses, text, is_repeatable=is_repeatable)
     if target.is_insert:
         return plan.execute()
     raise UnsupportedError(

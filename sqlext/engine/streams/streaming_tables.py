@@ -73,6 +73,7 @@ def start(
     frame: DataFrame,
     clauses: Sequence[StreamClause],
     text: Text,
+    *,
     is_repeatable: bool,
 ) -> DataFrame:
     """Start or resume the query `frame`, a stream with these clauses; returns an empty DataFrame.
@@ -102,7 +103,7 @@ def start(
     if upsert is not None:
         check_table(upsert, spark.table(name).columns, target)
     checkpoint = target.checkpoint or checkpoint_in(spark, target, _own(spark, target))
-    query = _stored_query(spark, target, clauses, text, is_repeatable)
+    query = _stored_query(spark, target, clauses, text, is_repeatable=is_repeatable)
     places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
     stored = Checkpoint(spark, checkpoint)
     check_same_query(stored, query, former, places, _places(text, target), _key_place(target))
@@ -160,7 +161,7 @@ def _own(spark: SparkSession, target: StreamTarget) -> str:
 
 
 def _stored_query(
-    spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamClause], text: Text, is_repeatable: bool
+    spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamClause], text: Text, *, is_repeatable: bool
 ) -> StoredQuery:
     stored = (
         StoredClause(in_line(clause.text), clause.fingerprint.digest, dict(clause.fingerprint.parts))

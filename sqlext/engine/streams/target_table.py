@@ -149,7 +149,7 @@ def checkpoint_in(spark: SparkSession, target: StreamTarget, own_name: str) -> s
 # creating the table
 
 
-def table_statement(name: Parts, schema: T.StructType, target: StreamTarget, with_location: bool = True) -> Text:
+def table_statement(name: Parts, schema: T.StructType, target: StreamTarget, *, with_location: bool = True) -> Text:
     """The CREATE TABLE of the target under a name, with the columns and types of the query.
 
     >>> from sqlext.rewriter.heads.stream_target import parse_target
@@ -243,7 +243,7 @@ def _check_leftovers(folder: Path | None, target: StreamTarget) -> None:
         )
 
 
-def _remove_leftovers(folder: Path | None, is_named: bool) -> None:
+def _remove_leftovers(folder: Path | None, *, is_named: bool) -> None:
     """Remove what a streaming table left in its folder; a folder with anything else is left as it is.
 
     `is_named`: LOCATION names the folder, so a Delta table without a checkpoint there is somebody else's.

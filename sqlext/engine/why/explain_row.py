@@ -422,7 +422,9 @@ class PartitionWhy:
                 order = self.partition.order([SortKey(text, is_descending, is_descending)])
                 if not any(np.array_equal(order, other) for other in (self.order, *(o for _, o in found))):
                     name = unquoted(text)
-                    found.append((relaxations.with_tie_order(self.plan.clause, name, is_descending), order))
+                    found.append(
+                        (relaxations.with_tie_order(self.plan.clause, name, is_descending=is_descending), order)
+                    )
         return found
 
     # names of rows

@@ -28,6 +28,7 @@ from sqlext.errors import BindError, SqlExtError, UnsupportedError
 from sqlext.expressions.scalar_tree import Constant
 from sqlext.operators.rows.arrow import as_numpy
 from sqlext.operators.rows.row_order import key_codes
+from sqlext.pattern.task.task import LiteralValue
 from sqlext.pattern.why.row_search import Budget
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_conjuncts import SearchPlan
@@ -234,7 +235,7 @@ class _Resolver(SparkTypeResolver):
                 self.known[key] = super().values([text], [spark_type])[0]
         return self.known[key]
 
-    def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
+    def constants(self, texts: Sequence[Text]) -> list[LiteralValue]:
         key = ("\n".join(map(str, texts)), "constants")
         if key not in self.known:
             self.known[key] = super().constants(texts)

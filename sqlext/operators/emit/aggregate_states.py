@@ -238,7 +238,7 @@ def _or_zero(values: Values, kind: type) -> tuple[np.ndarray, np.ndarray]:
 class Extreme(_Vectorised):
     """MIN and MAX of numbers and times; NaN is the largest number. The states are the value and a count."""
 
-    def __init__(self, values: Values, kind: pa.DataType, is_max: bool):
+    def __init__(self, values: Values, kind: pa.DataType, *, is_max: bool):
         numbers = values.values
         self.operation: np.ufunc
         valid = np.ones(len(numbers), np.bool_) if values.valid is None else values.valid

@@ -99,9 +99,9 @@ def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: MatchOperator
             bounds,
             to_values(columns[b.key]),
             to_values(columns[b.end]),
-            b.is_inclusive,
-            b.admits_start,
-            _LAST_VALUES.get(columns[b.end].type.bit_width) if b.last else None,
+            is_inclusive=b.is_inclusive,
+            admits_start=b.admits_start,
+            last=_LAST_VALUES.get(columns[b.end].type.bit_width) if b.last else None,
         )
         for b in plan.bounds
     ]

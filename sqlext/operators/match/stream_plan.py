@@ -46,7 +46,7 @@ class StreamMatchPlan:
     @property
     def facts(self) -> StreamFacts:
         neighbours = (condition for _, condition in self.worker.neighbours)
-        return stream_facts(self.worker.task, neighbours, self.worker.slots, self.needs_times)
+        return stream_facts(self.worker.task, neighbours, self.worker.slots, needs_times=self.needs_times)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class StreamMatchPlan:
 
 
 def stream_facts(
-    task: Task, neighbours: Iterable[Condition | None], slots: Iterable[Slot], needs_times: bool
+    task: Task, neighbours: Iterable[Condition | None], slots: Iterable[Slot], *, needs_times: bool
 ) -> StreamFacts:
     """The facts on which the choice of a matcher depends besides the task. A measure with NEXT needs the times of
     matches, too."""

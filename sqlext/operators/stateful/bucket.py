@@ -80,7 +80,7 @@ class Bucket:
         self._set_timer(before, watermark_ms)
         self.called[number] = watermark_ms
         for times, batch in step.results:
-            yield from _result_frames(times, batch, self.shows_times)
+            yield from _result_frames(times, batch, shows_times=self.shows_times)
         yield self.report_frame(number, step, after, size, clock.watermark)
 
     def answer(self, number: int, before: Stored | None, parcels: list[bytes], clock: Clock) -> tuple[Step, Stored]:
@@ -182,7 +182,7 @@ def changed_buckets(before: int, now: int) -> DataError:
 # the rows of OUTPUT_DDL
 
 
-def _result_frames(times: np.ndarray, rows: pa.RecordBatch, shows_times: bool) -> Iterator[Any]:
+def _result_frames(times: np.ndarray, rows: pa.RecordBatch, *, shows_times: bool) -> Iterator[Any]:
     """Result rows as parcels: each in one row or, with times, in the first of as many rows as it holds."""
     for first in range(0, rows.num_rows, PARCEL_ROWS):
         part = rows.slice(first, PARCEL_ROWS)

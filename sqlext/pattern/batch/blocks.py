@@ -115,8 +115,8 @@ def all_blocks(
         elif shared and state[ROW] < n and not _goes_far(state, before, block):
             state, room = before, 2 * room
         else:
-            spans = _spans(state, block, shared, tables, seeks)
-            shares = overlap is not None and _is_worth_sharing(state, before, overlap, shares)
+            spans = _spans(state, block, shared, tables, seeks=seeks)
+            shares = overlap is not None and _is_worth_sharing(state, before, overlap, shares=shares)
             room = max(block_rows, 2 * int(state[MATCHED_END] - state[ROW]) if shares else 0)
             state[[MATCHES, MAPPED, UNMATCHED, LENGTHS]] = 0
             del block, shared  # free them before the caller works on the spans
@@ -140,7 +140,7 @@ def _goes_far(state: np.ndarray, before: np.ndarray, block: Block) -> bool:
     return bool(is_useless or 4 * (state[ROW] - before[ROW]) >= state[MATCHED_END] - state[ROW])
 
 
-def _is_worth_sharing(state: np.ndarray, before: np.ndarray, overlap: int, shares: bool) -> bool:
+def _is_worth_sharing(state: np.ndarray, before: np.ndarray, overlap: int, *, shares: bool) -> bool:
     """True if the matches of this block overlapped by more than `overlap`, and sharing, if used, halved the labels."""
     lengths = state[LENGTHS] if shares else state[MAPPED]
     is_useful = not shares or 2 * state[MAPPED] <= lengths
@@ -157,7 +157,7 @@ def _first_state(task: MatchTask) -> np.ndarray:
     return state
 
 
-def _spans(state: np.ndarray, block: Block, shared: Shared | None, tables: PositionAutomaton, seeks: bool) -> Spans:
+def _spans(state: np.ndarray, block: Block, shared: Shared | None, tables: PositionAutomaton, *, seeks: bool) -> Spans:
     match, position = block.match[:, : state[MATCHES]], block.position[: state[MAPPED]]
     failed = int(state[FAILURE])
     return Spans(

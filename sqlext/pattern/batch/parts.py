@@ -73,7 +73,7 @@ def may_fail(task: Task) -> bool:
         return False
     tables = position_automaton(task.program, task.bits)
     is_target = np.isin(tables.label, task.skip.labels)
-    ways = (targets_from(tables.graph, 0, at_start) for at_start in (False, True))
+    ways = (targets_from(tables.graph, 0, at_start=at_start) for at_start in (False, True))
     begins = [p for p in {p for targets in ways for p in targets} if p != DONE]
     if task.skip.mode == SKIP_TO_FIRST and is_target[begins].any():
         return True

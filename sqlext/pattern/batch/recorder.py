@@ -118,7 +118,7 @@ class Recorder:
         finally:
             self.consume(self._attempt)
 
-    def test(self, step: Step, label: int, row: int, depth: int, verdict: bool | None, is_stop: bool = True) -> None:
+    def test(self, step: Step, label: int, row: int, depth: int, *, verdict: bool | None, is_stop: bool = True) -> None:
         """The condition of a label was tested on a row, after the first `depth` rows of the current path. `is_stop`:
         unless it is true, the search goes no further; otherwise it may skip the row."""
         attempt, path = self._attempt, self._path

@@ -79,7 +79,7 @@ def search(
             has_row = row < min(limit, bounds[1])
             verdict = has_row and satisfies(instruction.label, labels)
             if recorder is not None and has_row:
-                recorder.test(i, instruction.label, row, taken, verdict)
+                recorder.test(i, instruction.label, row, taken, verdict=verdict)
             elif recorder is not None:
                 recorder.refuse(i, instruction.label, row, taken, PARTITION_END if row >= bounds[1] else WITHIN)
             if verdict:

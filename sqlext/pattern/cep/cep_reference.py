@@ -185,7 +185,7 @@ class Search:
             holds = partial(self.satisfies, state.path, row)
             pending = [p for p in state.pending if not (isinstance(p, Possessive) and any(map(holds, p.ends)))]
             state = replace(state, pending=tuple(pending))
-            if self.is_forbidden(pending, row == last + 1 and bool(state.path), holds):
+            if self.is_forbidden(pending, holds, is_next=row == last + 1 and bool(state.path)):
                 if self.recorder is not None:
                     self.record_forbidden(pending, row, len(state.path), holds, place, label)
                 return
@@ -194,7 +194,7 @@ class Search:
                 self.recorder.refuse(place, ends, row, len(state.path), UNTIL)
             elif self.recorder is not None:
                 is_last = not state.path or not state.operator
-                self.recorder.test(place, label, row, len(state.path), holds(label), is_last)
+                self.recorder.test(place, label, row, len(state.path), verdict=holds(label), is_stop=is_last)
             if holds(label) and ends is None:
                 yield replace(state, path=(*state.path, (row, label, state.is_hidden)), operator="", pending=())
             if not state.path or not state.operator or (state.operator == "->" and holds(label)):
@@ -224,7 +224,7 @@ class Search:
         """Return the rows that `take` has to try: all of them here, fewer in a subclass."""
         return rows
 
-    def is_forbidden(self, pending, is_next: bool, holds: Callable[[int], bool | None]) -> bool:
+    def is_forbidden(self, pending, holds: Callable[[int], bool | None], *, is_next: bool) -> bool:
         """Return whether this row may be neither mapped nor skipped."""
         if any(isinstance(p, Possessive) and any(map(holds, p.labels)) for p in pending):
             return True

@@ -31,7 +31,7 @@ class CepTask(Task):
         return any(condition is not None for condition in self.conditions)
 
 
-def cep_task(task: Task, nfa: Nfa, is_between: bool = False) -> CepTask:
+def cep_task(task: Task, nfa: Nfa, *, is_between: bool = False) -> CepTask:
     """Return the CEP task with the labels, conditions and output of a task."""
     return CepTask(**vars(task), nfa=nfa, is_between=is_between)
 

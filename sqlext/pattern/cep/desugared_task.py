@@ -95,18 +95,18 @@ def needs_failed(task: CepTask) -> bool:
     return task.output.shows_unmatched or task.output.shows_timeouts
 
 
-def lasting_task(task: CepTask, lasts: bool = True) -> MatchTask:
+def lasting_task(task: CepTask, *, lasts: bool = True) -> MatchTask:
     """The inner task, as it is used to determine whether a stream can decide it.
 
     A variant without a condition needs no mask bit. A gap that only its own variable ends takes every row if `lasts`;
     otherwise it ends at some time.
     """
     variants = desugared_program(task.nfa).variants
-    bits = tuple(None if _takes_all(task, v, lasts) else i for i, v in enumerate(variants))
+    bits = tuple(None if _takes_all(task, v, lasts=lasts) else i for i, v in enumerate(variants))
     return replace(inner_task(task), bits=bits, conditions=(None,) * len(bits), is_within=task.is_within)
 
 
-def _takes_all(task: CepTask, variant: Variant, lasts: bool) -> bool:
+def _takes_all(task: CepTask, variant: Variant, *, lasts: bool) -> bool:
     if variant.origin == GAP:
         return lasts and len(variant.formula) <= 1
     is_simple = len(variant.formula) <= 1 and variant.final is None and task.conditions[variant.origin] is None

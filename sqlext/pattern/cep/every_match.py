@@ -69,7 +69,7 @@ def advance(
             yield buffer, hits[:, :count]
         if row < hi and buffer.size + states.tables.room > buffer.capacity:
             before = buffer.size
-            buffer.compact(int(bits.oldest[row - 1]) if row else -1, states.tables.is_between)
+            buffer.compact(int(bits.oldest[row - 1]) if row else -1, is_between=states.tables.is_between)
             if 2 * buffer.size + states.tables.room > buffer.capacity or 2 * buffer.size > before:
                 buffer = buffer.grown(2 * buffer.capacity + states.tables.room)
         progress[2], progress[3] = buffer.size, 0
@@ -125,7 +125,7 @@ def find(task: CepTask, rows: Rows) -> Iterator[Spans]:
 
     Raises DataError: MATCH_BUDGET.
     """
-    states, truth = states_of(task.nfa, task.is_between), local_truth(task, rows)
+    states, truth = states_of(task.nfa, is_between=task.is_between), local_truth(task, rows)
     bits = row_bits(states, truth, rows)
     ranges = start_ranges(states, truth, rows, bits)
     numbering = Numbering(task, rows, states)

@@ -73,7 +73,7 @@ class NfaStates:
 
 
 @lru_cache(maxsize=64)
-def states_of(nfa: Nfa, is_between: bool = False) -> NfaStates:
+def states_of(nfa: Nfa, *, is_between: bool = False) -> NfaStates:
     """The states of an Nfa, numbered."""
     lists = (*nfa.after, nfa.start, nfa.partition_start)
     number: dict[tuple[Wait, Wait], int] = {}

@@ -193,7 +193,7 @@ class _Closures:
             after=tuple(self._targets(i + 1, at_start=False) for i in taking),
         )
 
-    def _first(self, at_start: bool) -> tuple[Target, ...]:
+    def _first(self, *, at_start: bool) -> tuple[Target, ...]:
         """Return the targets before the first row, where no row is skipped and absences have no effect."""
         first: list[Target] = []
         for target in self._targets(0, at_start=at_start):

@@ -158,10 +158,10 @@ class Rewriting:
             return self._tested(clause[0][0], variant)
         return reduce(
             lambda x, y: MachineCall(function="or", arguments=(x, y), kind="bool"),
-            [self._literal(*x, variant) for x in clause],
+            [self._literal(label, variant, is_satisfied=is_satisfied) for label, is_satisfied in clause],
         )
 
-    def _literal(self, label: int, is_satisfied: bool, variant: Variant) -> Condition:
+    def _literal(self, label: int, variant: Variant, *, is_satisfied: bool) -> Condition:
         holds: Condition = Literal(True, "bool")
         if self.task.bits[label] is not None:
             holds = Operand(Navigation(argument=self._column("bit", label)), "bool")

@@ -82,7 +82,7 @@ class Buffer:
         left, right, row, state, newest = map(longer, (self.left, self.right, self.row, self.state, self.newest))
         return Buffer(left=left, right=right, row=row, state=state, newest=newest, group=self.group, size=self.size)
 
-    def compact(self, oldest: int, is_between: bool = False) -> None:
+    def compact(self, oldest: int, *, is_between: bool = False) -> None:
         """Release in place the entries that no group needs, and branches of unions that are older than row `oldest`;
         with `is_between`, only branches of groups.
 

@@ -48,7 +48,7 @@ def why_all_rows_matter(task: Task) -> str:
     return _why_neighbours_matter(task.nfa, lists_empty=task.skip.mode != NO_SKIP)
 
 
-def _why_neighbours_matter(nfa: Nfa, lists_empty: bool) -> str:
+def _why_neighbours_matter(nfa: Nfa, *, lists_empty: bool) -> str:
     """The reason that the states of the pattern give. `lists_empty`: empty matches are matches."""
     for node in ast.walk(nfa.pattern):  # `A $ -> B` has no match but partial matches, so its states lack the `$`
         if isinstance(node, ast.PartitionStart):

@@ -15,7 +15,7 @@ import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern.conditions.condition_reads import is_interpreted
-from sqlext.pattern.task.task import Condition, Literal, MachineCall, Navigation, Operand, Rows, Values
+from sqlext.pattern.task.task import Condition, Literal, LiteralValue, MachineCall, Navigation, Operand, Rows, Values
 
 NullableValues = tuple[np.ndarray, np.ndarray]  # values, valid: bool[n]
 
@@ -78,7 +78,7 @@ def _evaluate(condition: Condition, rows: Rows) -> NullableValues:
     return _CALLS[condition.function](condition, *arguments)
 
 
-def _constant(value: bool | int | float | None, n: int) -> NullableValues:
+def _constant(value: LiteralValue, n: int) -> NullableValues:
     return np.full(n, 0 if value is None else value), np.full(n, value is not None)
 
 

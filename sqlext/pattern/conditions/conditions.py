@@ -322,7 +322,7 @@ def aggregate_of(aggregate: Aggregate, values: list[Value], path: Tested) -> Val
         return None
     if aggregate.function == "sum":
         if aggregate.digits:
-            return _within_digits(sum(values), aggregate.digits, aggregate.is_ansi, path)
+            return _within_digits(sum(values), aggregate.digits, path, is_ansi=aggregate.is_ansi)
         return reduce(lambda x, y: _bounded(x + y, 64, path, is_ansi=True) if isinstance(x, int) else x + y, values)
     if aggregate.function == "avg":
         return reduce(lambda x, y: x + y, map(float, values)) / len(values)
@@ -424,7 +424,7 @@ def _strict(call: MachineCall, path: Tested) -> Value | None:
         return _divide(call, values[1], values[0], path)
     result = _STRICT[call.function](*values)
     if call.digits:
-        return _within_digits(result, call.digits, call.is_ansi, path)
+        return _within_digits(result, call.digits, path, is_ansi=call.is_ansi)
     return _bounded(result, call.bits, path, is_ansi=call.is_ansi) if call.kind == "int" else result
 
 
@@ -448,7 +448,7 @@ def _bounded(value: Value, bits: int, path: Tested, *, is_ansi: bool) -> Value:
     return wrapped
 
 
-def _within_digits(value: Value, digits: int, is_ansi: bool, path: Tested) -> Value | None:
+def _within_digits(value: Value, digits: int, path: Tested, *, is_ansi: bool) -> Value | None:
     """The unscaled value of a decimal; a value with more digits is an error if `is_ansi`, otherwise NULL."""
     if abs(value) < 10**digits:
         return value

@@ -102,13 +102,13 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
 
 def _reach(navigation: Navigation, spans: Spans, out: OutputRows) -> np.ndarray:
     """`int64[o]`: the row, or its place in Spans.row, from which PREV and NEXT start; -1 if there is none."""
-    end = _view_end(spans, out, navigation.is_final)
+    end = _view_end(spans, out, is_final=navigation.is_final)
     from_first, n = navigation.from_first, min(navigation.offset, _FAR)
     if navigation.labels is None:
         return kernels.reach_any(out.match, end, _starts(spans), spans.offset, from_first, n)
     is_member = _membership(navigation.labels, spans, out)
     if spans.tails is not None:
-        return tails.reach_member(spans, out.match, is_member, from_first, n)
+        return tails.reach_member(spans, out.match, is_member, n, from_first=from_first)
     return kernels.reach_member(out.match, end, _starts(spans), spans.offset, is_member, from_first, n)
 
 
@@ -208,7 +208,7 @@ def member_count(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.ndar
     ...     Output(is_all_rows=True)))
     array([0, 1, 2])
     """
-    end = _view_end(spans, out, aggregate.is_final)
+    end = _view_end(spans, out, is_final=aggregate.is_final)
     if aggregate.labels is None:
         return _view_lengths(spans, out, end)
     return _counts(spans, out, end, _membership(aggregate.labels, spans, out))
@@ -231,7 +231,7 @@ def members(aggregate: Aggregate, spans: Spans, out: OutputRows) -> tuple[np.nda
     is_member = _membership(aggregate.labels, spans, out)
     if spans.tails is not None:
         return tails.list_members(spans, out.match, is_member, list_bounds), list_bounds
-    end = _view_end(spans, out, aggregate.is_final)
+    end = _view_end(spans, out, is_final=aggregate.is_final)
     row = kernels.list_members(out.match, end, _starts(spans), spans.offset, is_member, list_bounds)
     return row if spans.row is None else _rows_at(spans, row), list_bounds
 
@@ -282,18 +282,18 @@ def aggregate(
     if values is None and function != "count":
         raise ValueError(f"{function} needs an argument")
     if values is None and aggregate.argument is None and aggregate.labels is None:
-        return Values(_view_lengths(spans, out, _view_end(spans, out, aggregate.is_final)), out.match >= 0)
+        return Values(_view_lengths(spans, out, _view_end(spans, out, is_final=aggregate.is_final)), out.match >= 0)
     argument, start = _argument(aggregate, values, spans)
     is_member = _membership(aggregate.labels, spans, out, start, argument.valid)
     if spans.tails is not None:
         members = _Members(argument.values, start, is_member, not is_ansi)
         return _aggregate_with_tails(aggregate, members, spans, out) or _aggregate_unshared(
-            aggregate, values, spans, out, is_ansi
+            aggregate, values, spans, out, is_ansi=is_ansi
         )
     if aggregate.is_distinct and len(argument.values):
         bits, is_float = argument.values.view(np.uint64), argument.values.dtype == np.float64
         kernels.keep_first_occurrences(is_member, out.match, start, spans.offset, bits, is_float)
-    end = _view_end(spans, out, aggregate.is_final)
+    end = _view_end(spans, out, is_final=aggregate.is_final)
     if function == "count":
         return Values(_counts(spans, out, end, is_member), out.match >= 0)
     views = (out.match, end, start, spans.offset, is_member)
@@ -301,7 +301,7 @@ def aggregate(
         return Values(*kernels.extremes(*views, argument.values, function == "max"))
     if function == "avg":
         return Values(*kernels.float_sums(*views, argument.values, is_average=True))
-    return _sums(views, argument.values, spans, is_ansi)
+    return _sums(views, argument.values, spans, is_ansi=is_ansi)
 
 
 class _Members(NamedTuple):
@@ -318,7 +318,7 @@ def _aggregate_with_tails(aggregate: Aggregate, members: _Members, spans: Spans,
     """The aggregate of matches with tails, or None where every row of every match must be read."""
     values, start, is_member, wraps = members
     if aggregate.function in ("min", "max"):
-        return Values(*tails.extremes(spans, out.match, start, is_member, values, aggregate.function == "max"))
+        return Values(*tails.extremes(spans, out.match, start, is_member, values, is_max=aggregate.function == "max"))
     if aggregate.is_distinct:
         return None
     count = tails.counts(spans, out.match, is_member)
@@ -333,7 +333,7 @@ def _aggregate_with_tails(aggregate: Aggregate, members: _Members, spans: Spans,
 
 
 def _aggregate_unshared(
-    one_aggregate: Aggregate, values: Values | None, spans: Spans, out: OutputRows, is_ansi: bool
+    one_aggregate: Aggregate, values: Values | None, spans: Spans, out: OutputRows, *, is_ansi: bool
 ) -> Values:
     """The aggregate computed match by match, each with all of its labels, about GROUP_ROWS labels at once."""
     ends, low = np.cumsum(spans.length[out.match]), 0
@@ -355,7 +355,7 @@ def _values_at(values: Values | None, index: np.ndarray) -> Values:
     return Values(values.values[index], None if values.valid is None else values.valid[index])
 
 
-def _sums(views: _Views, values: np.ndarray, spans: Spans, is_ansi: bool) -> Values:
+def _sums(views: _Views, values: np.ndarray, spans: Spans, *, is_ansi: bool) -> Values:
     if values.dtype == np.float64:
         return Values(*kernels.float_sums(*views, values, is_average=False))
     sums, valid, overflow = kernels.integer_sums(*views, values)
@@ -399,7 +399,7 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def _view_end(spans: Spans, out: OutputRows, is_final: bool) -> np.ndarray:
+def _view_end(spans: Spans, out: OutputRows, *, is_final: bool) -> np.ndarray:
     """`int64[o]`: each output row sees the mapped rows of its match below this index (void without a match)."""
     if spans.tails is not None:
         return spans.offset[out.match] + spans.tails.length[out.match]

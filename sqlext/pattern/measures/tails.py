@@ -62,7 +62,7 @@ def counts(spans: Spans, match: np.ndarray, is_member: np.ndarray) -> np.ndarray
     return _sums(match, _rank(is_member), *_chains(spans))
 
 
-def reach_member(spans: Spans, match: np.ndarray, is_member: np.ndarray, from_first: bool, n: int) -> np.ndarray:
+def reach_member(spans: Spans, match: np.ndarray, is_member: np.ndarray, n: int, *, from_first: bool) -> np.ndarray:
     """`int64[o]`: the row of the n-th member of each match from the front or the back, or -1."""
     rank, chains = _rank(is_member), _chains(spans)
     index = np.full(len(match), n) if from_first else _sums(match, rank, *chains) - 1 - n
@@ -81,7 +81,7 @@ def labels_at(spans: Spans, match: np.ndarray, row: np.ndarray) -> np.ndarray:
 
 
 def extremes(
-    spans: Spans, match: np.ndarray, start: np.ndarray, is_member: np.ndarray, values: np.ndarray, is_max: bool
+    spans: Spans, match: np.ndarray, start: np.ndarray, is_member: np.ndarray, values: np.ndarray, *, is_max: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """(The least or greatest member of each match, of equal ones the first; `valid`: it has members).
 

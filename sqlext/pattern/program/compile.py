@@ -123,7 +123,7 @@ def absolute(instruction: Instruction, i: int) -> Instruction:
 class Compiler:
     """Writes the code of a pattern whose size has been checked; `is_hidden`: the part is inside an exclusion."""
 
-    def __init__(self, labels: tuple[str, ...], is_hidden: bool = False):
+    def __init__(self, labels: tuple[str, ...], *, is_hidden: bool = False):
         self.labels, self.is_hidden = labels, is_hidden
         self.label_of = {name: label for label, name in enumerate(labels)}
 

@@ -127,7 +127,7 @@ def targets_after(graph: Graph) -> list[list[int]]:
     return [targets_from(graph, int(i) + 1, at_start=False) for i in graph.instruction]
 
 
-def targets_from(graph: Graph, instruction: int, at_start: bool) -> list[int]:
+def targets_from(graph: Graph, instruction: int, *, at_start: bool) -> list[int]:
     """The targets of the closure that begins at `instruction`, most preferred first, at a row of the partition.
 
     `at_start`: that row is the partition's first one. The list ends with DONE where it is reached, because everything
@@ -183,7 +183,7 @@ def listed_targets(program: Program, bits: tuple[int | None, ...]) -> list[list[
     beginnings = [*((int(i) + 1, False) for i in tables.graph.instruction), (0, False), (0, True)]
     lists, total = [], 0
     for instruction, at_start in beginnings:
-        lists.append(targets_from(tables.graph, instruction, at_start))
+        lists.append(targets_from(tables.graph, instruction, at_start=at_start))
         total += len(lists[-1])
         if total > MAX_LISTED_TARGETS:
             return None

@@ -110,7 +110,7 @@ def _with_partial(step: _Step, spans: Spans, time: np.ndarray, partial: list[Pat
 def _by_states(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray]:
     """The new matches with their times, and the first live row of each partition."""
     task, rows = step.task, step.rows
-    states, truth = states_of(task.nfa, task.is_between), local_truth(task, rows)
+    states, truth = states_of(task.nfa, is_between=task.is_between), local_truth(task, rows)
     bits = row_bits(states, truth, rows, step.position.is_first)
     begins = np.arange(len(rows.mask)) >= step.position.row[step.partition]
     bits = bits._replace(may_start=bits.may_start & begins)

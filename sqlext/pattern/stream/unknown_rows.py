@@ -33,20 +33,20 @@ def decide(
     match: Callable[[MatchTask, Rows], Iterator[Spans]],
 ) -> Decisions:
     """Return the decisions as `strategy.decide` does; `match` runs the inner task with the strategy chosen for it."""
-    inner_task = marked_task(task, event_times.need is not None)
+    inner_task = marked_task(task, reads_ahead=event_times.need is not None)
     inner_rows = _marked_rows(task, inner_task, rows, event_times, position)
     return _decisions(task, list(match(inner_task, inner_rows)), rows, event_times, position)
 
 
 @lru_cache(maxsize=16)
-def marked_task(task: MatchTask, reads_ahead: bool) -> MatchTask:
+def marked_task(task: MatchTask, *, reads_ahead: bool) -> MatchTask:
     """Return the task with a variable for unknown rows, or with one for each variable where conditions read NEXT.
 
     Label l needs bit l.
 
     >>> from sqlext.pattern.program.program import Done
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
-    >>> print(marked_task(MatchTask(program=a_b, bits=(0, None), conditions=(None, None)), False).program)
+    >>> print(marked_task(MatchTask(program=a_b, bits=(0, None), conditions=(None, None)), reads_ahead=False).program)
     0: split 1, 5
     1: label A
     2: split 3, 5

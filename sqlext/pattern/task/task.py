@@ -106,11 +106,14 @@ class InterpretedAggregate:
         return {name: value for name, value in self.__dict__.items() if name != "aggregator"}
 
 
+LiteralValue = Union[bool, int, float, None]
+
+
 @dataclass(frozen=True)
 class Literal:
     """`value` None is NULL. `kind`: "bool", "int" (64 bits) or "float" (64 bits)."""
 
-    value: bool | int | float | None
+    value: LiteralValue
     kind: str
 
 
@@ -125,7 +128,7 @@ class Operand:
 
     source: Navigation | Aggregate
     kind: str
-    missing: bool | int | float | None = None
+    missing: LiteralValue = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ def limits(
     bounds: np.ndarray,
     key: Values,
     end: Values,
+    *,
     is_inclusive: bool,
     admits_start: bool = False,
     last: int | None = None,
@@ -25,7 +26,7 @@ def limits(
     `admits_start` a match may always map row i itself. An end of `last`, the last value of the type, bounds nothing.
 
     >>> key = Values(np.array([0, 5, 6, 30]))
-    >>> limits(np.array([0, 4]), key, Values(key.values + 6), False).tolist()
+    >>> limits(np.array([0, 4]), key, Values(key.values + 6), is_inclusive=False).tolist()
     [2, 3, 3, 4]
     """
     is_valid = np.ones(len(key.values), np.bool_) if key.valid is None else key.valid

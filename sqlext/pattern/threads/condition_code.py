@@ -21,6 +21,7 @@ from sqlext.pattern.task.task import (
     Aggregate,
     Condition,
     Literal,
+    LiteralValue,
     MachineCall,
     Operand,
 )
@@ -108,7 +109,7 @@ def assemble(conditions: Sequence[Condition | None]) -> Code:
     return assembler.finish(starts)
 
 
-def bits_of(value: bool | int | float | None, kind: str) -> int:
+def bits_of(value: LiteralValue, kind: str) -> int:
     """The 64 bits of a value as an int64.
 
     >>> bits_of(1.0, "float") == 0x3FF0000000000000

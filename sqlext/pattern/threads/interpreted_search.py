@@ -137,7 +137,7 @@ class _Searcher:
         """The positions that the search tries at a node, in order; DONE among them is a match."""
         if node not in self.follow:
             begin = int(self.graph.instruction[node]) + 1 if node < self.size else 0
-            self.follow[node] = targets_from(self.graph, begin, node == self.size + 1)
+            self.follow[node] = targets_from(self.graph, begin, at_start=node == self.size + 1)
         return self.follow[node]
 
     # the memo of failed states
@@ -156,7 +156,7 @@ class _Searcher:
     def _keys(self, graph: Graph) -> list[list[KeyPart] | None]:
         """The parts of the path that conditions after each position can see; None if there are too many."""
         seen = seen_after(self.task.program.instructions, self.path.seen)
-        keys = [key_parts(seen[at + 1], self.rows.limit is not None) for at in graph.instruction.tolist()]
+        keys = [key_parts(seen[at + 1], is_limited=self.rows.limit is not None) for at in graph.instruction.tolist()]
         return [None if (KEY_NEVER, 0, 0, 0) in parts else parts for parts in keys]
 
 

@@ -108,7 +108,7 @@ def seen_after(instructions: Sequence[Instruction], seen: Sequence[frozenset[Key
     return [sets[need] for need in needed]
 
 
-def key_parts(parts: frozenset[KeyPart], is_limited: bool) -> list[KeyPart]:
+def key_parts(parts: frozenset[KeyPart], *, is_limited: bool) -> list[KeyPart]:
     """What makes the key of a state after which conditions can see `parts`; `is_limited`: Rows.limit is set."""
     never = (KEY_NEVER, 0, 0, 0)
     if never in parts:

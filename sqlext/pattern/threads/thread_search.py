@@ -124,8 +124,8 @@ def _interpreted(task: MatchTask, rows: Rows, limits: KernelLimits, begin: tuple
 
 
 def _compiled(task: MatchTask, rows: Rows, limits: KernelLimits) -> Iterator[Spans]:
-    positions, code, tables = compile_task(task, rows.limit is not None)
-    inputs = _input(task, rows, code, tables, limits.is_filtered)
+    positions, code, tables = compile_task(task, is_limited=rows.limit is not None)
+    inputs = _input(task, rows, code, tables, is_filtered=limits.is_filtered)
     work = _work(code, tables, longest=int(np.max(np.diff(rows.bounds), initial=0)))
     is_target = is_skip_target(task, positions)
     has_decimals = any(map(_has_decimals, task.conditions))
@@ -163,7 +163,7 @@ def _has_decimals(condition: Condition | None) -> bool:
 
 
 @lru_cache(maxsize=64)
-def compile_task(task: MatchTask, is_limited: bool) -> tuple[PositionAutomaton, Code, ThreadTables]:
+def compile_task(task: MatchTask, *, is_limited: bool) -> tuple[PositionAutomaton, Code, ThreadTables]:
     """The tables that do not depend on the rows; `is_limited`: Rows.limit is set.
 
     Raises UnsupportedError: PATTERN_TOO_LARGE.
@@ -173,7 +173,7 @@ def compile_task(task: MatchTask, is_limited: bool) -> tuple[PositionAutomaton, 
     graph = positions.graph
     follow_start, follow = _follow(graph)
     seen = seen_after(task.program.instructions, code.seen)
-    keys = [key_parts(seen[at + 1], is_limited) for at in graph.instruction]
+    keys = [key_parts(seen[at + 1], is_limited=is_limited) for at in graph.instruction]
     tables = ThreadTables(
         follow_start=follow_start,
         follow=follow,
@@ -199,7 +199,7 @@ def _follow(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     lists: list[np.ndarray] = []
     total = 0
     for begin, at_start in [*((int(at) + 1, False) for at in graph.instruction), (0, False), (0, True)]:
-        lists.append(list_targets(graph, begin, at_start))
+        lists.append(list_targets(graph, begin, at_start=at_start))
         total += len(lists[-1])
         if total > MAX_FOLLOWERS:
             raise UnsupportedError(
@@ -210,11 +210,11 @@ def _follow(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     return np.cumsum([0, *map(len, lists)], dtype=np.int64), np.concatenate(lists)
 
 
-def _targets_in_small(graph: Graph, begin: int, at_start: bool) -> np.ndarray:
-    return np.array(targets_from(graph, begin, at_start), np.int32)
+def _targets_in_small(graph: Graph, begin: int, *, at_start: bool) -> np.ndarray:
+    return np.array(targets_from(graph, begin, at_start=at_start), np.int32)
 
 
-def _targets_in_large(graph: Graph, begin: int, at_start: bool) -> np.ndarray:
+def _targets_in_large(graph: Graph, begin: int, *, at_start: bool) -> np.ndarray:
     targets = np.empty(len(graph.instruction) + 1, np.int32)
     return targets[: write_targets(graph, new_search(graph), begin, at_start, targets)].copy()
 
@@ -222,7 +222,7 @@ def _targets_in_large(graph: Graph, begin: int, at_start: bool) -> np.ndarray:
 # --- from rows to arrays ----------------------------------------------------------------------------------------------
 
 
-def _input(task: MatchTask, rows: Rows, code: Code, tables: ThreadTables, is_filtered: bool) -> SearchInput:
+def _input(task: MatchTask, rows: Rows, code: Code, tables: ThreadTables, *, is_filtered: bool) -> SearchInput:
     n = len(rows.mask)
     columns = [rows.columns[c] for c in code.columns]
     values, valid = np.empty((len(columns), n), np.int64), np.ones((len(columns), n), np.bool_)

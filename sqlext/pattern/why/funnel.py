@@ -14,13 +14,13 @@ from sqlext.pattern.program.elements import elements, elements_of
 Steps = Mapping[Step, tuple[int, int]]  # see `steps_of`
 
 
-def steps_of(pattern: ast.Pattern, is_contiguous: bool) -> Steps:
+def steps_of(pattern: ast.Pattern, *, is_contiguous: bool) -> Steps:
     """For each step of the recorder that maps a row: the number of its element in `elements(pattern)`, and which copy
     of the element it is, from 1. `A{2,3}` has three copies, one for each row.
 
     >>> a, b = ast.Variable("A", place=(0, 1)), ast.Variable("B", place=(7, 8))
     >>> pattern = ast.Concatenation((ast.Quantified(item=a, at_least=2, at_most=None), b))
-    >>> steps_of(pattern, True), steps_of(pattern, False)
+    >>> steps_of(pattern, is_contiguous=True), steps_of(pattern, is_contiguous=False)
     ({0: (0, 1), 1: (0, 2), 3: (1, 1)}, {(0, 1): (0, 1), (7, 8): (1, 1)})
     """
     if is_contiguous:

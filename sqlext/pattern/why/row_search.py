@@ -222,8 +222,10 @@ class _NearRow(_Counting):
         self.least = rows_missing(task.program)
         self.after = _After(task.program)
 
-    def test(self, step: Step, label: int, row: int, depth: int, verdict: bool | None, is_stop: bool = True) -> None:
-        super().test(step, label, row, depth, verdict, is_stop=True)  # a row that is skipped is of interest, too
+    def test(self, step: Step, label: int, row: int, depth: int, *, verdict: bool | None, is_stop: bool = True) -> None:
+        super().test(
+            step, label, row, depth, verdict=verdict, is_stop=True
+        )  # a row that is skipped is of interest, too
 
     def found(self, match: Mapped) -> None:
         super().found(match)

@@ -54,7 +54,7 @@ def cep_case(chance: random.Random) -> Case | None:
         task = replace(task, skip=replace(task.skip, else_next_row=True))
     is_plain = task.skip.mode != NO_SKIP and not task.is_between and not task.output.shows_timeouts
     is_ahead = reads_ahead(task, [condition for _, condition in case.plan.neighbours])
-    if (is_plain and is_contiguous(tree)) or stream_refusal(task, is_ahead) is not None:
+    if (is_plain and is_contiguous(tree)) or stream_refusal(task, reads_ahead=is_ahead) is not None:
         return None
     keeps_all_keys = any(isinstance(x, MatchStart) for x in task.program.instructions)
     carried = ("k", "u") if task.output.is_all_rows else ("k",)
