@@ -54,11 +54,16 @@ def refresh_views(call: SqlCall, text: str) -> None:
     for name in _named(views, text):
         try:
             with quiet_probes():
-                for view in () if _is_cached(call, name) else views[name] & views.keys():
-                    if not _is_cached(call, view):
-                        call.sql(f"REFRESH TABLE {quote(view)}")
+                if not _is_cached(call, name):
+                    for view in views[name] & views.keys():
+                        _refresh(call, view)
         except AnalysisException:  # the view has been dropped, or one that it reads
             views.pop(name, None)
+
+
+def _refresh(call: SqlCall, view: Parts) -> None:
+    if not _is_cached(call, view):
+        call.sql(f"REFRESH TABLE {quote(view)}")
 
 
 def _named(views: Iterable[Parts], text: str) -> list[Parts]:
