@@ -52,6 +52,14 @@ def agree(task, rows) -> bool:
     return True
 
 
+def test_a_loop_over_very_many_rows_is_a_search_of_too_many_steps_for_the_reference():
+    task, rows = case_of("A (-> B)+ -> C", f"A {'B ' * 3000}C", "PAST LAST ROW")
+    with pytest.raises(DataError, match="maps too many rows in its loops") as error:
+        list(path_search.find(task, rows))
+    assert error.value.error_class == "SQLEXT_STEP_BUDGET"
+    assert shown(match(task, rows)).endswith("C3001")
+
+
 def test_every_row_of_the_checklist_has_a_case():
     named = {title.split()[0] for title, *_ in CASES}
     assert {f"N{i}" for i in (1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 19, 20, 21, 23)} <= named
