@@ -92,6 +92,7 @@ def _report(planned: PhysicalPlan, counting: ConditionCounting, queries: Queries
         max_steps=MAX_STEPS,
         limit=limit,
         seconds=time.monotonic() - began,
+        shows_timeouts=plan.task.output.shows_timeouts,
         bounds=tuple(in_line(bound.written) for bound in plan.bounds if bound.written),
     )
 

@@ -139,7 +139,7 @@ class ClauseReport:
     """`rows`: of the input; `filtered`: those that the query drops before the shuffle, by `filters`. `in_turn`: each
     conjunct was computed only where those before it are TRUE. `is_in_workers`: the query matches in Python workers.
     `max_steps`: of the search in one task; `seconds`: of this report, besides the query. `bounds`: the conjuncts that
-    bound a match as WITHIN does."""
+    bound a match as WITHIN does. `shows_timeouts`: whether partial matches that timed out are results."""
 
     line: int
     column: int
@@ -156,11 +156,12 @@ class ClauseReport:
     max_steps: int
     limit: int | None
     seconds: float
+    shows_timeouts: bool = False
     bounds: tuple[str, ...] = ()
 
     @property
     def results(self) -> int:
-        return self.funnel.found
+        return self.funnel.found + self.funnel.timed_out
 
     def as_json(self) -> dict[str, Any]:
         funnel: dict[str, Any] = {
@@ -280,7 +281,9 @@ class ClauseReport:
         ]
         skipped = [("rows jumped over by AFTER MATCH SKIP", self.funnel.skipped, "")]
         empty = [("  of them empty", self.funnel.empty, "")] if self.funnel.empty else []
-        yield from table([*shown[:-1], *endings, *(skipped if self.funnel.skipped else []), shown[-1], *empty])
+        partial = [("partial matches that timed out", self.funnel.timed_out, "")] if self.shows_timeouts else []
+        more = [shown[-1], *empty, *partial]
+        yield from table([*shown[:-1], *endings, *(skipped if self.funnel.skipped else []), *more])
         if self.funnel.left_out:
             yield f"{self.funnel.left_out:,} rows were not searched: the search took all its steps before them."
         if self.limit is not None:

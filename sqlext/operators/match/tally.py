@@ -20,7 +20,7 @@ from sqlext.operators.rows.arrow import as_numpy
 from sqlext.pattern import strategy
 from sqlext.pattern.batch.recorder import Attempt, Nulls
 from sqlext.pattern.conditions.columnar import verdicts
-from sqlext.pattern.task.task import Condition, Rows, Spans
+from sqlext.pattern.task.task import Condition, Rows
 from sqlext.pattern.why import words
 from sqlext.pattern.why.attempts import Enough, attempts
 from sqlext.pattern.why.funnel import Funnel, Steps
@@ -108,10 +108,13 @@ def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, n
     task = plan.task
     began = time.perf_counter()
     starts = words.start_rows(task, rows) if words.applies(task) else None
-    if starts is not None:
+    if starts is not None and not task.output.shows_timeouts:
         funnel.found += starts.matches
     else:
-        funnel.found += sum(map(_matches, strategy.match(replace(task, strategy="auto"), rows)))
+        for block in strategy.match(replace(task, strategy="auto"), rows):
+            timed_out = 0 if block.timed_out is None else int(np.count_nonzero(block.timed_out))
+            funnel.found += len(block.start) - timed_out
+            funnel.timed_out += timed_out
     funnel.match_s += time.perf_counter() - began
     left = MAX_STEPS - funnel.steps
     if left <= 0:
@@ -123,11 +126,6 @@ def _search(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, n
         funnel.left_out += counts.left_out
     else:
         _search_in_order(rows, plan, steps, funnel, nulls)
-
-
-def _matches(block: Spans) -> int:
-    """The number of matches of a block, without partial ones."""
-    return len(block.start) if block.timed_out is None else int(np.count_nonzero(~block.timed_out))
 
 
 def _search_in_order(rows: Rows, plan: MatchOperatorPlan, steps: Steps, funnel: Funnel, nulls: Nulls) -> None:

@@ -37,9 +37,10 @@ class Funnel:
     `reached[e, 0]`: start rows from which it mapped a row to element e of the pattern; `reached[e, k]`: to the k-th
     copy of it. `endings`: how the attempts ended. `lost[e, r]`: attempts without a match whose furthest path has rows
     and could not go on to element e for the reason r, see `Stop`. `matches`: matches of the search; `empty`: matches
-    that map no row; `found`: matches in all rows, by the strategy that runs the task. `steps`: of the searches that
-    were run; `tests[l, v]`: how often the condition of label l had the value v when the search tested it. `spark_s`:
-    seconds in which workers waited for rows; `match_s`: seconds in which they read them and that strategy ran.
+    that map no row; `found`: matches in all rows, by the strategy that runs the task; `timed_out`: partial matches that
+    it shows. `steps`: of the searches that were run; `tests[l, v]`: how often the condition of label l had the value v
+    when the search tested it. `spark_s`: seconds in which workers waited for rows; `match_s`: seconds in which they
+    read them and that strategy ran.
     """
 
     rows: int = 0
@@ -53,6 +54,7 @@ class Funnel:
     matches: int = 0
     empty: int = 0
     found: int = 0
+    timed_out: int = 0
     steps: int = 0
     tests: Counter[tuple[int, bool | None]] = field(default_factory=Counter)
     spark_s: float = 0.0

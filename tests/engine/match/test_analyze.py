@@ -27,10 +27,11 @@ def statement(case: str) -> tuple[str, list[str]]:
     """The query of a case, and the lines that are expected."""
     lines = case.strip().splitlines()
     after = next((line.removeprefix("query: ") for line in lines if line.startswith("query: ")), "")
+    output = next((line.removeprefix("output: ") for line in lines if line.startswith("output: ")), "")
     variable = re.findall(r"\w+", lines[0])[0]
     query = (
         f"SELECT * FROM ({ROWS}) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST({variable}.ts) AS t\n"
-        f"PATTERN {lines[0]} DEFINE {lines[1]}) {after}"
+        f"{output} PATTERN {lines[0]} DEFINE {lines[1]}) {after}"
     )
     return query, [line.removeprefix("=> ") for line in lines if line.startswith("=> ")]
 
