@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sqlext.pattern.why.verdicts import FALSE, NULL, TRUE, VerdictCounts
+from sqlext.pattern.why.verdicts import FALSE, NULL, TRUE, VerdictCounts, packed
 from tests.sampling import seeded
 
 
@@ -26,7 +26,8 @@ def test_counts_are_those_of_single_rows(part):
         for chosen in (range(0, len(rows), 2), range(1, len(rows), 2)):
             part_of = VerdictCounts()
             columns = [np.array([rows[r][c] for r in chosen], np.int8) for c in range(len(labels))]
-            part_of.add(columns, labels, *(np.array([x[r] for r in chosen], np.int64) for x in (number, first, last)))
+            verdicts = list(packed(columns, range(len(labels))))
+            part_of.add(verdicts, labels, *(np.array([x[r] for r in chosen], np.int64) for x in (number, first, last)))
             counts.merge(VerdictCounts.of_json(part_of.as_json()))
         assert counts.rows == sum(number)
         for verdict in (TRUE, FALSE, NULL):
@@ -48,6 +49,7 @@ def test_the_counts_of_many_conditions_are_few():
     random = np.random.default_rng(1)
     counts, n = VerdictCounts(), 50_000
     ones, group = np.ones(n, np.int64), np.arange(n)
-    counts.add([(random.random(n) < 0.9).astype(np.int8) for _ in range(60)], [0] * 60, ones, group, group)
+    verdicts = [(random.random(n) < 0.9).astype(np.int8) for _ in range(60)]
+    counts.add(list(packed(verdicts, range(60))), [0] * 60, ones, group, group)
     assert len(counts.each) + len(counts.all_of) + len(counts.alone) + len(counts.groups) <= 60 * 7 + 3
     assert len(counts.as_json()) < 20_000

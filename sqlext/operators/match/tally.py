@@ -55,7 +55,7 @@ def tally(
         funnel.partitions += len(lengths)
         funnel.largest = max(funnel.largest, *lengths)
         of_rows, group = list(_verdicts(columns, counted, rows)), as_numpy(columns[GROUP])
-        counts.add_packed(of_rows, labels, None, group, group)
+        counts.add(of_rows, labels, None, group, group)
         _search(rows, plan, steps, funnel, dict(_nulls(of_rows, labels, counts, plan)))
     yield pa.RecordBatch.from_pydict({"funnel": [funnel.as_json()], "verdicts": [counts.as_json()]})
 
@@ -65,7 +65,7 @@ def tally_verdicts(batches: Iterator[pa.RecordBatch], labels: Sequence[int]) -> 
     counts = VerdictCounts()
     for batch in batches:
         values = list(_of_spark(batch, range(len(labels))))
-        counts.add_packed(values, labels, *(as_numpy(batch[name]) for name in (NUMBER, FIRST, LAST)))
+        counts.add(values, labels, *(as_numpy(batch[name]) for name in (NUMBER, FIRST, LAST)))
     yield pa.RecordBatch.from_pydict({"verdicts": [counts.as_json()]})
 
 

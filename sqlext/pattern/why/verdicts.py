@@ -67,7 +67,8 @@ class VerdictCounts:
     them are found again.
 
     >>> counts, group = VerdictCounts(), np.array([7, 8, 9])
-    >>> counts.add([np.array([1, 0, 1]), np.array([1, 1, -1])], (5, 5), np.ones(3, np.int64), group, group)
+    >>> verdicts = list(packed([np.array([1, 0, 1]), np.array([1, 1, -1])], (0, 1)))
+    >>> counts.add(verdicts, (5, 5), None, group, group)
     >>> counts.rows, counts.each[1, TRUE], [counts.all_of[5, verdict] for verdict in (TRUE, FALSE, NULL)]
     (3, 2, [1, 1, 1])
     >>> counts.alone, counts.groups
@@ -81,17 +82,6 @@ class VerdictCounts:
     groups: dict[_Key, tuple[int, int]] = field(default_factory=dict)
 
     def add(
-        self,
-        verdicts: Sequence[np.ndarray],
-        labels: Sequence[int],
-        number: np.ndarray,
-        first: np.ndarray,
-        last: np.ndarray,
-    ) -> None:
-        """Count rows by the verdicts of each condition, `int8[n]`. See `add_packed`."""
-        self.add_packed(list(packed(verdicts, range(len(labels)))), labels, number, first, last)
-
-    def add_packed(
         self,
         columns: Sequence[PackedVerdicts],
         labels: Sequence[int],
@@ -156,7 +146,7 @@ class VerdictCounts:
     def as_json(self) -> str:
         """
         >>> counts = VerdictCounts()
-        >>> counts.add([np.array([-1])], [0], np.array([5]), np.array([3]), np.array([4]))
+        >>> counts.add(list(packed([np.array([-1])], [0])), [0], np.array([5]), np.array([3]), np.array([4]))
         >>> VerdictCounts.of_json(counts.as_json()) == counts
         True
         """
@@ -171,7 +161,7 @@ class VerdictCounts:
 
 
 class _Entries(NamedTuple):
-    """As in `add_packed`."""
+    """As in `VerdictCounts.add`."""
 
     number: np.ndarray | None
     first: np.ndarray
