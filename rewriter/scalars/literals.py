@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from sqlext.errors import BindError, UnsupportedError
@@ -110,7 +111,7 @@ def _typed(kind: str, raw: str, settings: ExecutionSettings) -> Constant:
     types = {"DATE": "date", "TIMESTAMP": of_session, "TIMESTAMP_NTZ": "timestamp_ntz", "TIMESTAMP_LTZ": "timestamp"}
     if kind not in types:
         raise UnsupportedError("EXPRESSION", f"a literal {kind} cannot be read here")
-    value = cast("string", types[kind], ExecutionSettings(is_ansi=False, time_zone=settings.time_zone))(text)
+    value = cast("string", types[kind], replace(settings, is_ansi=False))(text)
     if value is None:
         raise BindError("LITERAL", f"{raw} is no {types[kind]}")
     return Constant(value, types[kind])

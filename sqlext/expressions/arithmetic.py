@@ -32,9 +32,7 @@ _SYMBOLS = {"try_add": "+", "try_subtract": "-", "try_multiply": "*", "try_divid
 def _bind(signature: Signature) -> Evaluate:
     symbol = _SYMBOLS.get(signature.name, signature.name)
     if signature.name.startswith("try_"):
-        operation = _operation(
-            signature, symbol, ExecutionSettings(is_ansi=True, time_zone=signature.settings.time_zone)
-        )
+        operation = _operation(signature, symbol, replace(signature.settings, is_ansi=True))
         return _or_null(of_one_row(symbol, operation))
     return _operation(signature, symbol, signature.settings)
 

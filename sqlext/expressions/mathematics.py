@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from typing import Any
 
 from sqlext.expressions.coercion import as_decimal, as_result, digits_of, takes
 from sqlext.expressions.faults import overflow
-from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, Types
+from sqlext.expressions.function import Evaluate, Function, Signature, Types
 from sqlext.expressions.numbers import EXACT, fits, float_text, saturated, to_decimal, to_float32, wrap
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of, is_interval
 
@@ -38,7 +39,7 @@ def _round_types(signature: Signature) -> Types:
 
 def _round(signature: Signature) -> Evaluate:
     spark_type, mode = signature.types[0], _MODES[signature.name]
-    always_fails = ExecutionSettings(is_ansi=True, time_zone=signature.settings.time_zone)
+    always_fails = replace(signature.settings, is_ansi=True)
     if digits := decimal_of(signature.result):
         return lambda value, scale=0: to_decimal(
             _at_scale(value, min(scale, digits[1]), mode), *digits, always_fails if scale < 0 else signature.settings
@@ -78,7 +79,7 @@ def _floor_types(signature: Signature) -> Types:
 
 def _floor(signature: Signature) -> Evaluate:
     mode = _MODES[signature.name]
-    always_fails = ExecutionSettings(is_ansi=True, time_zone=signature.settings.time_zone)
+    always_fails = replace(signature.settings, is_ansi=True)
     if digits := decimal_of(signature.result):
         return lambda value, scale=0: to_decimal(
             _at_scale(value, min(scale, digits[1]), mode), *digits, always_fails if scale < 0 else signature.settings

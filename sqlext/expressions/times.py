@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sqlext.expressions import faults
@@ -21,7 +22,7 @@ from sqlext.expressions.calendars import (
 )
 from sqlext.expressions.casts import cast
 from sqlext.expressions.coercion import takes
-from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, Types
+from sqlext.expressions.function import Evaluate, Function, Signature, Types
 from sqlext.expressions.numbers import fits, saturated, wrap
 from sqlext.expressions.time_arithmetic import in_date_range, in_time_range, shift_months, shift_time
 from sqlext.expressions.time_formats import parts_of, read_time, write_time
@@ -175,7 +176,7 @@ def _reader(target: str, *, is_try: bool = False) -> Function:
         return takes(texts, "string")(signature) if len(signature.types) == 2 else None
 
     def bind(signature: Signature) -> Evaluate:
-        settings = ExecutionSettings(signature.settings.is_ansi and not is_try, signature.settings.time_zone)
+        settings = replace(signature.settings, is_ansi=signature.settings.is_ansi and not is_try)
         if isinstance(signature.constants.get(1), str):
             parts_of(signature.constants[1])
         by_cast = cast(signature.types[0], signature.result, settings)
