@@ -410,9 +410,10 @@ class _Pairing:
             yield f"It is a candidate of {count(number, 'left row')}; each of them takes its nearest right row:"
         for row in candidates:
             left, right = (row["__chosen" if side == self.side else "__candidate"] for side in (LEFT, RIGHT))
-            partner = partners[left]
-            note = "its partner" if partner["__candidate"] == right else self._farther(row, partner)
-            yield f"{_shown_row(row['__candidate'])}: {self._apart(row)}; {note}."
+            text, partner = f"{_shown_row(row['__candidate'])}: {self._apart(row)}", partners.get(left)
+            if partner is not None:  # None where the row has changed between the two queries
+                text += f"; {'its partner' if partner['__candidate'] == right else self._farther(row, partner)}"
+            yield f"{text}."
 
     def _apart(self, row: T.Row) -> str:
         """The times of a pair, and how far apart they are."""
