@@ -223,9 +223,8 @@ class _NearRow(_Counting):
         self.after = _After(task.program)
 
     def test(self, step: Step, label: int, row: int, depth: int, *, verdict: bool | None, is_stop: bool = True) -> None:
-        super().test(
-            step, label, row, depth, verdict=verdict, is_stop=True
-        )  # a row that is skipped is of interest, too
+        # a row that is skipped is of interest, too
+        super().test(step, label, row, depth, verdict=verdict, is_stop=True)
 
     def found(self, match: Mapped) -> None:
         super().found(match)
