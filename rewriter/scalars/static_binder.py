@@ -13,11 +13,12 @@ from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import BindError, Place, UnsupportedError
-from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.function import LEGACY_TIMES, ExecutionSettings
 from sqlext.expressions.function_table import FUNCTIONS
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, call_python, columns_in
 from sqlext.expressions.spark_types import decimal_of, renamed_timestamp
+from sqlext.expressions.times import is_by_pattern
 from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task.task import LiteralValue
 from sqlext.rewriter.scalars.aggregate_text import aggregate_type_of
@@ -30,8 +31,6 @@ from sqlext.rewriter.text.splice import Text
 
 NOT_IN_TABLE = "SQLEXT_FUNCTION_OVER_SEVERAL_ROWS"
 _NAMES = {"iff": "if", "DIV": "div", "element": "[]"}  # names of nodes and aliases → names of functions
-_ALWAYS_BY_PATTERN = frozenset({"date_format", "from_unixtime", "unix_timestamp", "to_unix_timestamp"})
-_WITH_PATTERNS = _ALWAYS_BY_PATTERN | {"to_date", "try_to_date", "to_timestamp", "try_to_timestamp"}
 _TYPES = {
     "integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "real": "float", "bool": "boolean",
     "decimal": "decimal(10,0)", "dec": "decimal(10,0)", "numeric": "decimal(10,0)", "timestamp_ltz": "timestamp",
@@ -147,7 +146,7 @@ class _TreeBuilder:
             return self._python_call(python, arguments)
         if name not in FUNCTIONS:
             raise self._not_read(name)
-        if settings.has_legacy_times and name in _WITH_PATTERNS and len(arguments) > (name not in _ALWAYS_BY_PATTERN):
+        if is_by_pattern(name, len(arguments)) and LEGACY_TIMES in settings.is_on:
             raise UnsupportedError(
                 "RULE_EXPRESSION",
                 f"a rule cannot compute {name}() as spark.sql.legacy.timeParserPolicy = LEGACY wants it",

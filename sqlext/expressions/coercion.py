@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from sqlext.expressions.function import Signature, Types
+from sqlext.expressions.function import TIMES_AS_TEXTS, Signature, Types
 from sqlext.expressions.spark_types import (
     FLOATS,
     INTEGER_BITS,
@@ -26,6 +26,7 @@ from sqlext.expressions.spark_types import (
 
 _INTEGERS = tuple(INTEGER_BITS)
 _DIGITS = {"tinyint": (3, 0), "smallint": (5, 0), "int": (10, 0), "bigint": (20, 0)}
+_TEXT_AND_TIME = ({"string", "date"}, {"string", "timestamp"})
 _DAY_TIME_UNITS = ("day", "hour", "minute", "second")
 _YEAR_MONTH_UNITS = ("year", "month")
 
@@ -147,8 +148,11 @@ def common_type(types: Types, *, is_ansi: bool, with_string: TypeWithString) -> 
 
 def compared(signature: Signature) -> Types | None:
     """The parameter types of a comparison: all are the type in which the operands are compared."""
-    common = common_type(signature.types, is_ansi=signature.settings.is_ansi, with_string=string_in_comparison)
-    return None if common is None else (common,) * len(signature.types)
+    settings, types = signature.settings, signature.types
+    if not settings.is_ansi and set(types) in _TEXT_AND_TIME and TIMES_AS_TEXTS in settings.is_on:
+        return ("string",) * len(types)
+    common = common_type(types, is_ansi=settings.is_ansi, with_string=string_in_comparison)
+    return None if common is None else (common,) * len(types)
 
 
 def alike(signature: Signature) -> Types | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,17 +15,19 @@ Evaluate = Callable[..., Any]
 Thunk = Callable[[], Any]  # evaluates an argument
 
 
-# Settings that give expressions another meaning, all but the last one Boolean.
+# Settings that give expressions another meaning, all but the last two Boolean.
 ESCAPED_STRINGS = "spark.sql.parser.escapedStringLiterals"
 CONSECUTIVE_STRINGS = "spark.sql.legacy.consecutiveStringLiterals.enabled"
 EXPONENT_IS_DECIMAL = "spark.sql.legacy.exponentLiteralAsDecimal.enabled"
 FEWEST_DIGITS = "spark.sql.legacy.literal.pickMinimumPrecision"
 FEWER_FRACTIONAL_DIGITS = "spark.sql.decimalOperations.allowPrecisionLoss"
 SIZE_OF_NULL = "spark.sql.legacy.sizeOfNull"
-BINARY_AS_STRING = "spark.sql.legacy.function.concatBinaryAsString"
+BINARY_AS_STRING = "spark.sql.function.concatBinaryAsString"
 PADDED_IS_STRING = "spark.sql.legacy.lpadRpadAlwaysReturnString"
 COMPLEX_TO_STRING = "spark.sql.legacy.castComplexTypesToString.enabled"
+TIMES_AS_TEXTS = "spark.sql.legacy.typeCoercion.datetimeToString.enabled"
 LAST_KEY_WINS = "spark.sql.mapKeyDedupPolicy = LAST_WIN"
+LEGACY_TIMES = "spark.sql.legacy.timeParserPolicy = LEGACY"
 BOOLEAN_SETTINGS = (
     ESCAPED_STRINGS,
     CONSECUTIVE_STRINGS,
@@ -36,6 +38,7 @@ BOOLEAN_SETTINGS = (
     BINARY_AS_STRING,
     PADDED_IS_STRING,
     COMPLEX_TO_STRING,
+    TIMES_AS_TEXTS,
 )
 ON_BY_DEFAULT = frozenset({FEWEST_DIGITS, FEWER_FRACTIONAL_DIGITS, SIZE_OF_NULL})
 
@@ -45,15 +48,13 @@ class ExecutionSettings:
     """The settings of a session that change values: `spark.sql.ansi.enabled`, `spark.sql.session.timeZone` and, as the
     type that the word TIMESTAMP names, `spark.sql.timestampType`.
 
-    `is_on`: the settings above that are on, for expressions of which Spark computes nothing: those of rules.
-    `has_legacy_times`: whether `spark.sql.legacy.timeParserPolicy` is LEGACY, for the same expressions.
+    `is_on`: the settings above that are on. A function reads them when it is bound, before it is sent to workers.
     """
 
     is_ansi: bool
     time_zone: str
     timestamp_type: str = "timestamp"
-    is_on: frozenset[str] = ON_BY_DEFAULT
-    has_legacy_times: bool = False
+    is_on: Container[str] = ON_BY_DEFAULT
 
 
 SPARK_DEFAULTS = ExecutionSettings(is_ansi=True, time_zone="UTC")

@@ -38,6 +38,7 @@ from sqlext.expressions.casts import CASTS
 from sqlext.expressions.comparisons import COMPARISONS
 from sqlext.expressions.control import CONTROL
 from sqlext.expressions.function import (
+    LEGACY_TIMES,
     Evaluate,
     ExecutionSettings,
     Function,
@@ -54,7 +55,7 @@ from sqlext.expressions.spark_types import TIME_TYPES, is_interval, is_numeric
 from sqlext.expressions.strings import STRINGS
 from sqlext.expressions.text_search import TEXT_SEARCH
 from sqlext.expressions.time_parts import TIME_PARTS
-from sqlext.expressions.times import TIMES
+from sqlext.expressions.times import TIMES, is_by_pattern
 
 FUNCTIONS: dict[str, Function] = {
     **COMPARISONS,
@@ -116,6 +117,13 @@ def bind(
     function = FUNCTIONS.get(name)
     if function is None:
         raise not_in_table(name)
+    if is_by_pattern(name, len(types)) and LEGACY_TIMES in settings.is_on:
+        raise UnsupportedError(
+            "FUNCTION_OVER_SEVERAL_ROWS",
+            f"{name}() cannot be computed over several rows as spark.sql.legacy.timeParserPolicy = LEGACY wants it",
+            hint="SET spark.sql.legacy.timeParserPolicy = CORRECTED, or compute it in the navigation where one row "
+            "decides it.",
+        )
     signature = Signature(name=name, types=types, result=result, settings=settings, constants=constants or {})
     evaluate = of_one_row(name, limited(function, function.bind(signature), result))
     return evaluate if function.is_lazy or function.takes_nulls else null_propagating(evaluate)

@@ -38,6 +38,8 @@ _SIZES = {
     "WEEK": 7 * DAY_US,
 }
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_ALWAYS_BY_PATTERN = frozenset({"date_format", "from_unixtime", "unix_timestamp", "to_unix_timestamp"})
+_WITH_PATTERNS = _ALWAYS_BY_PATTERN | {"to_date", "try_to_date", "to_timestamp", "try_to_timestamp"}
 _TIME = "timestamp|timestamp_ntz"
 
 
@@ -163,6 +165,15 @@ def _make_date(signature: Signature) -> Evaluate:
 
 
 # reading and writing
+
+
+def is_by_pattern(name: str, arguments: int) -> bool:
+    """Return True if a call with this number of arguments reads or writes a time by a pattern.
+
+    >>> is_by_pattern("to_date", 1), is_by_pattern("to_date", 2), is_by_pattern("from_unixtime", 1)
+    (False, True, True)
+    """
+    return name in _WITH_PATTERNS and arguments > (name not in _ALWAYS_BY_PATTERN)
 
 
 def _reader(target: str, *, is_try: bool = False) -> Function:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from sqlext.errors import BindError
-from sqlext.expressions.function import BOOLEAN_SETTINGS, LAST_KEY_WINS, ON_BY_DEFAULT, ExecutionSettings
+from sqlext.expressions.function import BOOLEAN_SETTINGS, LAST_KEY_WINS, LEGACY_TIMES, ON_BY_DEFAULT, ExecutionSettings
 from sqlext.expressions.spark_types import TIMESTAMP_TYPE
 
 
@@ -22,16 +25,48 @@ def execution_settings(spark: SparkSession) -> ExecutionSettings:
         is_ansi=is_on(spark, "spark.sql.ansi.enabled", default="true"),
         time_zone=time_zone(spark),
         timestamp_type=timestamp_type(spark),
+        is_on=SettingsThatAreOn(partial(_is_setting_on, spark)),
     )
 
 
 def settings_of_rules(spark: SparkSession) -> ExecutionSettings:
-    """The settings of a session on which expressions depend of which Spark computes nothing."""
-    are_on = {name for name in BOOLEAN_SETTINGS if is_on(spark, name, default=str(name in ON_BY_DEFAULT).lower())}
-    if _is(spark, "spark.sql.mapKeyDedupPolicy", "LAST_WIN", default="EXCEPTION"):
-        are_on.add(LAST_KEY_WINS)
-    has_legacy_times = _is(spark, "spark.sql.legacy.timeParserPolicy", "LEGACY", default="CORRECTED")
-    return replace(execution_settings(spark), is_on=frozenset(are_on), has_legacy_times=has_legacy_times)
+    """The settings of a session on which rules depend, which workers compile."""
+    names = (*BOOLEAN_SETTINGS, LAST_KEY_WINS, LEGACY_TIMES)
+    are_on = frozenset(name for name in names if _is_setting_on(spark, name))
+    return replace(execution_settings(spark), is_on=are_on)
+
+
+class SettingsThatAreOn:
+    """The settings of `expressions.function` that are on. Spark is asked for one when an expression first depends on
+    it, because asking for all of them takes as long as the rest of a plan.
+
+    Pickled, it is a set, in which the settings that no expression depends on have their default values.
+
+    >>> import pickle
+    >>> settings = SettingsThatAreOn({"a": True, "b": False}.__getitem__)
+    >>> "a" in settings, "b" in settings, sorted(pickle.loads(pickle.dumps(settings)) - ON_BY_DEFAULT)
+    (True, False, ['a'])
+    """
+
+    def __init__(self, is_setting_on: Callable[[str], bool]) -> None:
+        self._is_setting_on = cache(is_setting_on)
+        self._asked: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self._asked.add(str(name))
+        return self._is_setting_on(str(name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        are_on = (ON_BY_DEFAULT - self._asked) | {name for name in self._asked if self._is_setting_on(name)}
+        return frozenset, (sorted(are_on),)
+
+
+def _is_setting_on(spark: SparkSession, name: str) -> bool:
+    if name == LAST_KEY_WINS:
+        return _is(spark, "spark.sql.mapKeyDedupPolicy", "LAST_WIN", default="EXCEPTION")
+    if name == LEGACY_TIMES:
+        return _is(spark, "spark.sql.legacy.timeParserPolicy", "LEGACY", default="CORRECTED")
+    return is_on(spark, name, default=str(name in ON_BY_DEFAULT).lower())
 
 
 def timestamp_type(spark: SparkSession) -> str:
