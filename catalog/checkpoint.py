@@ -17,6 +17,7 @@ Result = TypeVar("Result")
 
 _VERSION = 3
 _FILE = "sqlext.json"  # in the checkpoint's folder; if Spark writes it, it is a folder with one text file
+_UTC = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z", "Zulu", "Etc/Zulu", "UCT", "Etc/UCT", "+00:00")
 _OLD_FILE = "_sqlext.json"  # the former name of the file, which Spark does not read
 
 
@@ -153,7 +154,8 @@ class StoredQuery:
 
     `words`: its text without the clauses, word by word (see `resumed_words`); `statement`: the whole statement, "" if
     it cannot be run again because it had parameters; `upsert_key`: the columns of UPSERT KEY, empty if the query
-    appends; `timestamp_type`: the value of TIMESTAMP_TYPE if the text means something else by the default, else "".
+    appends; `timestamp_type`: the value of TIMESTAMP_TYPE if the text means something else by the default, else "";
+    `time_zone`: the time zone of the session if the text reads local times, else "", as in records of earlier versions.
     """
 
     clauses: tuple[StoredClause, ...]
@@ -161,6 +163,7 @@ class StoredQuery:
     words: tuple[str, ...] = ()
     statement: str = ""
     timestamp_type: str = ""
+    time_zone: str = ""
 
 
 def stored_query(checkpoint: Checkpoint) -> StoredQuery | None:
@@ -183,6 +186,7 @@ def _query(fields: dict[str, Any]) -> StoredQuery:
         words=tuple(fields.get("words", ())),
         statement=fields.get("statement", ""),
         timestamp_type=fields.get("timestamp_type", ""),
+        time_zone=fields.get("time_zone", ""),
     )
 
 
@@ -215,6 +219,8 @@ def check_same_query(
     if before.timestamp_type != query.timestamp_type:
         place = next(iter(clauses), key)
         raise _changed_type(before.timestamp_type or "TIMESTAMP_LTZ", query.timestamp_type or "TIMESTAMP_LTZ", place)
+    if before.time_zone and query.time_zone and not _is_same_zone(before.time_zone, query.time_zone):
+        raise _changed_zone(before.time_zone, query.time_zone, next(iter(clauses), key))
     if len(before.clauses) != len(query.clauses):
         counts = (
             f"{len(before.clauses)} clauses that keep state wrote the checkpoint, this one has {len(query.clauses)}"
@@ -236,6 +242,25 @@ def _changed_type(before: str, now: str, place: Place) -> BindError:
     hint = (
         f"SET {TIMESTAMP_TYPE} = {before} resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without the "
         "table's rows."
+    )
+    return BindError("CHANGED_QUERY", message, place=place, hint=hint)
+
+
+def _is_same_zone(before: str, now: str) -> bool:
+    """
+    >>> _is_same_zone("Etc/UTC", "UTC"), _is_same_zone("Europe/Berlin", "UTC")
+    (True, False)
+    """
+    return before == now or (before in _UTC and now in _UTC)
+
+
+def _changed_zone(before: str, now: str, place: Place) -> BindError:
+    message = (
+        f"the checkpoint was written in the time zone {before}, the session's is {now}, and the query reads local times"
+    )
+    hint = (
+        f"SET spark.sql.session.timeZone = {before} resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without "
+        "the table's rows."
     )
     return BindError("CHANGED_QUERY", message, place=place, hint=hint)
 

@@ -33,7 +33,7 @@ from sqlext.catalog.checkpoint import (
     check_same_query,
     record_query,
 )
-from sqlext.engine.queries.session_settings import timestamp_type
+from sqlext.engine.queries.session_settings import time_zone, timestamp_type
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.streams import reports, side_tables
 from sqlext.engine.streams.fingerprint import recorded_words
@@ -46,6 +46,7 @@ from sqlext.errors import BindError, Place, SetupError, UnsupportedError
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW, TRIGGER_HINT, trigger_of
+from sqlext.rewriter.statements.local_times import reads_local_times
 from sqlext.rewriter.statements.resumed_words import resumed_tokens
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.names import Parts, quote
@@ -167,11 +168,13 @@ def _stored_query(
         StoredClause(in_line(clause.text), clause.fingerprint.digest, dict(clause.fingerprint.parts))
         for clause in clauses
     )
+    texts = [target.text, *(clause.text for clause in clauses)]
     return StoredQuery(
         clauses=tuple(stored),
         words=tuple(recorded_words(text)),
         statement=target.text.strip() if is_repeatable else "",
-        timestamp_type=_timestamp_type(spark, [target.text, *(clause.text for clause in clauses)]),
+        timestamp_type=_timestamp_type(spark, texts),
+        time_zone=time_zone(spark) if any(map(reads_local_times, texts)) else "",
         upsert_key=tuple(column.name.lower() for column in target.upsert_key),
     )
 

@@ -149,3 +149,29 @@ def test_a_stream_resumes_where_timestamp_means_another_type_unless_its_text_has
         events.sql(f"DROP TABLE {name}")
         events.sql("DROP TABLE texts.grows")
     assert results[0] and results[-1] == results[0]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_stream_that_reads_local_times_resumes_only_in_its_time_zone(events):
+    clause = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.ts AS a, B.ts AS b PATTERN (A B)
+        DEFINE B AS {condition})"""
+    create = f"""CREATE STREAMING TABLE texts.{{name}} OPTIONS ('trigger' = 'available-now')
+        AS SELECT * FROM {STREAM} {clause}"""
+    local = create.format(name="local", condition="hour(B.ts) = hour(A.ts)")
+    elsewhere = create.format(name="elsewhere", condition="B.v > A.v")
+    berlin, kolkata = ({"spark.sql.session.timeZone": zone} for zone in ("Europe/Berlin", "Asia/Kolkata"))
+    try:
+        for statement in (local, elsewhere):
+            with settings(events, berlin):
+                events.sql(statement)
+        with settings(events, kolkata):
+            events.sql(elsewhere)
+            with pytest.raises(
+                BindError, match="written in the time zone Europe/Berlin, the session's is Asia/Kolkata"
+            ):
+                events.sql(local)
+        with settings(events, berlin):
+            events.sql(local)
+    finally:
+        events.sql("DROP TABLE IF EXISTS texts.local")
+        events.sql("DROP TABLE IF EXISTS texts.elsewhere")

@@ -1,0 +1,49 @@
+"""Whether the rows of a query depend on the time zone of the session, as far as its text shows."""
+
+from __future__ import annotations
+
+import re
+
+from sqlext.rewriter.statements.resumed_words import resumed_words
+
+# Functions that read or return dates, local times or texts of times.
+_FUNCTIONS = frozenset({
+    "YEAR", "QUARTER", "MONTH", "WEEK", "WEEKOFYEAR", "YEAROFWEEK", "DAY", "DAYOFMONTH", "DAYOFWEEK", "DAYOFYEAR",
+    "DAYNAME", "MONTHNAME", "WEEKDAY", "HOUR", "MINUTE", "SECOND", "EXTRACT", "DATE_PART", "DATEPART", "DATE_TRUNC",
+    "TRUNC", "DATE", "TIMESTAMP", "STRING", "DATE_FORMAT", "TO_DATE", "TRY_TO_DATE", "TO_TIMESTAMP",
+    "TRY_TO_TIMESTAMP", "TO_TIMESTAMP_LTZ", "TO_TIMESTAMP_NTZ", "MAKE_TIMESTAMP", "TRY_MAKE_TIMESTAMP",
+    "MAKE_TIMESTAMP_LTZ", "TRY_MAKE_TIMESTAMP_LTZ", "MAKE_TIMESTAMP_NTZ", "TO_UTC_TIMESTAMP", "FROM_UTC_TIMESTAMP",
+    "CONVERT_TIMEZONE", "CURRENT_TIMEZONE", "FROM_UNIXTIME", "UNIX_TIMESTAMP", "TO_UNIX_TIMESTAMP", "UNIX_DATE",
+    "TIMESTAMPADD", "TIMESTAMPDIFF", "DATEADD", "DATE_ADD", "DATE_SUB", "DATEDIFF", "DATE_DIFF", "ADD_MONTHS",
+    "MONTHS_BETWEEN", "LAST_DAY", "NEXT_DAY", "CURRENT_DATE", "CURDATE", "LOCALTIMESTAMP", "TO_TIME", "SEQUENCE",
+    "CONCAT", "CONCAT_WS", "FORMAT_STRING", "PRINTF", "TO_CHAR", "TO_VARCHAR", "TO_JSON", "FROM_JSON", "TO_CSV",
+    "FROM_CSV", "TO_XML", "FROM_XML", "MATCH_RULES",
+})  # fmt: skip
+_WITHOUT_PARENTHESES = frozenset({"CURRENT_DATE", "LOCALTIMESTAMP", "||"})
+_TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "STRING", "VARCHAR", "CHAR"})
+# Days have other lengths where the clocks are changed.
+_UNITS = frozenset({"DAY", "DAYS", "WEEK", "WEEKS", "MONTH", "MONTHS", "YEAR", "YEARS"})
+_TEXT_OF_TIME = re.compile(r"['\"][+-]?\d{4,}-\d")
+
+
+def reads_local_times(text: str) -> bool:
+    """Return True if a text has functions, types or literals of dates and times whose meaning a time zone decides.
+
+    Comparisons of columns of different types have no such words.
+
+    >>> reads_local_times("SELECT * FROM STREAM t WATERMARK ts DELAY OF INTERVAL 1 DAY WHERE ts > u AND hour = 3")
+    False
+    >>> [reads_local_times(text) for text in ("hour(ts) = 3", "ts > '2026-01-01'", "ts + INTERVAL 1 DAY", "ts::DATE")]
+    [True, True, True, True]
+    """
+    words = resumed_words(text)
+    for word, following in zip(words, [*words[1:], ""]):
+        if word in _WITHOUT_PARENTHESES or _TEXT_OF_TIME.match(word):
+            return True
+        if following == "(" and word in _FUNCTIONS:
+            return True
+        if word in _UNITS and following != "(":
+            return True
+        if (word in ("AS", "::") and following in _TYPES) or (word in _TYPES and following[:1] in ("'", '"')):
+            return True
+    return False
