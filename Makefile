@@ -27,6 +27,8 @@ REPOSITORY_OF = $(lastword $(subst /, ,$(dir $(1))))/$(notdir $(1))
 REPOSITORY = $(call REPOSITORY_OF,$(ADDRESS))
 
 SHELL := /bin/bash
+# Some images set it. Each of pytest's processes would then compile all tests, with their assertions, once more.
+unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help demo test check t test-fast test-dbt test-cluster test-chaos test-spark-versions test-features test-installed test-lowest test-soak lint lint-workflows address bench bench-quick docs check-wheel dist audit clean check-java
 
