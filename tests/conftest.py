@@ -50,10 +50,11 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _longest_files_first(items):
-    """The files with slow tests, then those with many tests: a long file at the end would occupy one process alone."""
+    """The files with slow tests, then those with Spark, then the others, of each those with many tests first: a long
+    file at the end would occupy one process alone."""
     counts = Counter(item.path for item in items)
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    return sorted(items, key=lambda item: (item.path not in slow, -counts[item.path]))
+    slow, spark = ({i.path for i in items if i.get_closest_marker(name)} for name in ("slow", "spark"))
+    return sorted(items, key=lambda item: (item.path not in slow, item.path not in spark, -counts[item.path]))
 
 
 def pytest_collection():
