@@ -191,7 +191,7 @@ def main(folder: Path, kills: int) -> None:
     (folder / "fixed" / "rows.parquet").write_bytes(files[0].read_bytes())
     count = torture(folder, kills)
     os.environ["PYSPARK_PYTHON"] = sys.executable  # the results are checked without the cluster
-    print(f"killed {dict(count)}: {killed.check(folder, list(killed.TABLES))} rows as in batch")
+    print(f"killed {dict(count)}: {killed.check(killed.session(folder), folder, list(killed.TABLES))} rows as in batch")
 
 
 if __name__ == "__main__":
