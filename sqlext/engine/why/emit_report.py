@@ -81,10 +81,13 @@ class EmitReport:
         return f"{windows} {count(self.firings, 'time')}: {fired}{kept}{self._lost()}."
 
     def _lost(self) -> str:
+        evicted = f"that {self.evictor} leaves out each time"
+        if self.counts["in_windows"] > self.counts["rows"] - self.counts["outside"]:
+            evicted += ", counted once in each of their windows"
         lost = [
             (self.taken - self.timed, "without a time"),
             (self.counts["outside"], "between two windows"),
-            (self.counts["never_seen"], f"that {self.evictor} leaves out each time"),
+            (self.counts["never_seen"], evicted),
         ]
         parts = ", ".join(f"{count(number, 'row')} {why}" for number, why in lost if number)
         return f"; not in any firing: {parts}" if parts else ""
