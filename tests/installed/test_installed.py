@@ -19,21 +19,23 @@ TODAY = [
     *sample([cell for cell in CELLS if cell.hook and cell.enabled], 6),
     *sample([cell for cell in CELLS if not (cell.hook and cell.enabled)], 18),
 ]
-
-
 FEATURES = sample([*(path.stem for path in FILES), *STREAMS], 6)
 
 
-def test_a_program_runs_as_it_is_installed(tmp_path):
-    _, wheel = build(tmp_path)
-    environment = make(tmp_path / "environment", "pyspark", HERE, wheel)
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("installed")
+    _, wheel = build(folder)
+    return make(folder / "environment", "pyspark", HERE, wheel)
+
+
+def test_a_program_runs_as_it_is_installed(environment):
     outcomes = dict(run(TODAY, lambda package, version: environment))
     assert [cell for cell, outcome in outcomes.items() if outcome.word != "pass"] == [], table(outcomes)
 
 
-def test_some_features_run_without_delta(tmp_path):
+def test_some_features_run_without_delta(environment):
     """CI runs all of them on Spark 4.0 and 4.3: `make test-features`."""
-    _, wheel = build(tmp_path)
-    environment = make(tmp_path / "environment", "pyspark", HERE, wheel)
+    environment.hook("remove")  # which cells may have installed
     outcomes = run_features(environment.python, FEATURES, "--no-delta")
     assert outcomes == {name: "refused" if delta_is_needed(name) else PASS for name in FEATURES}
