@@ -17,6 +17,9 @@ from sqlext.sessions.start import delta_package
 from .sampling import SAMPLE, forget_seed, how_to_repeat, postponed
 
 os.environ.setdefault("TZ", "UTC")  # Spark's session time zone, before its JVM starts
+# Processes of tests are short, so their JVMs do not optimize. The session that the tests share does.
+_OF_JVM, _SHORT = "SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+os.environ.setdefault(_OF_JVM, _SHORT)
 
 pytest_plugins = ["tests.browser"]
 
@@ -91,6 +94,9 @@ def spark(tmp_path_factory):
     """An extended session on two cores with an empty warehouse. Leave its settings, tables and views as they were."""
     warehouse = tmp_path_factory.mktemp("warehouse")
     master = os.environ.get("SQLEXT_TEST_MASTER", "local[2]")  # a cluster's in `make test-cluster`
-    session = sqlext.session("sqlext tests", master, warehouse, delta=has_delta(), **SETTINGS)
+    with pytest.MonkeyPatch.context() as environment:
+        if os.environ[_OF_JVM] == _SHORT:
+            environment.delenv(_OF_JVM)
+        session = sqlext.session("sqlext tests", master, warehouse, delta=has_delta(), **SETTINGS)
     yield session
     session.stop()
