@@ -44,7 +44,7 @@ test: lint check-java $(DBT_STAMP) $(AXE)/installed  ## run the linters, then al
 test-fast: $(STAMP) check-java  ## run the statement data files and one stream on Spark, in three minutes
 	$(BIN)/pytest $(FAST)
 
-check: lint  ## run the linters and the fast tests without Java, Spark and a browser, in about a minute on two cores
+check: lint  ## run the linters and the fast tests without Java, Spark and a browser, in about 45 seconds on two cores
 	SQLEXT_RANDOM=few $(BIN)/pytest -n 2 --dist worksteal -m "not spark and not slow"
 
 t: $(STAMP)  ## run one file or folder, T=tests/…, without the linters; after a failure only what failed

@@ -2,7 +2,7 @@
 
 `SQLEXT_SAMPLE=17 make test` repeats the run of sample 17, which is printed at the top of each run;
 `SQLEXT_SAMPLE=all` runs every case. With `SQLEXT_RANDOM=few`, as `make check` sets it, one part of each function that
-is marked `random` runs.
+is marked `random` runs, or as many as the mark says.
 """
 
 from __future__ import annotations
@@ -51,13 +51,14 @@ def postponed(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """The parts of functions marked `random` that another day runs.
 
     The mark says which share of the parts runs in a day: `random(every=3)` is a third, `random` all of them. A part
-    that is the only one chosen of its function runs always.
+    that is the only one chosen of its function runs always. With `few=10`, `make check` runs a tenth of them.
     """
     rest: list[pytest.Item] = []
     marked = [item for item in items if item.get_closest_marker("random")]
     for _, group in groupby(marked, key=lambda item: item.nodeid.partition("[")[0]):
         parts = list(group)
-        every = len(parts) if FEW else parts[0].get_closest_marker("random").kwargs.get("every", 1)  # type: ignore[union-attr]
+        shares = parts[0].get_closest_marker("random").kwargs  # type: ignore[union-attr]
+        every = shares.get("few", len(parts)) if FEW else shares.get("every", 1)
         if SAMPLE != "all" or FEW:
             turn = int(SAMPLE) if SAMPLE.isdigit() else 0
             today = set(parts[turn % min(every, len(parts)) :: every])

@@ -23,11 +23,13 @@ def seen(result: dict) -> tuple:
     return firings, result["late"], bool(result["error"])
 
 
+@pytest.mark.random(few=10)
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_without_our_rules_the_model_is_flink(number):
     assert seen(answer(CASES[number])) == seen(CASES[number])
 
 
+@pytest.mark.random(few=10)
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_with_our_rules_every_row_is_in_its_windows_or_late(number):
     case = CASES[number]
@@ -39,6 +41,7 @@ def test_with_our_rules_every_row_is_in_its_windows_or_late(number):
     assert complete | set(result["late"]) == rows
 
 
+@pytest.mark.random(few=10)
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_with_our_rules_firings_do_not_depend_on_when_the_watermark_moves(number):
     case = CASES[number]

@@ -16,6 +16,7 @@ from tests.pattern.measures import navigation_oracle as oracle
 from tests.pattern.measures.test_navigation_random import LABELS, random_block, with_random_tails
 
 
+@pytest.mark.random(few=10)
 @pytest.mark.parametrize("seed", range(300))
 def test_each_result_row_aggregates_the_members_that_it_sees(seed):
     rng = random.Random(seed)

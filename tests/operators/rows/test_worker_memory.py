@@ -132,6 +132,7 @@ def test_an_allocation_that_fails_gives_the_same_error():
         list(match_batches(failing(), plan))
 
 
+@pytest.mark.random
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process so")
 @pytest.mark.parametrize("by_worker", [False, True])
 def test_an_allocation_that_the_system_refuses_gives_the_rows_and_the_key(by_worker):

@@ -60,6 +60,7 @@ def reached(measure: Navigation, seen, whole) -> int:
     return row + measure.step if low <= row + measure.step < low + ROWS // 2 else -1
 
 
+@pytest.mark.random(few=10)
 @pytest.mark.parametrize("seed", range(200))
 def test_rows_labels_and_aggregates(seed):
     chance = random.Random(seed)
