@@ -88,6 +88,39 @@ def combination(seed: int) -> Combination:
     )
 
 
+@dataclass(frozen=True)
+class StreamOfRows:
+    """`query` over a stream with the columns of mixed.rows, and the settings of the session in each run of it."""
+
+    query: str
+    settings: tuple[dict[str, str], ...]
+    settings_of_copy: dict[str, str]
+
+
+# A stream may not resume where these are others. The third is the number of buckets of its state, and without a rule of
+# the optimizer Spark finds other columns nullable in the state of its own joins.
+_OF_A_CHECKPOINT = (
+    "spark.sql.ansi.enabled",
+    "spark.sql.timestampType",
+    "spark.sql.shuffle.partitions",
+    "spark.sql.optimizer.excludedRules",
+)
+_COMPRESSION = "spark.sql.execution.arrow.compression.codec"  # with lz4 mapInArrow of Spark fails over empty texts
+
+
+def stream(seed: int, runs: int) -> StreamOfRows:
+    """The query of a seed over a stream, with the settings of so many runs from one checkpoint."""
+    chance = seeded(seed)
+    by = chance.choice(["k", "s", "m", "dt", "b"])
+    given = {"by": by, "rows": "STREAM mixed.grows WATERMARK ts DELAY OF INTERVAL 0 SECONDS"}
+    zone = drawn(SETTINGS["also of the copy"], chance)
+    query = expanded("{stream}", chance, given)
+    first, *later = ({**settings_of_input(chance), _COMPRESSION: "none"} for _ in range(runs))
+    fixed = {name: value for name, value in first.items() if name in _OF_A_CHECKPOINT}
+    free = ({name: value for name, value in of_run.items() if name not in _OF_A_CHECKPOINT} for of_run in later)
+    return StreamOfRows(query, tuple({**of_run, **fixed, **zone} for of_run in (first, *free)), zone)
+
+
 def expanded(text: str, chance: random.Random, given: dict[str, str]) -> str:
     """The text with each name in braces replaced, by what is given for it or by an item of its block.
 

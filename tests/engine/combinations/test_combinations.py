@@ -3,21 +3,25 @@
 Each part has other combinations of an input, settings of the session, a query with a clause of ours, and a use of its
 rows, and a day runs one part. `SQLEXT_SAMPLE=all pytest tests/engine/combinations` runs all of them, which takes hours.
 To run forty of them, write `test_combinations.py::test_rows_are_those_over_a_copy[{20..59}]` for bash after the folder.
+
+A day also runs one seed of a stream that stops and resumes under other settings; all of them take half an hour.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import pytest
 
 from sqlext.spark.quiet_probes import quiet_probes
 from tests.statements.cases import settings
 
-from .combination import GRAMMAR, INPUTS, combination, over
+from .combination import GRAMMAR, INPUTS, combination, over, stream
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-PARTS, AT_ONCE = 365, 4
+PARTS, AT_ONCE, STREAMS = 365, 4, 60
+RUNS = ("ts < '2024-10-27T00:45:00Z'", "ts >= '2024-10-27T00:45:00Z'")
 COPY = "mixed_copy"
 TABLE = r"mixed[._]\w+"
 
@@ -54,6 +58,33 @@ def tables(spark):
 def test_rows_are_those_over_a_copy(tables, part):
     results = [compared(tables, seed) for seed in range(part * AT_ONCE, (part + 1) * AT_ONCE)]
     assert any(isinstance(rows, list) and rows for rows in results)
+
+
+@pytest.mark.random(every=STREAMS)
+@pytest.mark.parametrize("seed", range(STREAMS))
+def test_rows_of_a_stream_that_resumes_are_those_with_default_settings(tables, seed):
+    case = stream(seed, len(RUNS))
+    tables.make(f"{case.query} mixed.rows")
+    expected = streamed(tables.spark, case.query, {"true": case.settings_of_copy})
+    assert streamed(tables.spark, case.query, dict(zip(RUNS, case.settings))) == expected, case
+    assert expected
+
+
+def streamed(spark, query: str, runs: Mapping[str, dict[str, str]]) -> list[str]:
+    """The rows that a stream emits in runs over the rows of a condition, with settings, between which it is stopped."""
+    spark.sql("CREATE OR REPLACE TABLE mixed.grows USING delta AS SELECT * FROM mixed.rows WHERE false")
+    create = f"CREATE STREAMING TABLE mixed.emitted OPTIONS ('trigger' = 'available-now') AS {query}"
+    end = "SELECT id, k, s, d, m, dt, b, TIMESTAMP_LTZ '2024-11-01' AS ts, v FROM mixed.rows WHERE id = 0"
+    try:
+        for i, (rows, of_run) in enumerate(runs.items(), 1):
+            spark.sql(f"INSERT INTO mixed.grows SELECT * FROM mixed.rows WHERE {rows}")
+            if i == len(runs):
+                spark.sql(f"INSERT INTO mixed.grows {end}")
+            with settings(spark, {**of_run, "sqlext.stream.buckets": "2"}):
+                spark.sql(create)
+        return sorted(repr(comparable(row)) for row in spark.table("mixed.emitted").collect())
+    finally:
+        spark.sql("DROP TABLE IF EXISTS mixed.emitted")
 
 
 def compared(tables: Tables, seed: int) -> list[str] | str:
@@ -93,6 +124,6 @@ def comparable(value):
 
 def test_every_block_and_every_table_can_be_drawn():
     items = " ".join(item for block in GRAMMAR.values() for item in block)
-    blocks = {"keys of rows", "computed key", "a query", "use", *re.findall(r"\{([a-z][a-z ]*)\}", items)}
-    assert blocks - {"query", "partition", "keys", "equal", "on", "a key"} == set(GRAMMAR)
+    blocks = {"keys of rows", "computed key", "a query", "use", "stream", *re.findall(r"\{([a-z][a-z ]*)\}", items)}
+    assert blocks - {"query", "partition", "keys", "equal", "on", "a key", "rows", "by"} == set(GRAMMAR)
     assert set(re.findall(TABLE, items)) - {"mixed.used", "mixed_used"} == set(INPUTS) - {"input"}
