@@ -42,14 +42,14 @@ def test_counts_are_those_of_single_rows(part):
                 if verdict != TRUE:
                     assert counts.alone[c, verdict] == sum(number[r] for r in alone)
                     ends = (min(first[r] for r in alone), max(last[r] for r in alone)) if alone else None
-                    assert counts.groups.get((c, verdict)) == ends
+                    assert counts.row_ids.get((c, verdict)) == ends
 
 
 def test_the_counts_of_many_conditions_are_few():
     random = np.random.default_rng(1)
     counts, n = VerdictCounts(), 50_000
-    ones, group = np.ones(n, np.int64), np.arange(n)
+    ones, row_ids = np.ones(n, np.int64), np.arange(n)
     verdicts = [(random.random(n) < 0.9).astype(np.int8) for _ in range(60)]
-    counts.add(list(packed(verdicts, range(60))), [0] * 60, ones, group, group)
-    assert len(counts.each) + len(counts.all_of) + len(counts.alone) + len(counts.groups) <= 60 * 7 + 3
+    counts.add(list(packed(verdicts, range(60))), [0] * 60, ones, row_ids, row_ids)
+    assert len(counts.each) + len(counts.all_of) + len(counts.alone) + len(counts.row_ids) <= 60 * 7 + 3
     assert len(counts.as_json()) < 20_000

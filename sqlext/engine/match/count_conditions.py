@@ -2,8 +2,8 @@
 
 How often each part of DEFINE is TRUE, FALSE and NULL, and rows on which it alone is not TRUE.
 
-Workers count while they search, or Spark in a query of its own. The rows that are shown as examples are then read from
-few partitions, because texts of all rows would take more time than everything else.
+Workers count while they search, or Spark in a query of its own. The rows that are shown as examples are then found by
+their numbers, because texts of all rows would take more time than everything else.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import Row
 
 from sqlext.engine.match.clause_report import ConjunctReport, VariableReport
 from sqlext.engine.match.run_batch import input_query, unsorted_query
-from sqlext.engine.queries.counts import LONGEST, one_line
+from sqlext.engine.queries.counts import LONGEST, short
 from sqlext.engine.queries.near_equal import difference, text_compared
 from sqlext.engine.queries.queries import Queries
-from sqlext.operators.match.tally import FIRST, GROUP, LAST, NUMBER, PACKED_VERDICTS, VERDICTS
+from sqlext.operators.match.tally import FIRST, LAST, NUMBER, PACKED_VERDICTS, ROW_ID, VERDICTS
 from sqlext.pattern.program.mapped_variables import mandatory_variables
 from sqlext.pattern.task.task import Condition
 from sqlext.pattern.why.funnel import Funnel
@@ -31,9 +31,16 @@ from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.worker_functions import map_in_arrow
 
 MAX_SHOWN = 20  # conjuncts of which rows are shown: each takes a part of the query that reads them
-_ROW = "__row_key"  # the keys of a row, by which the first and the last one are chosen
 _FILTERS = -1  # in place of the label of a variable
-Examples = dict[int, list[Row]]  # by conjunct: (row, values of the operands …, truth)
+Examples = dict[int, list[tuple[str, str]]]  # by conjunct, as in ConjunctReport
+
+
+class _FoundRow(NamedTuple):
+    """The verdicts of all conditions on a row, and as texts its keys and the operands of each shown conjunct."""
+
+    verdicts: Sequence[int]
+    keys: Sequence[str | None]
+    operands: Sequence[Sequence[str | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +74,8 @@ class ConditionCounting:
         """The plan with the columns that workers need to count."""
         columns = self._packed([v for v, condition in zip(self._verdicts(), self.counted) if condition is None])
         needs_window = self.plan.needs_window or any(WINDOW in str(column.text) for column in columns)
-        group = InputColumn(GROUP, self._group)
-        return replace(self.plan, columns=(*self.plan.columns, *columns, group), needs_window=needs_window)
+        row_id = InputColumn(ROW_ID, self._row_id)
+        return replace(self.plan, columns=(*self.plan.columns, *columns, row_id), needs_window=needs_window)
 
     @cached_property
     def counted(self) -> list[Condition | None]:
@@ -111,20 +118,20 @@ class ConditionCounting:
         return join("CASE WHEN ", join(*before, separator=" AND "), " THEN ", text, " END")
 
     @property
-    def _group(self) -> Text:
-        """The number of the group of a row: few enough rows to look through all of them, if keys have few rows."""
-        keys = self.plan.partition_by or [text for text, _ in self.plan.order_by]
-        return join("xxhash64(", join(*keys, separator=", "), ")") if keys else join("0L")
+    def _row_id(self) -> Text:
+        """A number by which a row is found again, the hash of its partition and its own. Two rows may have the same."""
+        partition, row = _hash(self.plan.partition_by), _hash([text for text, _ in self.plan.order_by])
+        return join("(shiftleft(CAST(", partition, " AS BIGINT), 32) | CAST(", row, f" AS BIGINT) & {(1 << 32) - 1}L)")
 
     # by Spark
 
     def count(self, queries: Queries) -> VerdictCounts:
         """The counts of all rows, if no condition reads neighbours. Spark counts rows with the same verdicts, and
         workers the verdicts of each condition: of many conditions nearly each row has other ones."""
-        columns = [*self._packed(list(self._verdicts())), InputColumn(GROUP, self._group)]
+        columns = [*self._packed(list(self._verdicts())), InputColumn(ROW_ID, self._row_id)]
         rows = join("SELECT ", join(*(join(c.text, f" AS {c.name}") for c in columns), separator=", "))
         names = [column.name for column in columns[:-1]]
-        numbers = [f"count(*) AS {NUMBER}", f"min({GROUP}) AS {FIRST}", f"max({GROUP}) AS {LAST}"]
+        numbers = [f"count(*) AS {NUMBER}", f"min({ROW_ID}) AS {FIRST}", f"max({ROW_ID}) AS {LAST}"]
         by = f") GROUP BY {', '.join(names)}" if names else f") HAVING {NUMBER} > 0"
         query = join(self.prefix, f"SELECT {', '.join([*names, *numbers])} FROM (", rows, " FROM ", self.plan.input, by)
         labels = self.labels
@@ -140,35 +147,57 @@ class ConditionCounting:
         return counts
 
     def examples(self, queries: Queries, counts: VerdictCounts) -> Examples:
-        """For each of the MAX_SHOWN conjuncts that alone are not TRUE on the most rows up to two such rows: the first
-        and the last one, by their keys, of the first and the last groups that have such rows."""
-        shown = self._shown(counts)
-        ends = (found for (condition, _), found in counts.groups.items() if condition in shown)
-        groups = {group for found in ends for group in found}
-        if not groups:
+        """For each of the MAX_SHOWN conjuncts that alone are not TRUE on the most rows up to two such rows: one on
+        which it is FALSE and one on which it is NULL, or two with the same verdict if there is no other."""
+        shown = sorted(self._shown(counts))
+        row_ids = sorted({row_id for (at, _), ends in counts.row_ids.items() if at in shown for row_id in ends})
+        if not row_ids:
             return {}
-        chosen_conjuncts = [self.local[at] for at in sorted(shown)]
-        columns = [InputColumn(f"__verdict{i}", verdict) for i, verdict in zip(self.local, self._verdicts())]
-        columns.append(InputColumn(_ROW, _struct(_keys(self.plan))))
-        for i in chosen_conjuncts:
-            operands = enumerate(self.plan.conjuncts[i].operands)
-            columns += [
-                InputColumn(f"__operand{i}_{j}", self._guarded(i, join("(", text, ")"))) for j, (_, text) in operands
-            ]
-        reads_neighbours = any(WINDOW in str(column.text) for column in columns)
-        plan = replace(self.plan, columns=tuple(columns), masks=(), needs_window=reads_neighbours)
-        if self.plan.partition_by or not reads_neighbours:
-            chosen = join(self._group, f" IN ({', '.join(f'{group}L' for group in sorted(groups))})")
-            plan = replace(plan, filters=(*plan.filters, chosen))
-        query = input_query(plan, self.prefix) if reads_neighbours else join(self.prefix, unsorted_query(plan))
-        aggregates = ", ".join(text for i in chosen_conjuncts for text in self._example_texts(i))
-        counted = ", ".join(self._failed_texts())
-        rows = f"SELECT *, {counted} FROM {queries.name(queries.run(query))}"
-        (found,) = queries.run(join(f"SELECT {aggregates} FROM ({rows})")).collect()
-        return {
-            i: [row for row in dict.fromkeys(found[2 * n : 2 * n + 2]) if row is not None]
-            for n, i in enumerate(chosen_conjuncts)
+        columns = [
+            InputColumn(ROW_ID, self._row_id),
+            InputColumn("__verdicts", _array(list(self._verdicts())[: len(self.local)])),
+            InputColumn("__keys", _texts(self._keys)),
+            InputColumn("__operands", _array([self._operands(self.local[at]) for at in shown])),
+        ]
+        is_chosen = f" IN ({', '.join(f'{row_id}L' for row_id in row_ids)})"
+        rows = queries.name(queries.run(self._rows_query(columns, join(self._row_id, is_chosen), row_ids)))
+        alike = f"SELECT {ROW_ID}, __verdicts, min(struct(__keys, __operands)) AS __first FROM {rows} "
+        query = join(alike, f"WHERE {ROW_ID}{is_chosen} GROUP BY {ROW_ID}, __verdicts")
+        found = sorted(queries.run(query).collect(), key=lambda row: row[:2])
+        found_rows = [_FoundRow(verdicts, *texts) for _, verdicts, texts in found]
+        return {self.local[at]: self._shown_of(at, place, found_rows) for place, at in enumerate(shown)}
+
+    def _rows_query(self, columns: Sequence[InputColumn], is_chosen: Text, row_ids: Sequence[int]) -> Text:
+        """A query for columns of some rows. Where a column reads neighbours it has all rows of their partitions."""
+        plan = replace(self.plan, columns=tuple(columns), masks=(), needs_window=False)
+        if not any(WINDOW in str(column.text) for column in columns):
+            return join(self.prefix, unsorted_query(replace(plan, filters=(*plan.filters, is_chosen))))
+        if plan.partition_by:
+            partitions = ", ".join(map(str, sorted({row_id >> 32 for row_id in row_ids})))
+            is_near = join(_hash(plan.partition_by), f" IN ({partitions})")
+            plan = replace(plan, filters=(*plan.filters, is_near))
+        return input_query(replace(plan, needs_window=True), self.prefix)
+
+    def _shown_of(self, at: int, place: int, rows: Sequence[_FoundRow]) -> list[tuple[str, str]]:
+        """Of rows those that show conjunct `local[at]`, of which they have the operands at `place`."""
+        conjunct = self.plan.conjuncts[self.local[at]]
+        others = [k for k in range(len(self.local)) if k != at and self.labels[k] == conjunct.label]
+        own = [row for row in rows if row.verdicts[at] != TRUE and all(row.verdicts[k] == TRUE for k in others)]
+        chosen = {row.verdicts[at]: row for row in reversed(own)}
+        if len(chosen) == 1:
+            chosen[TRUE] = own[-1]
+        names = [" ".join(str(key).split()) for key in self._keys]
+        texts = {
+            (_named(names, row.keys), _with_values(conjunct, row.operands[place], row.verdicts[at]))
+            for row in chosen.values()
         }
+        return sorted(texts)
+
+    @property
+    def _keys(self) -> list[Text]:
+        """The expressions that name a row to users: the keys of PARTITION BY and ORDER BY."""
+        written = len(self.plan.clause.order_by)
+        return [*self.plan.partition_by, *(text for text, _ in self.plan.order_by[:written])]
 
     def _shown(self, counts: VerdictCounts) -> set[int]:
         """The places in `local` of the conjuncts of which rows are shown."""
@@ -202,19 +231,9 @@ class ConditionCounting:
         notes = {i: (value, difference(text, value)) for (i, (_, text)), value in zip(wanted.items(), found)}
         return {i: f"{string_literal(value)}: {note}" for i, (value, note) in notes.items() if note}
 
-    def _failed_texts(self) -> Iterator[str]:
-        """For each variable how many of its conjuncts are not TRUE on a row."""
-        for label in sorted({self.plan.conjuncts[i].label for i in self.local}):
-            failed = [f"IF(__verdict{i} <> 1, 1, 0)" for i in self.local if self.plan.conjuncts[i].label == label]
-            yield f"{' + '.join(failed)} AS __failed{label}"
-
-    def _example_texts(self, i: int) -> Iterator[str]:
-        """The first and the last row on which conjunct i alone is not TRUE."""
-        values = [_short(f"CAST(__operand{i}_{j} AS STRING)") for j, _ in enumerate(self.plan.conjuncts[i].operands)]
-        example = f"struct({', '.join([_row_text(self.plan), *values, f'__verdict{i}'])})"
-        alone = f"__verdict{i} <> 1 AND __failed{self.plan.conjuncts[i].label} = 1"
-        for function in ("min", "max"):
-            yield f"{function}_by({example}, CASE WHEN {alone} THEN {_ROW} END)"
+    def _operands(self, i: int) -> Text:
+        """The operands of conjunct i, as texts."""
+        return _texts([self._guarded(i, join("(", text, ")")) for _, text in self.plan.conjuncts[i].operands])
 
     # the report
 
@@ -259,7 +278,7 @@ class ConditionCounting:
             null=null,
             alone_false=counts.alone[at, FALSE],
             alone_null=counts.alone[at, NULL],
-            examples=tuple((one_line(example[0]), _with_values(conjunct, example)) for example in examples.get(i, ())),
+            examples=tuple(examples.get(i, ())),
             near=near.get(i, ""),
         )
 
@@ -269,39 +288,37 @@ def _verdict(condition: Text) -> Text:
     return join("coalesce(CAST(CAST((", condition, f") AS BOOLEAN) AS INT), {NULL})")
 
 
-def _keys(plan: MatchPlan) -> list[Text]:
-    """The expressions that name a row: the keys of PARTITION BY and ORDER BY."""
-    return [*plan.partition_by, *(text for text, _ in plan.order_by[: len(plan.clause.order_by)])]
+def _hash(expressions: Sequence[Text]) -> Text:
+    """SQL for an INT."""
+    return join("hash(", join(*expressions, separator=", "), ")") if expressions else join("0")
 
 
-def _struct(keys: Sequence[Text]) -> Text:
-    fields = [join(f"'k{i}', (", key, ")") for i, key in enumerate(keys)]
-    return join("named_struct(", join(*fields, separator=", "), ")") if fields else join("TRUE")
+def _array(elements: Sequence[Text]) -> Text:
+    return join("array(", join(*elements, separator=", "), ")")
 
 
-def _short(text: str) -> str:
-    """SQL for a value as `counts.short` shows it, in several lines."""
-    return f"IF(length({text}) > {LONGEST}, left({text}, {LONGEST}) || '…', {text})"
+def _texts(expressions: Sequence[Text]) -> Text:
+    """SQL for the values of expressions as texts, no longer than `counts.short` needs them."""
+    texts = [join("left(CAST(", text, f" AS STRING), {LONGEST + 1})") for text in expressions]
+    return join("CAST(", _array(texts), " AS ARRAY<STRING>)")
 
 
-def _row_text(plan: MatchPlan) -> str:
-    """An expression over `_ROW`: a text that names a row by its keys."""
-    names = [string_literal(f"{' '.join(str(key).split())} = ") for key in _keys(plan)]
-    named = [f"{name} || coalesce({_short(f'CAST({_ROW}.k{i} AS STRING)')}, 'NULL')" for i, name in enumerate(names)]
-    return f"concat_ws({', '.join([string_literal(', '), *named])})"
+def _named(names: Sequence[str], values: Sequence[str | None], between: str = ", ", is_: str = " = ") -> str:
+    """
+    >>> _named(["sym", "ts"], ["A", None])
+    'sym = A, ts = NULL'
+    """
+    return between.join(f"{name}{is_}{'NULL' if v is None else short(v)}" for name, v in zip(names, values))
 
 
-def _with_values(conjunct: CountedConjunct, example: Row) -> str:
+def _with_values(conjunct: CountedConjunct, operands: Sequence[str | None], verdict: int) -> str:
     """The conjunct with the values that it compared on a row.
 
     >>> operands = ("price", Text()), ("PREV(price)", Text())
     >>> price = CountedConjunct(label=0, written="price < PREV(price)", operands=operands)
-    >>> _with_values(price, Row("ts = 3", "101.5", None, NULL))
+    >>> _with_values(price, ["101.5", None], NULL)
     'price < PREV(price) is NULL, where price is 101.5 and PREV(price) is NULL'
     """
-    values = [
-        f"{written} is {'NULL' if value is None else one_line(value)}"
-        for (written, _), value in zip(conjunct.operands, example[1:-1])
-    ]
-    where = f", where {' and '.join(values)}" if values else ""
-    return f"{conjunct.written} is {'NULL' if example[-1] == NULL else 'FALSE'}{where}"
+    values = _named([written for written, _ in conjunct.operands], operands, " and ", " is ")
+    where = f", where {values}" if values else ""
+    return f"{conjunct.written} is {'NULL' if verdict == NULL else 'FALSE'}{where}"

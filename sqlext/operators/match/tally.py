@@ -29,8 +29,8 @@ from sqlext.pattern.why.verdicts import NULL, PACKED, PackedVerdicts, VerdictCou
 TALLY, VERDICTS = "funnel STRING, verdicts STRING", "verdicts STRING"
 MAX_STEPS = 12_000  # of one task: less than half a second where conditions depend on the match
 PACKED_VERDICTS = "__verdicts{}"  # the input columns with verdicts of conditions, see `pattern.why.verdicts`
-GROUP = "__group"  # the input column with the number of the group of a row, see `VerdictCounts`
-NUMBER, FIRST, LAST = "__number", "__first", "__last"  # how many rows, and the smallest and the largest of their groups
+ROW_ID = "__row_id"  # the input column with a number by which a row is found again, see `VerdictCounts`
+NUMBER, FIRST, LAST = "__number", "__first", "__last"  # how many rows, and the smallest and the largest ROW_ID
 
 
 def tally(
@@ -54,8 +54,8 @@ def tally(
         funnel.rows += sum(lengths)
         funnel.partitions += len(lengths)
         funnel.largest = max(funnel.largest, *lengths)
-        of_rows, group = list(_verdicts(columns, counted, rows)), as_numpy(columns[GROUP])
-        counts.add(of_rows, labels, None, group, group)
+        of_rows, row_ids = list(_verdicts(columns, counted, rows)), as_numpy(columns[ROW_ID])
+        counts.add(of_rows, labels, None, row_ids, row_ids)
         _search(rows, plan, steps, funnel, dict(_nulls(of_rows, labels, counts, plan)))
     yield pa.RecordBatch.from_pydict({"funnel": [funnel.as_json()], "verdicts": [counts.as_json()]})
 

@@ -63,15 +63,14 @@ class VerdictCounts:
 
     `each[c, v]`: the rows on which condition c has the verdict v; `all_of[l, v]`: on which the AND of all conditions of
     label l has it; `alone[c, v]`: on which condition c has it, FALSE or NULL, and all others of its label are TRUE;
-    `groups[c, v]`: the smallest and the largest number of the groups in which the rows of `alone` are, so that some of
-    them are found again.
+    `row_ids[c, v]`: the smallest and the largest of the numbers by which the rows of `alone` are found again.
 
-    >>> counts, group = VerdictCounts(), np.array([7, 8, 9])
+    >>> counts, row_ids = VerdictCounts(), np.array([7, 8, 9])
     >>> verdicts = list(packed([np.array([1, 0, 1]), np.array([1, 1, -1])], (0, 1)))
-    >>> counts.add(verdicts, (5, 5), None, group, group)
+    >>> counts.add(verdicts, (5, 5), None, row_ids, row_ids)
     >>> counts.rows, counts.each[1, TRUE], [counts.all_of[5, verdict] for verdict in (TRUE, FALSE, NULL)]
     (3, 2, [1, 1, 1])
-    >>> counts.alone, counts.groups
+    >>> counts.alone, counts.row_ids
     (Counter({(0, 0): 1, (1, -1): 1}), {(0, 0): (8, 8), (1, -1): (9, 9)})
     """
 
@@ -79,7 +78,7 @@ class VerdictCounts:
     each: Counter[_Key] = field(default_factory=Counter)
     all_of: Counter[_Key] = field(default_factory=Counter)
     alone: Counter[_Key] = field(default_factory=Counter)
-    groups: dict[_Key, tuple[int, int]] = field(default_factory=dict)
+    row_ids: dict[_Key, tuple[int, int]] = field(default_factory=dict)
 
     def add(
         self,
@@ -90,7 +89,7 @@ class VerdictCounts:
         last: np.ndarray,
     ) -> None:
         """Count rows. `labels`: of each condition; `number: int64[n]`: how many rows each entry represents, None if it
-        is one row; `first`, `last: int64[n]`: the smallest and the largest number of their groups."""
+        is one row; `first`, `last: int64[n]`: the smallest and the largest of their numbers."""
         rows = _Entries(number, first, last)
         self.rows += len(first) if number is None else int(number.sum())
         for column in columns:
@@ -136,12 +135,12 @@ class VerdictCounts:
         self.rows += other.rows
         for mine, others in ((self.each, other.each), (self.all_of, other.all_of), (self.alone, other.alone)):
             mine.update(others)
-        for key, (first, last) in other.groups.items():
+        for key, (first, last) in other.row_ids.items():
             self._widen(key, first, last)
 
     def _widen(self, key: _Key, first: int, last: int) -> None:
-        low, high = self.groups.get(key, (first, last))
-        self.groups[key] = min(low, first), max(high, last)
+        low, high = self.row_ids.get(key, (first, last))
+        self.row_ids[key] = min(low, first), max(high, last)
 
     def as_json(self) -> str:
         """
@@ -150,14 +149,14 @@ class VerdictCounts:
         >>> VerdictCounts.of_json(counts.as_json()) == counts
         True
         """
-        tables = (self.each, self.all_of, self.alone, self.groups)
+        tables = (self.each, self.all_of, self.alone, self.row_ids)
         return json.dumps([self.rows, *(list(table.items()) for table in tables)])
 
     @staticmethod
     def of_json(text: str) -> VerdictCounts:
-        rows, *counters, groups = json.loads(text)
+        rows, *counters, row_ids = json.loads(text)
         each, all_of, alone = (Counter({(i, v): number for (i, v), number in counter}) for counter in counters)
-        return VerdictCounts(rows, each, all_of, alone, {(i, v): (low, high) for (i, v), (low, high) in groups})
+        return VerdictCounts(rows, each, all_of, alone, {(i, v): (low, high) for (i, v), (low, high) in row_ids})
 
 
 class _Entries(NamedTuple):
