@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 
 from sqlext.rewriter.statements.resumed_words import resumed_words
 
@@ -21,8 +23,9 @@ _FUNCTIONS = frozenset({
 })  # fmt: skip
 _WITHOUT_PARENTHESES = frozenset({"CURRENT_DATE", "LOCALTIMESTAMP", "||"})
 _TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "STRING", "VARCHAR", "CHAR"})
-# Days have other lengths where the clocks are changed.
-_UNITS = frozenset({"DAY", "DAYS", "WEEK", "WEEKS", "MONTH", "MONTHS", "YEAR", "YEARS"})
+# Added to a time, these have other lengths where the clocks are changed. In windows, WITHIN and the like they do not.
+_UNITS_OF_DAYS = re.compile(r"\b(DAY|WEEK|MONTH|YEAR)S?\b", re.IGNORECASE)
+_LONGEST_INTERVAL = 4  # words after INTERVAL
 _TEXT_OF_TIME = re.compile(r"['\"][+-]?\d{4,}-\d")
 
 
@@ -33,17 +36,26 @@ def reads_local_times(text: str) -> bool:
 
     >>> reads_local_times("SELECT * FROM STREAM t WATERMARK ts DELAY OF INTERVAL 1 DAY WHERE ts > u AND hour = 3")
     False
-    >>> [reads_local_times(text) for text in ("hour(ts) = 3", "ts > '2026-01-01'", "ts + INTERVAL 1 DAY", "ts::DATE")]
-    [True, True, True, True]
+    >>> reads_local_times("SELECT * FROM HOP(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR, INTERVAL 1 DAY)")
+    False
+    >>> texts = "hour(ts) = 3", "ts > '2026-01-01'", "ts + INTERVAL 1 DAY", "INTERVAL '1 week' + ts", "ts::DATE"
+    >>> [reads_local_times(text) for text in texts]
+    [True, True, True, True, True]
     """
-    words = resumed_words(text)
-    for word, following in zip(words, [*words[1:], ""]):
+    words = ["", *resumed_words(text), ""]
+    for i, (word, following) in enumerate(itertools.pairwise(words)):
         if word in _WITHOUT_PARENTHESES or _TEXT_OF_TIME.match(word):
             return True
         if following == "(" and word in _FUNCTIONS:
             return True
-        if word in _UNITS and following != "(":
+        if word == "INTERVAL" and _adds_days(words[i - 1], words[i + 1 : i + 1 + _LONGEST_INTERVAL]):
             return True
         if (word in ("AS", "::") and following in _TYPES) or (word in _TYPES and following[:1] in ("'", '"')):
             return True
     return False
+
+
+def _adds_days(before: str, following: Sequence[str]) -> bool:
+    """Return True if an interval of days, of which these are the words before and after INTERVAL, is part of a sum."""
+    is_added = before in ("+", "-") or "+" in following
+    return is_added and _UNITS_OF_DAYS.search(" ".join(following)) is not None
