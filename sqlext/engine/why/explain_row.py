@@ -190,8 +190,9 @@ class PartitionWhy:
         return lines
 
     def _reasons(self, near: Closest, row: int) -> list[str]:
-        """The reasons why the closest partial match went no further; first what the row itself did not satisfy."""
-        stops = sorted(near.stops, key=lambda stop: stop.row != row)
+        """The reasons why the closest partial match went no further: first what the row itself did not satisfy, then
+        what ended the search, then the rows that it skipped."""
+        stops = sorted(near.stops, key=lambda stop: (stop.row != row, stop.reason not in (WITHIN, PARTITION_END)))
         return list(dict.fromkeys(self._reason(near.path, stop) for stop in stops))
 
     def _reason(self, path: Mapped, stop: Stop) -> str:
@@ -263,12 +264,16 @@ class PartitionWhy:
         return next((self._row(r) for r in rows if key is not None and r < len(key) and not key[r].is_valid), "")
 
     def _later_by(self, first: int, row: int) -> str | None:
-        """The distance between the keys of two rows, which are not NULL."""
+        """The distance between the keys of two rows, which are not NULL, as text."""
+        distance = self._within_distance(first, row)
+        return None if distance is None else _distance(distance, self._within_key.type)
+
+    def _within_distance(self, first: int, row: int) -> int | None:
         key = self._within_key
-        if key is None or row >= len(self.order):
+        if key is None or row >= len(self.order) or not (key[first].is_valid and key[row].is_valid):
             return None
-        values = to_values(key)
-        return _distance(values.values[row].item() - values.values[first].item(), key.type)
+        values = to_values(key).values
+        return values[row].item() - values[first].item()
 
     @cached_property
     def _within_key(self) -> pa.Array | None:
@@ -296,10 +301,13 @@ class PartitionWhy:
         found: list[Relaxation] = []
         groups: set[str] = set()
         for relaxation in self._candidates(near, row)[:MAX_TRIED]:
-            if relaxation.group in groups or not self._matches(relaxation, at):
+            if relaxation.group in groups:
                 continue
-            groups |= {relaxation.group} - {""}
-            found += self._smallest_bound(relaxation, at) if relaxation.kind == relaxations.WITHIN else [relaxation]
+            if relaxation.kind == relaxations.WITHIN:
+                found += self._smallest_bound(relaxation, at) or self._bound_of(near, at)
+            elif self._matches(relaxation, at):
+                groups |= {relaxation.group} - {""}
+                found.append(relaxation)
         return found
 
     def _candidates(self, near: Closest, row: int) -> list[Relaxation]:
@@ -358,7 +366,10 @@ class PartitionWhy:
         return VariantMatches(order=order, matches=self._matches_of(task, rows))
 
     def _smallest_bound(self, without: Relaxation, at: int) -> list[Relaxation]:
-        """The smallest bound of WITHIN that is enough, and no bound at all where none can be written."""
+        """The smallest bound of WITHIN that is enough, and no bound at all where none can be written. Empty if without
+        a bound no match maps the row."""
+        if not self._matches(without, at):
+            return []
         key, variant = self._within_key, self._variants[f"{without.sql} {without.edits}"]
         match = variant.through(at) if variant else None
         if key is None or match is None or not match.mapped:
@@ -383,6 +394,21 @@ class PartitionWhy:
                 break
             enough = smaller[len(smaller) // 2]
         return [without] if best is None else [best]
+
+    def _bound_of(self, near: Closest, at: int) -> list[Relaxation]:
+        """The smallest bound of WITHIN with which the closest partial match reaches a row that is enough. With a larger
+        bound, or without any, the match of an earlier row may take the row."""
+        stop = next((stop for stop in near.stops if stop.reason == WITHIN), None)
+        if stop is None:
+            return []
+        first = self._first_within(near.path, stop)
+        for row in range(stop.row, min(stop.row + _BOUNDS_TRIED, len(self.order))):
+            distance, bound = self._within_distance(first, row), self._later_by(first, row)
+            if distance is not None and bound is not None:
+                tried = relaxations.with_bound(self.plan.clause, bound)
+                if self._matches(tried, at, distance):
+                    return [tried]
+        return []
 
     def _distances(self, values: np.ndarray, low: int, high: int) -> list[int]:
         """The distances between rows that are above `low` and below `high`, in order."""
