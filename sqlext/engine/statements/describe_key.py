@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from sqlext.engine.emit.kept_emit import kept_emit
@@ -24,6 +25,7 @@ from sqlext.engine.match.kept_match import kept_match
 from sqlext.engine.queries.counts import count
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import time_zone
+from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.kept_rules import kept_rules
 from sqlext.engine.rules.plan_rules import PlannedRules
@@ -42,6 +44,7 @@ from sqlext.rewriter.heads.stream_heads import StreamCommand
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Source, Text, join
+from sqlext.spark.quiet_probes import quiet_probes
 
 MAX_KEYS, MAX_COMING = 20, 50  # keys that are described, and of each the result rows that come
 _COLUMNS = "clause STRING, key STRING, fact STRING, time STRING, text STRING"
@@ -51,8 +54,8 @@ _NUMBER = "__number"
 def describe_key(call: SqlCall, command: StreamCommand) -> DataFrame:
     """The facts about the keys for which the condition of the command holds, one in a row.
 
-    Raises BindError NOT_A_STREAMING_TABLE and errors of the condition; UnsupportedError KEY_STATE for a query whose
-    state cannot be read.
+    Raises BindError NOT_A_STREAMING_TABLE, and for a condition that Spark refuses or cannot compute for some key;
+    UnsupportedError KEY_STATE for a query whose state cannot be read.
     """
     assert command.key is not None
     title, table = known_table(call.spark, command)
@@ -210,10 +213,13 @@ class _Description:
     def _rows_of_join(self, name: str, kept: KeptInterval) -> Iterator[tuple[str | None, ...]]:
         watermark = kept.stored.watermark_us
         try:
-            rows = list(kept.rows(self._condition(), self._queries, self.show))
+            with quiet_probes():
+                rows = list(kept.rows(self._condition(), self._queries, self.show))
         except BindError as error:
             self.error = self._about_key(error, kept.keys)
             return
+        except PySparkException as error:
+            raise self._failed(error, kept.keys) from None
         self.has_keys = True
         if watermark is not None:
             yield self._row(name, None, self._watermark(watermark, kept.stored.batch))
@@ -232,6 +238,10 @@ class _Description:
         names = ", ".join(keys) or "there is none, so write FOR KEY (true)"
         hint = error.hint or f"the condition is about the key: {names}."
         return error.placed(self.command.key.place).with_(hint=hint)
+
+    def _failed(self, error: PySparkException, keys: Iterable[str]) -> BindError:
+        """The error of a condition that cannot be computed for some key, such as `card = 5` where cards are texts."""
+        return self._about_key(user_error(error, self._condition(), self.call.text), keys)
 
     def _condition(self) -> Text:
         assert self.command.key is not None
@@ -262,9 +272,12 @@ class _Description:
         )
         wanted: dict[int, list[int]] = {}
         try:
-            chosen = queries.run(query).collect()
+            with quiet_probes():
+                chosen = queries.run(query).collect()
         except BindError as error:
             raise self._about_key(error, clause.keys.values()) from None
+        except PySparkException as error:
+            raise self._failed(error, clause.keys.values()) from None
         for (at,) in chosen:
             number, i = places[at]
             wanted.setdefault(number, []).append(i)

@@ -149,6 +149,9 @@ def test_an_interval_join_of_streams_says_which_rows_it_keeps(events, kind):
     with pytest.raises(sqlext.BindError, match="colour") as error:
         events.sql("DESCRIBE STREAMING TABLE near FOR KEY (colour = 1)")
     assert error.value.place.text[error.value.place.start : error.value.place.stop] == "colour"
+    with pytest.raises(sqlext.BindError, match=r"The value 'x' of the type \"STRING\" cannot be cast") as error:
+        events.sql("DESCRIBE STREAMING TABLE near FOR KEY (k = 'x')")
+    assert error.value.place.written == "k = 'x'"
 
 
 @pytest.mark.parametrize("kind", ["", "LEFT ANTI"])
