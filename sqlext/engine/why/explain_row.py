@@ -192,7 +192,7 @@ class PartitionWhy:
     def _reasons(self, near: Closest, row: int) -> list[str]:
         """The reasons why the closest partial match went no further: first what the row itself did not satisfy, then
         what ended the search, then the rows that it skipped."""
-        stops = sorted(near.stops, key=lambda stop: (stop.row != row, stop.reason not in (WITHIN, PARTITION_END)))
+        stops = sorted(near.stops, key=lambda stop: (stop.row != row, stop.reason in (FALSE, NULL)))
         return list(dict.fromkeys(self._reason(near.path, stop) for stop in stops))
 
     def _reason(self, path: Mapped, stop: Stop) -> str:
@@ -204,8 +204,8 @@ class PartitionWhy:
             return f"{timeless} has no time, which WITHIN needs."
         late = self._too_late(path, stop) if stop.reason == WITHIN else ""
         reason = why_refused(stop, name, self._row(stop.row), self._failed(path, stop), late)
-        is_edge = stop.reason in (NOT_FIRST, NOT_LAST)
-        return f"{reason}{f', which row {self._n(max(stop.row - 1, 0))} is not' if is_edge else ''}."
+        edge = {NOT_FIRST: stop.row, NOT_LAST: max(stop.row - 1, 0)}.get(stop.reason)
+        return f"{reason}{f', which row {self._n(edge)} is not' if edge is not None else ''}."
 
     def _failed(self, path: Mapped, stop: Stop) -> Iterator[str]:
         """The conjuncts that do not hold on a row, with the values that they compare."""
