@@ -20,7 +20,7 @@ from sqlext.rewriter.lowering.lower_clause import needs_cep, output_of, program_
 from sqlext.rewriter.lowering.lower_define import DefineLowering
 from sqlext.rewriter.lowering.match_plan import InputColumn
 from sqlext.rewriter.match.match_clause import MatchClause
-from sqlext.rewriter.scalars.expression import conjuncts, parse
+from sqlext.rewriter.scalars.expression import all_conjuncts, parse
 from sqlext.rewriter.scalars.references import Item, place_of
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.nesting import balanced
@@ -104,7 +104,7 @@ def _conjuncts(conditions: DefineLowering, source: Source, items: list[Item], la
         return in_line(place_of(items[start:stop], source).written)
 
     result = []
-    for lo, hi in conjuncts(items):
+    for lo, hi in all_conjuncts(items, 0, len(items)):
         node, place = parse(items, lo, hi), place_of(items[lo:hi], source)
         condition = interpreted.value(node, "boolean")
         values = {text(x.start, x.stop): value for x, value in interpreted.operands(node)}

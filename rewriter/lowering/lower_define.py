@@ -3,7 +3,7 @@ Condition."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from sqlext.errors import ParseError, SqlExtError, UnsupportedError, raise_all
@@ -17,7 +17,7 @@ from sqlext.rewriter.lowering.input_query import Context
 from sqlext.rewriter.lowering.match_plan import WINDOW, CountedConjunct, Mask
 from sqlext.rewriter.match.match_clause import Definition
 from sqlext.rewriter.scalars.analyse import analyse
-from sqlext.rewriter.scalars.expression import compared, conjuncts, parse
+from sqlext.rewriter.scalars.expression import all_conjuncts, compared, conjuncts, parse
 from sqlext.rewriter.scalars.references import Item, Reference, place_of, render
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.lexemes import string_literal
@@ -106,14 +106,30 @@ class DefineLowering:
             is_local = self._is_row_local(items[lo:hi], label) and self._can_be_mask(items, (lo, hi), label)
             (local if is_local else dependent).append((lo, hi))
         bit = self._bit(items, local, label) if local else None
-        self.conjuncts += [self._conjunct(items, conjunct, label, is_local=conjunct in local) for conjunct in ranges]
+        for conjunct in ranges:
+            self.conjuncts += self._counted(items, conjunct, label, is_local=conjunct in local)
         if not dependent:
             return bit, None
         return bit, self._run_dependent(items, dependent, label)
 
-    def _conjunct(self, items: list[Item], conjunct: tuple[int, int], label: int, *, is_local: bool) -> CountedConjunct:
-        """A conjunct as EXPLAIN MATCH ANALYZE shows it."""
+    def _counted(
+        self, items: list[Item], conjunct: tuple[int, int], label: int, *, is_local: bool
+    ) -> Iterator[CountedConjunct]:
+        """A conjunct as EXPLAIN MATCH ANALYZE shows it. Of ANDs in parentheses it shows each part, of which Spark
+        computes those that the row decides: workers get no columns for them."""
+        parts = all_conjuncts(items, *conjunct)
+        if parts == [conjunct]:
+            reads = is_local and not self.context.relation.is_static and _reads_neighbours(items, conjunct)
+            condition = self._neighbours(items, [conjunct], label) if reads else None
+            yield self._conjunct(items, conjunct, label, condition, is_local=is_local)
+            return
+        for part in parts:
+            is_part_local = self._is_row_local(items[slice(*part)], label)
+            yield self._conjunct(items, part, label, None, is_local=is_part_local)
 
+    def _conjunct(
+        self, items: list[Item], conjunct: tuple[int, int], label: int, condition: Condition | None, *, is_local: bool
+    ) -> CountedConjunct:
         def written(lo: int, hi: int) -> str:
             return in_line(place_of(items[lo:hi], self.context.source).written)
 
@@ -125,7 +141,7 @@ class DefineLowering:
             label=label,
             written=written(*conjunct),
             text=self._text(items, conjunct, label),
-            condition=self._neighbours(items, [conjunct], label) if _reads_neighbours(items, conjunct) else None,
+            condition=condition,
             operands=tuple(operands.items()),
         )
 

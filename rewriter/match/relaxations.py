@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from sqlext.pattern.program import ast
 from sqlext.rewriter.match.match_clause import Definition, MatchClause
 from sqlext.rewriter.scalars.references import QUOTES
-from sqlext.rewriter.text.and_list import split_at_and
+from sqlext.rewriter.text.and_list import split_at_all_ands
 from sqlext.rewriter.text.lexemes import lexemes
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit
@@ -90,7 +90,7 @@ def relaxations(clause: MatchClause) -> Iterator[Relaxation]:
 def _without_conjuncts(definition: Definition) -> Iterator[Relaxation]:
     condition = definition.condition
     parts = lexemes(condition)
-    ranges = [(lo, hi) for lo, hi in split_at_and([part.word for part in parts]) if lo < hi]
+    ranges = [(lo, hi) for lo, hi in split_at_all_ands([part.word for part in parts], 0, len(parts)) if lo < hi]
     texts = [condition.source[parts[lo].start : parts[hi - 1].stop] for lo, hi in ranges]
     for i, (lo, _) in enumerate(ranges):
         rest = " AND ".join(texts[:i] + texts[i + 1 :]) or "TRUE"

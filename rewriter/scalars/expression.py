@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sqlext.rewriter.scalars.references import Item, Reference
-from sqlext.rewriter.text.and_list import split_at_and
+from sqlext.rewriter.text.and_list import split_at_all_ands, split_at_and
 from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.nesting import MAX_NESTING, balanced
@@ -73,7 +73,16 @@ def conjuncts(items: Sequence[Item]) -> list[tuple[int, int]]:
 
     An AND of BETWEEN or inside CASE … END is not at the top; a top-level OR makes the whole expression one conjunct.
     """
-    return split_at_and([item.word if isinstance(item, Lexeme) else "" for item in items])
+    return split_at_and(_words(items))
+
+
+def all_conjuncts(items: Sequence[Item], lo: int, hi: int) -> list[tuple[int, int]]:
+    """The ranges of items `lo` to `hi` between its ANDs, also those in parentheses around some of the members."""
+    return split_at_all_ands(_words(items), lo, hi)
+
+
+def _words(items: Sequence[Item]) -> list[str]:
+    return [item.word if isinstance(item, Lexeme) else "" for item in items]
 
 
 def parse(items: Sequence[Item], start: int, stop: int) -> Node:

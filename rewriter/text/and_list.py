@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.tokens import CLOSING, OPENING, QUERY_STARTS, Tokens, closing, tokenize, words_of
+from sqlext.rewriter.text.tokens import CLOSING, OPENING, QUERY_STARTS, tokenize, words_of
 
 
 def top_level(words: Sequence[str]) -> Iterator[int]:
@@ -53,6 +53,21 @@ def split_at_and(words: Sequence[str]) -> list[tuple[int, int]]:
     return [*ranges, (start, len(words))]
 
 
+def split_at_all_ands(words: Sequence[str], lo: int, hi: int) -> list[tuple[int, int]]:
+    """The ranges of `words[lo:hi]` between the ANDs at its top and at the top of members in parentheses. The
+    parentheses belong to no range, but a member that is no list of ANDs keeps its own.
+
+    >>> words = "( A AND ( B AND ( C OR D ) ) )".split()
+    >>> [" ".join(words[lo:hi]) for lo, hi in split_at_all_ands(words, 0, len(words))]
+    ['A', 'B', '( C OR D )']
+    """
+    inner = _without_parentheses(words, lo, hi)
+    ranges = [(inner[0] + first, inner[0] + stop) for first, stop in split_at_and(words[slice(*inner)])]
+    if len(ranges) == 1 or any(first == stop for first, stop in ranges):
+        return [(lo, hi)]
+    return [part for member in ranges for part in split_at_all_ands(words, *member)]
+
+
 def and_list(condition: Fragment) -> tuple[Fragment, ...]:
     """The members of `a AND b AND …`, without parentheses around them; one member where the top is not AND.
 
@@ -63,15 +78,9 @@ def and_list(condition: Fragment) -> tuple[Fragment, ...]:
     ['a AND b OR c']
     """
     tokens = tokenize(condition.text)
-    words, unread, members = words_of(tokens), [(0, len(tokens))], []
-    while unread:
-        lo, hi = _without_parentheses(tokens, *unread.pop())
-        ranges = [(lo + first, lo + stop) for first, stop in split_at_and(words[lo:hi])]
-        if len(ranges) == 1 or any(first == stop for first, stop in ranges):
-            members.append(condition.part(tokens, lo, hi) if lo < hi else condition)
-        else:
-            unread += reversed(ranges)
-    return tuple(members)
+    words = words_of(tokens)
+    members = (_without_parentheses(words, *member) for member in split_at_all_ands(words, 0, len(words)))
+    return tuple(condition.part(tokens, lo, hi) if lo < hi else condition for lo, hi in members)
 
 
 def without_parentheses(expression: Fragment) -> Fragment:
@@ -81,13 +90,13 @@ def without_parentheses(expression: Fragment) -> Fragment:
     '(a) + b'
     """
     tokens = tokenize(expression.text)
-    lo, hi = _without_parentheses(tokens, 0, len(tokens))
+    lo, hi = _without_parentheses(words_of(tokens), 0, len(tokens))
     return expression if hi - lo == len(tokens) else expression.part(tokens, lo, hi)
 
 
-def _without_parentheses(tokens: Tokens, lo: int, hi: int) -> tuple[int, int]:
-    while hi - lo > 2 and tokens[lo].text == "(" and tokens[lo + 1].word not in QUERY_STARTS:
-        if closing(tokens, lo) != hi - 1:
+def _without_parentheses(words: Sequence[str], lo: int, hi: int) -> tuple[int, int]:
+    while hi - lo > 2 and words[lo] == "(" and words[lo + 1] not in QUERY_STARTS:
+        if next((i for i in top_level(words[lo:hi]) if i), None) != hi - lo - 1:
             break
         lo, hi = lo + 1, hi - 1
     return lo, hi

@@ -265,8 +265,8 @@ class PartitionWhy:
 
     def _later_by(self, first: int, row: int) -> str | None:
         """The distance between the keys of two rows, which are not NULL, as text."""
-        distance = self._within_distance(first, row)
-        return None if distance is None else _distance(distance, self._within_key.type)
+        distance, key = self._within_distance(first, row), self._within_key
+        return None if distance is None or key is None else _distance(distance, key.type)
 
     def _within_distance(self, first: int, row: int) -> int | None:
         key = self._within_key
