@@ -90,7 +90,7 @@ def relaxations(clause: MatchClause) -> Iterator[Relaxation]:
 def _without_conjuncts(definition: Definition) -> Iterator[Relaxation]:
     condition = definition.condition
     parts = lexemes(condition)
-    ranges = [(lo, hi) for lo, hi in split_at_all_ands([part.word for part in parts], 0, len(parts)) if lo < hi]
+    ranges = [(lo, hi) for lo, hi in split_at_all_ands([part.word for part in parts]) if lo < hi]
     texts = [condition.source[parts[lo].start : parts[hi - 1].stop] for lo, hi in ranges]
     for i, (lo, _) in enumerate(ranges):
         rest = " AND ".join(texts[:i] + texts[i + 1 :]) or "TRUE"

@@ -78,7 +78,7 @@ def conjuncts(items: Sequence[Item]) -> list[tuple[int, int]]:
 
 def all_conjuncts(items: Sequence[Item], lo: int, hi: int) -> list[tuple[int, int]]:
     """The ranges of items `lo` to `hi` between its ANDs, also those in parentheses around some of the members."""
-    return split_at_all_ands(_words(items), lo, hi)
+    return [(lo + first, lo + stop) for first, stop in split_at_all_ands(_words(items[lo:hi]))]
 
 
 def _words(items: Sequence[Item]) -> list[str]:

@@ -53,19 +53,24 @@ def split_at_and(words: Sequence[str]) -> list[tuple[int, int]]:
     return [*ranges, (start, len(words))]
 
 
-def split_at_all_ands(words: Sequence[str], lo: int, hi: int) -> list[tuple[int, int]]:
-    """The ranges of `words[lo:hi]` between the ANDs at its top and at the top of members in parentheses. The
+def split_at_all_ands(words: Sequence[str]) -> list[tuple[int, int]]:
+    """The ranges of words between the ANDs at the top of a condition and at the top of its members in parentheses. The
     parentheses belong to no range, but a member that is no list of ANDs keeps its own.
 
     >>> words = "( A AND ( B AND ( C OR D ) ) )".split()
-    >>> [" ".join(words[lo:hi]) for lo, hi in split_at_all_ands(words, 0, len(words))]
+    >>> [" ".join(words[lo:hi]) for lo, hi in split_at_all_ands(words)]
     ['A', 'B', '( C OR D )']
     """
-    inner = _without_parentheses(words, lo, hi)
-    ranges = [(inner[0] + first, inner[0] + stop) for first, stop in split_at_and(words[slice(*inner)])]
-    if len(ranges) == 1 or any(first == stop for first, stop in ranges):
-        return [(lo, hi)]
-    return [part for member in ranges for part in split_at_all_ands(words, *member)]
+    unread, members = [(0, len(words))], []
+    while unread:
+        member = unread.pop()
+        lo, hi = _without_parentheses(words, *member)
+        ranges = [(lo + first, lo + stop) for first, stop in split_at_and(words[lo:hi])]
+        if len(ranges) == 1 or any(first == stop for first, stop in ranges):
+            members.append(member)
+        else:
+            unread += reversed(ranges)
+    return members
 
 
 def and_list(condition: Fragment) -> tuple[Fragment, ...]:
@@ -79,7 +84,7 @@ def and_list(condition: Fragment) -> tuple[Fragment, ...]:
     """
     tokens = tokenize(condition.text)
     words = words_of(tokens)
-    members = (_without_parentheses(words, *member) for member in split_at_all_ands(words, 0, len(words)))
+    members = (_without_parentheses(words, *member) for member in split_at_all_ands(words))
     return tuple(condition.part(tokens, lo, hi) if lo < hi else condition for lo, hi in members)
 
 
