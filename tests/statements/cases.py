@@ -126,6 +126,20 @@ def settings(spark, values: dict[str, str]):
             spark.conf.unset(name) if value is None else spark.conf.set(name, value)
 
 
+def cases_of_settings(path: Path) -> list[tuple[str, dict[str, str], list[tuple[str, str]]]]:
+    """The blocks of a file: the title, which is a list of settings, their values, and the expressions below, each with
+    the name of the error if it is refused."""
+    blocks = (block.split("\n") for block in path.read_text("utf-8").strip().split("\n\n== ")[1:])
+    return [
+        (
+            title,
+            dict(setting.split(" = ") for setting in title.split("; ")),
+            [(expression, refusal) for expression, _, refusal in (line.partition(" → ") for line in lines)],
+        )
+        for title, *lines in blocks
+    ]
+
+
 def as_lines(query: str, number: int = 0) -> str:
     """A query for one row: `number`, the type of the query's rows, and all its rows as strings."""
     return (

@@ -9,24 +9,19 @@ import pytest
 
 from sqlext.errors import SqlExtError
 from sqlext.spark.quiet_probes import quiet_probes
-from tests.statements.cases import settings
+from tests.statements.cases import cases_of_settings, settings
 
 pytestmark = pytest.mark.spark
 ZONE = {"spark.sql.session.timeZone": "Europe/Berlin"}
 ROWS = """SELECT id, 'k1' AS k, CAST(NULL AS ARRAY<INT>) AS none, array(1, 2) AS some, 7 AS v, 1.5D AS f,
     X'61' AS b, timestamp_seconds(1774695600) AS ts, DATE '2026-03-28' AS d, '2026-03-28 12:00:00' AS t,
     CAST('12.34' AS DECIMAL(10, 2)) AS m, CAST('1.5' AS DECIMAL(38, 20)) AS w FROM range(2)"""
-BLOCKS = [
-    block.split("\n")
-    for block in (Path(__file__).parent / "settings.txt").read_text("utf-8").strip().split("\n\n== ")[1:]
-]
+CASES = cases_of_settings(Path(__file__).parent / "settings.txt")
 
 
-@pytest.mark.parametrize("lines", BLOCKS, ids=[title for title, *_ in BLOCKS])
-def test_a_condition_over_several_rows_computes_what_spark_computes_in_the_session(spark, lines):
-    title, *expressions = lines
-    values = dict(setting.split(" = ") for setting in title.split("; "))
-    expected = {expression: refusal or "equal" for expression, _, refusal in (e.partition(" → ") for e in expressions)}
+@pytest.mark.parametrize("values, expressions", [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_a_condition_over_several_rows_computes_what_spark_computes_in_the_session(spark, values, expressions):
+    expected = {expression: refusal or "equal" for expression, refusal in expressions}
     with settings(spark, {**ZONE, **values}):
         results = {expression: compared(spark, expression) for expression in expected}
     assert results == expected

@@ -12,7 +12,7 @@ from sqlext.errors import SqlExtError
 from sqlext.expressions.scalar_tree import evaluate
 from sqlext.rewriter.rules.compile_rule import RuleEvents
 from sqlext.rewriter.text.splice import join
-from tests.statements.cases import settings
+from tests.statements.cases import cases_of_settings, settings
 
 pytestmark = pytest.mark.spark
 ZONE = {"spark.sql.session.timeZone": "Europe/Berlin"}
@@ -20,20 +20,15 @@ COLUMNS = [("k", "string"), ("ts", "timestamp"), ("v", "int"), ("m", "decimal(10
 ROW = {"k": "2026-03-28 12:00:00", "ts": 1_774_695_600_000_000, "v": 7, "m": Decimal("12.34"), "d": Decimal("1.5")}
 EVENTS = """SELECT '2026-03-28 12:00:00' AS k, timestamp_seconds(1774695600) AS ts, 7 AS v,
   CAST('12.34' AS DECIMAL(10, 2)) AS m, CAST('1.5' AS DECIMAL(38, 20)) AS d"""
-BLOCKS = [
-    block.split("\n")
-    for block in (Path(__file__).parent / "settings.txt").read_text("utf-8").strip().split("\n\n== ")[1:]
-]
+CASES = cases_of_settings(Path(__file__).parent / "settings.txt")
 
 
-@pytest.mark.parametrize("lines", BLOCKS, ids=[title for title, *_ in BLOCKS])
-def test_a_rule_computes_what_spark_computes_in_the_session(spark, lines):
-    title, *expressions = lines
-    values = dict(setting.split(" = ") for setting in title.split("; "))
+@pytest.mark.parametrize("values, expressions", [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_a_rule_computes_what_spark_computes_in_the_session(spark, values, expressions):
     with settings(spark, {**ZONE, **values}):
         binder = RuleEvents(columns=COLUMNS, order=("ts",), settings=settings_of_rules(spark)).binder("")
         results, expected = {}, {}
-        for expression, _, refusal in (line.partition(" → ") for line in expressions):
+        for expression, refusal in expressions:
             text = f"CAST(({expression}) AS STRING)"
             try:
                 results[expression] = evaluate(binder.tree(join(text)), ROW)
