@@ -13,12 +13,12 @@ from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import BindError, Place, UnsupportedError
-from sqlext.expressions.function import LEGACY_TIMES, ExecutionSettings
+from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.function_table import FUNCTIONS
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, call_python, columns_in
 from sqlext.expressions.spark_types import decimal_of, renamed_timestamp
-from sqlext.expressions.times import is_by_pattern
+from sqlext.expressions.times import refused_policy
 from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task.task import LiteralValue
 from sqlext.rewriter.scalars.aggregate_text import aggregate_type_of
@@ -146,10 +146,10 @@ class _TreeBuilder:
             return self._python_call(python, arguments)
         if name not in FUNCTIONS:
             raise self._not_read(name)
-        if is_by_pattern(name, len(arguments)) and LEGACY_TIMES in settings.is_on:
+        if policy := refused_policy(name, tuple(argument.type for argument in arguments), settings):
             raise UnsupportedError(
                 "RULE_EXPRESSION",
-                f"a rule cannot compute {name}() as spark.sql.legacy.timeParserPolicy = LEGACY wants it",
+                f"a rule cannot compute {name}() as spark.sql.legacy.timeParserPolicy = {policy} wants it",
                 hint="SET spark.sql.legacy.timeParserPolicy = CORRECTED.",
             )
         try:

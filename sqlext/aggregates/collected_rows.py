@@ -17,6 +17,7 @@ from sqlext.aggregates.aggregator import (
 )
 from sqlext.expressions.effort import make, size_of
 from sqlext.expressions.faults import invalid_value
+from sqlext.expressions.function import LOWER_PERCENTILES
 from sqlext.expressions.numbers import saturated
 from sqlext.expressions.spark_types import ArrayOf, is_interval, is_year_month, nested
 from sqlext.expressions.values import hashable, order_key
@@ -98,12 +99,13 @@ def percentile_disc(call: AggregateCall) -> Aggregator:
 def _percentiles(call: AggregateCall, fractions: Any, *, is_discrete: bool) -> Aggregator:
     is_list = isinstance(fractions, tuple)
     shares = [_fraction(call, fraction) for fraction in (fractions if is_list else [fractions])]
+    discrete = _discrete_before if LOWER_PERCENTILES in call.settings.is_on else _discrete
+    pick = discrete if is_discrete else _interpolated
 
     def value(values: list[Any]) -> Any:
         if not values:
             return None
         ordered = sorted(values, key=lambda v: (v != v, v), reverse=call.is_descending)  # NaN is the largest
-        pick = _discrete if is_discrete else _interpolated
         results = [_as_result(pick(ordered, share), call.result) for share in shares]
         return results if is_list else results[0]
 
@@ -132,6 +134,11 @@ def _interpolated(ordered: list[Any], fraction: float) -> Any:
 
 def _discrete(ordered: list[Any], fraction: float) -> Any:
     return float(ordered[max(0, math.ceil(fraction * len(ordered)) - 1)])
+
+
+def _discrete_before(ordered: list[Any], fraction: float) -> Any:
+    """The lower of the values between which percentile_cont interpolates, for `percentileDiscCalculation`."""
+    return float(ordered[math.floor((len(ordered) - 1) * fraction)])
 
 
 def _as_result(value: float, spark_type: str) -> Any:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlext.aggregates.aggregator import AggregateCall, Aggregator, of_all_calls, of_complete_rows
 from sqlext.expressions.faults import division_by_zero
+from sqlext.expressions.function import NAN_OF_ZERO_DIVISORS
 
 _Moments = tuple[float, float, float, float, float]  # count, mean, and the sums of the 2nd to 4th powers of deviations
 _NONE = (0.0, 0.0, 0.0, 0.0, 0.0)
@@ -21,6 +23,24 @@ _NONE = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 def _moment_aggregator(value: Callable[[_Moments], float | None]) -> Aggregator:
     return Aggregator(empty=_NONE, add=_with_value, merge=_merged, value=lambda state: value(_merged(_NONE, state)))
+
+
+def _of_zero_divisors(aggregator: Aggregator) -> Callable[[AggregateCall], Aggregator]:
+    """Return the aggregate, which `spark.sql.legacy.statisticalAggregate` makes NaN instead of NULL over rows where a
+    divisor is zero: over one row, or over equal values."""
+
+    def bind(call: AggregateCall) -> Aggregator:
+        return _with_nan(aggregator) if NAN_OF_ZERO_DIVISORS in call.settings.is_on else aggregator
+
+    return bind
+
+
+def _with_nan(aggregator: Aggregator) -> Aggregator:
+    def value(state: _Moments | _Pairs) -> float | None:
+        result = aggregator.value(state)
+        return math.nan if result is None and state[0] else result
+
+    return replace(aggregator, value=value)
 
 
 def _with_value(state: _Moments, value: Any) -> _Moments:
@@ -130,13 +150,18 @@ def _merged_pairs(left: _Pairs, right: _Pairs) -> _Pairs:
     )
 
 
+def _sample_covariance(state: _Pairs) -> float | None:
+    return state[3] / (state[0] - 1.0) if state[0] > 1.0 else None
+
+
 def corr(call: AggregateCall) -> Aggregator:
     """The coefficient of correlation; where x or y has one value only, Spark divides by zero."""
+    of_one_row = math.nan if NAN_OF_ZERO_DIVISORS in call.settings.is_on else None
 
     def value(state: _Pairs) -> float | None:
         n, _, _, products, x_squares, y_squares = state
         if n < 2.0:
-            return None
+            return of_one_row if n else None
         denominator = _root(x_squares * y_squares)
         if denominator == 0.0 and call.settings.is_ansi:
             raise division_by_zero()
@@ -173,21 +198,13 @@ def _regr_r2(state: _Pairs) -> float | None:
     return 1.0 if y_squares == 0.0 else correlation * correlation
 
 
-_VAR_SAMP = _moment_aggregator(_sample)
-_STDDEV_SAMP = _moment_aggregator(lambda state: _root(_sample(state)))
+_VAR_SAMP = _of_zero_divisors(_moment_aggregator(_sample))
+_STDDEV_SAMP = _of_zero_divisors(_moment_aggregator(lambda state: _root(_sample(state))))
 _SUM_OF_SQUARES = _moment_aggregator(lambda state: state[2] if state[0] else None)
 _OF_ALL_CALLS = {
-    "stddev": _STDDEV_SAMP,
-    "std": _STDDEV_SAMP,
-    "stddev_samp": _STDDEV_SAMP,
     "stddev_pop": _moment_aggregator(lambda state: _root(_population(state))),
-    "variance": _VAR_SAMP,
-    "var_samp": _VAR_SAMP,
     "var_pop": _moment_aggregator(_population),
-    "skewness": _moment_aggregator(_skewness),
-    "kurtosis": _moment_aggregator(_kurtosis),
     "covar_pop": _pair_aggregator(lambda state: state[3] / state[0] if state[0] else None),
-    "covar_samp": _pair_aggregator(lambda state: state[3] / (state[0] - 1.0) if state[0] > 1.0 else None),
     "regr_intercept": _regression_aggregator(lambda pairs, x: pairs[2] - pairs[3] / x[2] * pairs[1] if x[2] else None),
     "regr_r2": _pair_aggregator(_regr_r2),
     "regr_slope": _regression_aggregator(lambda pairs, x: pairs[3] / x[2] if x[2] else None),
@@ -195,4 +212,12 @@ _OF_ALL_CALLS = {
     "regr_sxy": _pair_aggregator(lambda state: state[3] if state[0] else None),
     "regr_syy": of_complete_rows(_SUM_OF_SQUARES, 0),
 }
-AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {"corr": corr, **of_all_calls(_OF_ALL_CALLS)}
+AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {
+    **dict.fromkeys(("stddev", "std", "stddev_samp"), _STDDEV_SAMP),
+    **dict.fromkeys(("variance", "var_samp"), _VAR_SAMP),
+    "skewness": _of_zero_divisors(_moment_aggregator(_skewness)),
+    "kurtosis": _of_zero_divisors(_moment_aggregator(_kurtosis)),
+    "covar_samp": _of_zero_divisors(_pair_aggregator(_sample_covariance)),
+    "corr": corr,
+    **of_all_calls(_OF_ALL_CALLS),
+}

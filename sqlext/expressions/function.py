@@ -15,7 +15,7 @@ Evaluate = Callable[..., Any]
 Thunk = Callable[[], Any]  # evaluates an argument
 
 
-# Settings that give expressions another meaning, all but the last two Boolean.
+# Settings that give expressions another meaning.
 ESCAPED_STRINGS = "spark.sql.parser.escapedStringLiterals"
 CONSECUTIVE_STRINGS = "spark.sql.legacy.consecutiveStringLiterals.enabled"
 EXPONENT_IS_DECIMAL = "spark.sql.legacy.exponentLiteralAsDecimal.enabled"
@@ -26,8 +26,11 @@ BINARY_AS_STRING = "spark.sql.function.concatBinaryAsString"
 PADDED_IS_STRING = "spark.sql.legacy.lpadRpadAlwaysReturnString"
 COMPLEX_TO_STRING = "spark.sql.legacy.castComplexTypesToString.enabled"
 TIMES_AS_TEXTS = "spark.sql.legacy.typeCoercion.datetimeToString.enabled"
+NAN_OF_ZERO_DIVISORS = "spark.sql.legacy.statisticalAggregate"
+LOWER_PERCENTILES = "spark.sql.legacy.percentileDiscCalculation"
 LAST_KEY_WINS = "spark.sql.mapKeyDedupPolicy = LAST_WIN"
 LEGACY_TIMES = "spark.sql.legacy.timeParserPolicy = LEGACY"
+COMPARED_TIMES = "spark.sql.legacy.timeParserPolicy = EXCEPTION"
 BOOLEAN_SETTINGS = (
     ESCAPED_STRINGS,
     CONSECUTIVE_STRINGS,
@@ -39,7 +42,11 @@ BOOLEAN_SETTINGS = (
     PADDED_IS_STRING,
     COMPLEX_TO_STRING,
     TIMES_AS_TEXTS,
+    NAN_OF_ZERO_DIVISORS,
+    LOWER_PERCENTILES,
 )
+# The settings that are named with a value, and their values by default.
+VALUES_OF_SETTINGS = {LAST_KEY_WINS: "EXCEPTION", LEGACY_TIMES: "CORRECTED", COMPARED_TIMES: "CORRECTED"}
 ON_BY_DEFAULT = frozenset({FEWEST_DIGITS, FEWER_FRACTIONAL_DIGITS, SIZE_OF_NULL})
 
 

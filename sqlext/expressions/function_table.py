@@ -38,7 +38,6 @@ from sqlext.expressions.casts import CASTS
 from sqlext.expressions.comparisons import COMPARISONS
 from sqlext.expressions.control import CONTROL
 from sqlext.expressions.function import (
-    LEGACY_TIMES,
     Evaluate,
     ExecutionSettings,
     Function,
@@ -55,7 +54,7 @@ from sqlext.expressions.spark_types import TIME_TYPES, is_interval, is_numeric
 from sqlext.expressions.strings import STRINGS
 from sqlext.expressions.text_search import TEXT_SEARCH
 from sqlext.expressions.time_parts import TIME_PARTS
-from sqlext.expressions.times import TIMES, is_by_pattern
+from sqlext.expressions.times import TIMES, refused_policy
 
 FUNCTIONS: dict[str, Function] = {
     **COMPARISONS,
@@ -117,10 +116,10 @@ def bind(
     function = FUNCTIONS.get(name)
     if function is None:
         raise not_in_table(name)
-    if is_by_pattern(name, len(types)) and LEGACY_TIMES in settings.is_on:
+    if policy := refused_policy(name, types, settings):
         raise UnsupportedError(
             "FUNCTION_OVER_SEVERAL_ROWS",
-            f"{name}() cannot be computed over several rows as spark.sql.legacy.timeParserPolicy = LEGACY wants it",
+            f"{name}() cannot be computed over several rows as spark.sql.legacy.timeParserPolicy = {policy} wants it",
             hint="SET spark.sql.legacy.timeParserPolicy = CORRECTED, or compute it in the navigation where one row "
             "decides it.",
         )

@@ -22,7 +22,15 @@ from sqlext.expressions.calendars import (
 )
 from sqlext.expressions.casts import cast
 from sqlext.expressions.coercion import takes
-from sqlext.expressions.function import Evaluate, Function, Signature, Types
+from sqlext.expressions.function import (
+    COMPARED_TIMES,
+    LEGACY_TIMES,
+    Evaluate,
+    ExecutionSettings,
+    Function,
+    Signature,
+    Types,
+)
 from sqlext.expressions.numbers import fits, saturated, wrap
 from sqlext.expressions.time_arithmetic import in_date_range, in_time_range, shift_months, shift_time
 from sqlext.expressions.time_formats import parts_of, read_time, write_time
@@ -167,13 +175,24 @@ def _make_date(signature: Signature) -> Evaluate:
 # reading and writing
 
 
-def is_by_pattern(name: str, arguments: int) -> bool:
-    """Return True if a call with this number of arguments reads or writes a time by a pattern.
+def refused_policy(name: str, types: Types, settings: ExecutionSettings) -> str:
+    """The value of `spark.sql.legacy.timeParserPolicy` that gives a call another value than we compute, or "".
 
-    >>> is_by_pattern("to_date", 1), is_by_pattern("to_date", 2), is_by_pattern("from_unixtime", 1)
-    (False, True, True)
+    With EXCEPTION, Spark raises an error instead of returning NULL for a text that its former parser reads.
+
+    >>> legacy = ExecutionSettings(is_ansi=True, time_zone="UTC", is_on=frozenset({LEGACY_TIMES}))
+    >>> [refused_policy(name, ("string",) * n, legacy) for name, n in [("to_date", 1), ("to_date", 2), ("year", 1)]]
+    ['', 'LEGACY', '']
+    >>> compared = ExecutionSettings(is_ansi=True, time_zone="UTC", is_on=frozenset({COMPARED_TIMES}))
+    >>> [refused_policy(name, ("string", "string"), compared) for name in ("to_date", "try_to_date")]
+    ['', 'EXCEPTION']
     """
-    return name in _WITH_PATTERNS and arguments > (name not in _ALWAYS_BY_PATTERN)
+    if name not in _WITH_PATTERNS or len(types) <= (name not in _ALWAYS_BY_PATTERN):
+        return ""
+    if LEGACY_TIMES in settings.is_on:
+        return "LEGACY"
+    is_null_possible = types[0] == "string" and (not settings.is_ansi or name.startswith("try_"))
+    return "EXCEPTION" if is_null_possible and COMPARED_TIMES in settings.is_on else ""
 
 
 def _reader(target: str, *, is_try: bool = False) -> Function:

@@ -139,6 +139,8 @@ class EmitPlanner:
         if key and is_whole_query(emit.whole, self.target, self.statement.tree):
             plan = upserted(plan, key)
         plan = replace(plan, settings=execution_settings(self.spark))
+        for aggregate in plan.aggregates:
+            aggregate.call.aggregator(plan.settings)  # reads the settings on which the aggregate depends
         planned = PlannedEmit(
             plan=plan,
             prefix=prefix,

@@ -10,7 +10,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sqlext.errors import BindError
-from sqlext.expressions.function import BOOLEAN_SETTINGS, LAST_KEY_WINS, LEGACY_TIMES, ON_BY_DEFAULT, ExecutionSettings
+from sqlext.expressions.function import (
+    BOOLEAN_SETTINGS,
+    ON_BY_DEFAULT,
+    VALUES_OF_SETTINGS,
+    ExecutionSettings,
+)
 from sqlext.expressions.spark_types import TIMESTAMP_TYPE
 
 
@@ -31,7 +36,7 @@ def execution_settings(spark: SparkSession) -> ExecutionSettings:
 
 def settings_of_rules(spark: SparkSession) -> ExecutionSettings:
     """The settings of a session on which rules depend, which workers compile."""
-    names = (*BOOLEAN_SETTINGS, LAST_KEY_WINS, LEGACY_TIMES)
+    names = (*BOOLEAN_SETTINGS, *VALUES_OF_SETTINGS)
     are_on = frozenset(name for name in names if _is_setting_on(spark, name))
     return replace(execution_settings(spark), is_on=are_on)
 
@@ -62,10 +67,9 @@ class SettingsThatAreOn:
 
 
 def _is_setting_on(spark: SparkSession, name: str) -> bool:
-    if name == LAST_KEY_WINS:
-        return _is(spark, "spark.sql.mapKeyDedupPolicy", "LAST_WIN", default="EXCEPTION")
-    if name == LEGACY_TIMES:
-        return _is(spark, "spark.sql.legacy.timeParserPolicy", "LEGACY", default="CORRECTED")
+    setting, _, value = name.partition(" = ")
+    if value:
+        return _is(spark, setting, value, default=VALUES_OF_SETTINGS[name])
     return is_on(spark, name, default=str(name in ON_BY_DEFAULT).lower())
 
 
