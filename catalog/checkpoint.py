@@ -155,7 +155,8 @@ class StoredQuery:
     `words`: its text without the clauses, word by word (see `resumed_words`); `statement`: the whole statement, "" if
     it cannot be run again because it had parameters; `upsert_key`: the columns of UPSERT KEY, empty if the query
     appends; `timestamp_type`: the value of TIMESTAMP_TYPE if the text means something else by the default, else "";
-    `time_zone`: the time zone of the session if the text reads local times, else "", as in records of earlier versions.
+    `time_zone`: the time zone of the session if the text reads local times, else "", as in records of earlier versions;
+    `settings`: the values of the settings of Spark on which its rows depend, none in records of earlier versions.
     """
 
     clauses: tuple[StoredClause, ...]
@@ -164,6 +165,7 @@ class StoredQuery:
     statement: str = ""
     timestamp_type: str = ""
     time_zone: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 def stored_query(checkpoint: Checkpoint) -> StoredQuery | None:
@@ -187,6 +189,7 @@ def _query(fields: dict[str, Any]) -> StoredQuery:
         statement=fields.get("statement", ""),
         timestamp_type=fields.get("timestamp_type", ""),
         time_zone=fields.get("time_zone", ""),
+        settings=dict(fields.get("settings", {})),
     )
 
 
@@ -221,6 +224,9 @@ def check_same_query(
         raise _changed_type(before.timestamp_type or "TIMESTAMP_LTZ", query.timestamp_type or "TIMESTAMP_LTZ", place)
     if before.time_zone and query.time_zone and not _is_same_zone(before.time_zone, query.time_zone):
         raise _changed_zone(before.time_zone, query.time_zone, next(iter(clauses), key))
+    for name, value in before.settings.items():
+        if query.settings.get(name, value).lower() != value.lower():
+            raise _changed_setting(name, value, query.settings[name], next(iter(clauses), key))
     if len(before.clauses) != len(query.clauses):
         counts = (
             f"{len(before.clauses)} clauses that keep state wrote the checkpoint, this one has {len(query.clauses)}"
@@ -262,6 +268,14 @@ def _changed_zone(before: str, now: str, place: Place) -> BindError:
         f"SET spark.sql.session.timeZone = {before} resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without "
         "the table's rows."
     )
+    return BindError("CHANGED_QUERY", message, place=place, hint=hint)
+
+
+def _changed_setting(name: str, before: str, now: str, place: Place) -> BindError:
+    message = (
+        f"the checkpoint was written with {name} = {before}, on which values of the query depend, and now it is {now}"
+    )
+    hint = f"SET {name} = {before} resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without the table's rows."
     return BindError("CHANGED_QUERY", message, place=place, hint=hint)
 
 

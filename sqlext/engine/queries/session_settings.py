@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sqlext.errors import BindError
@@ -71,6 +72,19 @@ def _is_setting_on(spark: SparkSession, name: str) -> bool:
     if value:
         return _is(spark, setting, value, default=VALUES_OF_SETTINGS[name])
     return is_on(spark, name, default=str(name in ON_BY_DEFAULT).lower())
+
+
+def values_of_settings(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:
+    """The values of settings, without those that this version of Spark does not have."""
+    values = {name: _value(spark, name) for name in sorted(names)}
+    return {name: value.strip() for name, value in values.items() if value is not None}
+
+
+def _value(spark: SparkSession, name: str) -> str | None:
+    try:
+        return spark.conf.get(name)
+    except PySparkException:
+        return None
 
 
 def timestamp_type(spark: SparkSession) -> str:

@@ -33,7 +33,7 @@ from sqlext.catalog.checkpoint import (
     check_same_query,
     record_query,
 )
-from sqlext.engine.queries.session_settings import time_zone, timestamp_type
+from sqlext.engine.queries.session_settings import time_zone, timestamp_type, values_of_settings
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.streams import reports, side_tables
 from sqlext.engine.streams.fingerprint import recorded_words
@@ -47,6 +47,7 @@ from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW, TRIGGER_HINT, trigger_of
 from sqlext.rewriter.statements.local_times import reads_local_times
+from sqlext.rewriter.statements.read_settings import read_settings
 from sqlext.rewriter.statements.resumed_words import resumed_tokens
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.names import Parts, quote
@@ -175,6 +176,7 @@ def _stored_query(
         statement=target.text.strip() if is_repeatable else "",
         timestamp_type=_timestamp_type(spark, texts),
         time_zone=time_zone(spark) if any(map(reads_local_times, texts)) else "",
+        settings=values_of_settings(spark, frozenset().union(*map(read_settings, texts))),
         upsert_key=tuple(column.name.lower() for column in target.upsert_key),
     )
 

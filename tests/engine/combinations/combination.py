@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from sqlext.rewriter.statements.read_settings import read_settings
 from tests.sampling import seeded
 
 HERE = Path(__file__).parent
@@ -116,8 +117,9 @@ def stream(seed: int, runs: int) -> StreamOfRows:
     zone = drawn(SETTINGS["also of the copy"], chance)
     query = expanded("{stream}", chance, given)
     first, *later = ({**settings_of_input(chance), _COMPRESSION: "none"} for _ in range(runs))
-    fixed = {name: value for name, value in first.items() if name in _OF_A_CHECKPOINT}
-    free = ({name: value for name, value in of_run.items() if name not in _OF_A_CHECKPOINT} for of_run in later)
+    of_checkpoint = {*_OF_A_CHECKPOINT, *read_settings(query)}
+    fixed = {name: value for name, value in first.items() if name in of_checkpoint}
+    free = ({name: value for name, value in of_run.items() if name not in of_checkpoint} for of_run in later)
     return StreamOfRows(query, tuple({**of_run, **fixed, **zone} for of_run in (first, *free)), zone)
 
 

@@ -175,3 +175,36 @@ def test_a_stream_that_reads_local_times_resumes_only_in_its_time_zone(events):
     finally:
         events.sql("DROP TABLE IF EXISTS texts.local")
         events.sql("DROP TABLE IF EXISTS texts.elsewhere")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_stream_resumes_with_other_settings_unless_its_values_depend_on_them(events):
+    create = f"""CREATE STREAMING TABLE texts.{{name}} OPTIONS ('trigger' = 'available-now') AS SELECT * FROM {STREAM}
+        MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.ts AS a, B.ts AS b PATTERN (A B)
+        DEFINE B AS {{condition}})"""
+    sizes = create.format(name="sizes", condition="size(if(B.v > 5, array(B.v), NULL)) = size(array(A.v))")
+    larger = create.format(name="larger", condition="B.v > A.v")
+    first = {"spark.sql.ansi.enabled": "false", "spark.sql.legacy.sizeOfNull": "true"}
+    others = {
+        "spark.sql.legacy.sizeOfNull": "false",
+        "spark.sql.legacy.timeParserPolicy": "EXCEPTION",
+        "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    }
+    try:
+        for statement in (sizes, larger):
+            with settings(events, first):
+                events.sql(statement)
+        with settings(events, {**first, **others}):
+            events.sql(larger)
+            with pytest.raises(BindError, match=r"with spark.sql.legacy.sizeOfNull = true, .* and now it is false"):
+                events.sql(sizes)
+        with (
+            settings(events, {**first, "spark.sql.ansi.enabled": "true"}),
+            pytest.raises(BindError, match=r"SET spark.sql.ansi.enabled = false resumes it"),
+        ):
+            events.sql(larger)
+        with settings(events, first):
+            events.sql(sizes)
+    finally:
+        events.sql("DROP TABLE IF EXISTS texts.sizes")
+        events.sql("DROP TABLE IF EXISTS texts.larger")

@@ -1,0 +1,97 @@
+"""The settings of Spark on which the rows of a query depend, as far as its text shows."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+
+from sqlext.rewriter.statements.resumed_words import resumed_tokens, word_of
+from sqlext.rewriter.text.tokens import NUMBER, STRING, Token, tokenize
+
+_ALWAYS = "spark.sql.ansi.enabled"
+_PATTERNS = (
+    "DATE_FORMAT FROM_UNIXTIME UNIX_TIMESTAMP TO_UNIX_TIMESTAMP TO_DATE TRY_TO_DATE TO_TIMESTAMP TRY_TO_TIMESTAMP "
+    "TO_TIMESTAMP_LTZ TO_TIMESTAMP_NTZ TO_CSV FROM_CSV TO_JSON FROM_JSON"
+)
+_AS_TEXT = "STRING || CONCAT CONCAT_WS FORMAT_STRING PRINTF LISTAGG STRING_AGG"
+# The functions and types whose values a setting changes.
+_WORDS = {
+    "spark.sql.function.concatBinaryAsString": "|| CONCAT",
+    "spark.sql.function.eltOutputAsString": "ELT",
+    "spark.sql.jsonGenerator.ignoreNullFields": "TO_JSON",
+    "spark.sql.legacy.castComplexTypesToString.enabled": f"{_AS_TEXT} VARCHAR CHAR",
+    "spark.sql.legacy.followThreeValuedLogicInArrayExists": "EXISTS",
+    "spark.sql.legacy.lpadRpadAlwaysReturnString": "LPAD RPAD",
+    "spark.sql.legacy.negativeIndexInArrayInsert": "ARRAY_INSERT",
+    "spark.sql.legacy.percentileDiscCalculation": "PERCENTILE_DISC",
+    "spark.sql.legacy.sizeOfNull": "SIZE CARDINALITY",
+    "spark.sql.legacy.statisticalAggregate": (
+        "STDDEV STD STDDEV_SAMP VARIANCE VAR_SAMP SKEWNESS KURTOSIS COVAR_SAMP CORR"
+    ),
+    "spark.sql.legacy.timeParserPolicy": _PATTERNS,
+    "spark.sql.legacy.truncateForEmptyRegexSplit": "SPLIT",
+    "spark.sql.mapKeyDedupPolicy": "MAP MAP_CONCAT MAP_FROM_ARRAYS MAP_FROM_ENTRIES STR_TO_MAP TRANSFORM_KEYS",
+}
+_SETTINGS_OF_WORDS = {
+    word: frozenset(name for name, words in _WORDS.items() if word in words.split())
+    for word in itertools.chain.from_iterable(words.split() for words in _WORDS.values())
+}
+_EXPONENT = re.compile(r"[\d.]+E[+-]?\d+$", re.IGNORECASE)
+# The tokens that have another meaning with a setting.
+_TOKENS: dict[str, Callable[[Token], bool]] = {
+    "spark.sql.parser.escapedStringLiterals": lambda token: token.kind == STRING and "\\" in token.text,
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": lambda token: (
+        token.kind == STRING and "''" in token.text[1:-1]
+    ),
+    "spark.sql.legacy.exponentLiteralAsDecimal.enabled": lambda token: (
+        token.kind == NUMBER and _EXPONENT.match(token.text) is not None
+    ),
+}
+_OF_DECIMALS = frozenset(
+    {"spark.sql.decimalOperations.allowPrecisionLoss", "spark.sql.legacy.literal.pickMinimumPrecision"}
+)
+_WITHOUT_PARENTHESES = frozenset({"||", "STRING", "VARCHAR", "CHAR"})
+_BEFORE_ALL_COLUMNS = frozenset({"(", ",", ".", "SELECT", "DISTINCT"})
+
+
+def read_settings(text: str) -> frozenset[str]:
+    r"""The names of the settings on which the values of a query depend: ANSI mode, and those of its words.
+
+    >>> sorted(read_settings("SELECT count(*) FROM t WHERE size(a) = size AND ts > u - INTERVAL 1 HOUR"))
+    ['spark.sql.ansi.enabled', 'spark.sql.legacy.sizeOfNull']
+    >>> [name.split(".")[-1] for name in sorted(read_settings("PATTERN (A+ B) DEFINE B AS A.a * B.b"))]
+    ['enabled', 'allowPrecisionLoss', 'pickMinimumPrecision']
+    >>> [name.split(".")[-1] for name in sorted(read_settings("PATTERN (A+ B) DEFINE B AS v RLIKE '\\d' AND w < 1e3"))]
+    ['enabled', 'enabled', 'escapedStringLiterals']
+    """
+    tokens = _without_patterns(resumed_tokens(tokenize(text)))
+    words = ["", *map(word_of, tokens), ""]
+    names = {_ALWAYS}
+    for token, before, word, after in zip(tokens, words, words[1:], words[2:]):
+        if after == "(" or word in _WITHOUT_PARENTHESES:
+            names |= _SETTINGS_OF_WORDS.get(word, frozenset())
+        names |= {name for name, is_read in _TOKENS.items() if is_read(token)}
+        if _is_arithmetic(before, word, after):
+            names |= _OF_DECIMALS
+    return frozenset(names)
+
+
+def _without_patterns(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens that are not between the parentheses of PATTERN, where * and + are no operators of numbers."""
+    result: list[Token] = []
+    end = 0
+    for before, token in zip((None, *tokens), tokens):
+        if token.start < end:
+            continue
+        if before is not None and before.word == "PATTERN" and token.closed_at is not None:
+            end = token.closed_at
+        result.append(token)
+    return result
+
+
+def _is_arithmetic(before: str, word: str, after: str) -> bool:
+    """Return True if a word is an operator of numbers. Times have INTERVAL after it."""
+    if word == "*":
+        return before not in _BEFORE_ALL_COLUMNS
+    return word in ("/", "%", "DIV") or (word in ("+", "-") and after != "INTERVAL")
