@@ -13,6 +13,7 @@ from sqlext.expressions.function import (
     CONSECUTIVE_STRINGS,
     ESCAPED_STRINGS,
     EXPONENT_IS_DECIMAL,
+    QUOTED_NAMES,
     ExecutionSettings,
 )
 from sqlext.expressions.scalar_tree import Constant
@@ -49,6 +50,8 @@ def literal(words: Sequence[str], settings: ExecutionSettings) -> Constant:
 
 def _literal(words: Sequence[str], settings: ExecutionSettings) -> Constant:
     first = words[0].upper()
+    if first[0] == '"' and settings.is_ansi and QUOTED_NAMES in settings.is_on:
+        raise UnsupportedError("EXPRESSION", f"{words[0]} is a name with {QUOTED_NAMES}", hint="write '…' or `…`.")
     if first in ("TRUE", "FALSE", "NULL"):
         return Constant({"TRUE": True, "FALSE": False, "NULL": None}[first], "void" if first == "NULL" else "boolean")
     if first == "INTERVAL":

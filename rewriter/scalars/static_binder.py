@@ -13,11 +13,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import BindError, Place, UnsupportedError
-from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.function import CALENDAR_INTERVALS, ExecutionSettings
 from sqlext.expressions.function_table import FUNCTIONS
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, call_python, columns_in
-from sqlext.expressions.spark_types import decimal_of, renamed_timestamp
+from sqlext.expressions.spark_types import decimal_of, is_interval, renamed_timestamp
 from sqlext.expressions.times import refused_policy
 from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task.task import LiteralValue
@@ -123,7 +123,7 @@ class _TreeBuilder:
     def _scalar(self, node: Node) -> Scalar:
         kind, settings = node.kind, self.texts.settings
         if kind == "literal":
-            return literal([x.raw for x in self._own(node)], settings)
+            return self._with_interval(literal([x.raw for x in self._own(node)], settings))
         if kind == "unit":
             return Constant(node.name, "string")
         if kind == "column":
@@ -153,7 +153,7 @@ class _TreeBuilder:
                 hint="SET spark.sql.legacy.timeParserPolicy = CORRECTED.",
             )
         try:
-            return call(name, arguments, settings)
+            return self._with_interval(call(name, arguments, settings))
         except UnsupportedError as e:
             if e.error_class != NOT_IN_TABLE:
                 raise
@@ -163,6 +163,16 @@ class _TreeBuilder:
                 f"a rule cannot compute {name} of {types}",
                 hint="CAST its arguments to types that it takes.",
             ) from None
+
+    def _with_interval(self, scalar: Scalar) -> Scalar:
+        """The expression, unless it is an interval that has another type for Spark. Raises UnsupportedError."""
+        if is_interval(scalar.type) and CALENDAR_INTERVALS in self.texts.settings.is_on:
+            raise UnsupportedError(
+                "RULE_EXPRESSION",
+                f"a rule cannot compute intervals as {CALENDAR_INTERVALS} wants them",
+                hint=f"SET {CALENDAR_INTERVALS} = false.",
+            )
+        return scalar
 
     def _python_call(self, python: PythonFunction, arguments: tuple[Scalar, ...]) -> Scalar:
         if not python.is_deterministic:

@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from sqlext.expressions.function import TIMES_AS_TEXTS, Signature, Types
+from sqlext.expressions.function import (
+    ALL_FRACTIONAL_DIGITS,
+    SPARK_DEFAULTS,
+    TIMES_AS_TEXTS,
+    ExecutionSettings,
+    Signature,
+    Types,
+)
 from sqlext.expressions.spark_types import (
     FLOATS,
     INTEGER_BITS,
@@ -48,7 +55,7 @@ def as_decimal(spark_type: str) -> str:
     return spark_type if digits is None else decimal_type(*digits)
 
 
-def tightest_type(left: str, right: str) -> str | None:
+def tightest_type(left: str, right: str, settings: ExecutionSettings = SPARK_DEFAULTS) -> str | None:
     """The tightest common type of two types, without strings and without a loss; None if there is none."""
     if left == right or right == "void":
         return left
@@ -57,19 +64,21 @@ def tightest_type(left: str, right: str) -> str | None:
     if left in _INTEGERS and right in _INTEGERS:
         return max(left, right, key=_INTEGERS.index)
     if is_numeric(left) and is_numeric(right):
-        return _numeric_type(left, right)
+        return _numeric_type(left, right, settings)
     times = ("date", "timestamp_ntz", "timestamp")
     if left in times and right in times:
         return max(left, right, key=times.index)
     return _interval_type(left, right)
 
 
-def _numeric_type(left: str, right: str) -> str:
+def _numeric_type(left: str, right: str, settings: ExecutionSettings) -> str:
     if left in FLOATS or right in FLOATS:
         is_single = "double" not in (left, right) and not (decimal_of(left) or decimal_of(right))
         return "float" if is_single else "double"
     (p, s), (q, t) = digits_of(left) or (0, 0), digits_of(right) or (0, 0)
     whole, scale = max(p - s, q - t), max(s, t)
+    if whole + scale > 38 and ALL_FRACTIONAL_DIGITS in settings.is_on:
+        return decimal_type(38, scale)
     return decimal_type(whole + scale, min(scale, max(0, 38 - whole)))  # digits before the point have priority
 
 
@@ -88,24 +97,24 @@ class TypeWithString(Protocol):
     def __call__(self, other: str, *, is_ansi: bool) -> str | None: ...
 
 
-def wider_type(left: str, right: str, *, is_ansi: bool, with_string: TypeWithString) -> str | None:
+def wider_type(left: str, right: str, *, settings: ExecutionSettings, with_string: TypeWithString) -> str | None:
     """The common type of two types."""
-    common = tightest_type(left, right)
+    common = tightest_type(left, right, settings)
     if common is not None:
         return common
     if "string" in (left, right):
-        return with_string(right if left == "string" else left, is_ansi=is_ansi)
+        return with_string(right if left == "string" else left, is_ansi=settings.is_ansi)
     parts = nested(left), nested(right)
     if isinstance(parts[0], ArrayOf) and isinstance(parts[1], ArrayOf):
-        element = wider_type(parts[0].element, parts[1].element, is_ansi=is_ansi, with_string=with_string)
+        element = wider_type(parts[0].element, parts[1].element, settings=settings, with_string=with_string)
         return None if element is None else f"array<{element}>"
     if isinstance(parts[0], MapOf) and isinstance(parts[1], MapOf):
-        key = wider_type(parts[0].key, parts[1].key, is_ansi=is_ansi, with_string=with_string)
-        value = wider_type(parts[0].value, parts[1].value, is_ansi=is_ansi, with_string=with_string)
+        key = wider_type(parts[0].key, parts[1].key, settings=settings, with_string=with_string)
+        value = wider_type(parts[0].value, parts[1].value, settings=settings, with_string=with_string)
         return None if key is None or value is None else f"map<{key},{value}>"
     if isinstance(parts[0], StructOf) and isinstance(parts[1], StructOf):
         types = [
-            wider_type(a, b, is_ansi=is_ansi, with_string=with_string) for a, b in zip(parts[0].types, parts[1].types)
+            wider_type(a, b, settings=settings, with_string=with_string) for a, b in zip(parts[0].types, parts[1].types)
         ]
         fields = ",".join(f"{name}:{t}" for name, t in zip(parts[0].names, types))
         return None if None in types or len(parts[0].types) != len(parts[1].types) else f"struct<{fields}>"
@@ -139,10 +148,10 @@ def string_among_others(other: str, *, is_ansi: bool) -> str | None:
     return None if nested(other) or other in ("boolean", "binary") else "string"
 
 
-def common_type(types: Types, *, is_ansi: bool, with_string: TypeWithString) -> str | None:
+def common_type(types: Types, *, settings: ExecutionSettings, with_string: TypeWithString) -> str | None:
     common: str | None = "void"
     for t in types:
-        common = None if common is None else wider_type(common, t, is_ansi=is_ansi, with_string=with_string)
+        common = None if common is None else wider_type(common, t, settings=settings, with_string=with_string)
     return common
 
 
@@ -151,13 +160,13 @@ def compared(signature: Signature) -> Types | None:
     settings, types = signature.settings, signature.types
     if not settings.is_ansi and set(types) in _TEXT_AND_TIME and TIMES_AS_TEXTS in settings.is_on:
         return ("string",) * len(types)
-    common = common_type(types, is_ansi=settings.is_ansi, with_string=string_in_comparison)
+    common = common_type(types, settings=settings, with_string=string_in_comparison)
     return None if common is None else (common,) * len(types)
 
 
 def alike(signature: Signature) -> Types | None:
     """The parameter types of IN and NULLIF: all are the common type of the arguments."""
-    common = common_type(signature.types, is_ansi=signature.settings.is_ansi, with_string=string_among_others)
+    common = common_type(signature.types, settings=signature.settings, with_string=string_among_others)
     return None if common is None else (common,) * len(signature.types)
 
 

@@ -26,6 +26,10 @@ BINARY_AS_STRING = "spark.sql.function.concatBinaryAsString"
 PADDED_IS_STRING = "spark.sql.legacy.lpadRpadAlwaysReturnString"
 COMPLEX_TO_STRING = "spark.sql.legacy.castComplexTypesToString.enabled"
 TIMES_AS_TEXTS = "spark.sql.legacy.typeCoercion.datetimeToString.enabled"
+ALL_FRACTIONAL_DIGITS = "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate"
+CALENDAR_INTERVALS = "spark.sql.legacy.interval.enabled"
+QUOTED_NAMES = "spark.sql.ansi.doubleQuotedIdentifiers"
+CASE_OF_ICU = "spark.sql.icu.caseMappings.enabled"
 NAN_OF_ZERO_DIVISORS = "spark.sql.legacy.statisticalAggregate"
 LOWER_PERCENTILES = "spark.sql.legacy.percentileDiscCalculation"
 LAST_KEY_WINS = "spark.sql.mapKeyDedupPolicy = LAST_WIN"
@@ -42,12 +46,16 @@ BOOLEAN_SETTINGS = (
     PADDED_IS_STRING,
     COMPLEX_TO_STRING,
     TIMES_AS_TEXTS,
+    ALL_FRACTIONAL_DIGITS,
+    CALENDAR_INTERVALS,
+    QUOTED_NAMES,
+    CASE_OF_ICU,
     NAN_OF_ZERO_DIVISORS,
     LOWER_PERCENTILES,
 )
 # The settings that are named with a value, and their values by default.
 VALUES_OF_SETTINGS = {LAST_KEY_WINS: "EXCEPTION", LEGACY_TIMES: "CORRECTED", COMPARED_TIMES: "CORRECTED"}
-ON_BY_DEFAULT = frozenset({FEWEST_DIGITS, FEWER_FRACTIONAL_DIGITS, SIZE_OF_NULL})
+ON_BY_DEFAULT = frozenset({FEWEST_DIGITS, FEWER_FRACTIONAL_DIGITS, SIZE_OF_NULL, CASE_OF_ICU})
 
 
 @dataclass(frozen=True)

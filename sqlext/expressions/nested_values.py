@@ -91,9 +91,7 @@ def _search_types(signature: Signature) -> Types | None:
     parts = nested(signature.types[0])
     if not isinstance(parts, ArrayOf):
         return None
-    common = wider_type(
-        parts.element, signature.types[1], is_ansi=signature.settings.is_ansi, with_string=string_among_others
-    )
+    common = wider_type(parts.element, signature.types[1], settings=signature.settings, with_string=string_among_others)
     return None if common is None else (f"array<{common}>", common)
 
 

@@ -69,7 +69,7 @@ def result_type(name: str, types: Types, settings: ExecutionSettings, constants:
 
 
 def _common(types: Types, settings: ExecutionSettings) -> str | None:
-    common = common_type(types, is_ansi=settings.is_ansi, with_string=string_among_others)
+    common = common_type(types, settings=settings, with_string=string_among_others)
     return "double" if common == "float" and _loses_digits(types, settings) else common
 
 

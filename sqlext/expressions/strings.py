@@ -10,7 +10,7 @@ from typing import Any
 from sqlext.expressions.coercion import as_result, takes
 from sqlext.expressions.effort import size_of
 from sqlext.expressions.faults import invalid_value
-from sqlext.expressions.function import Evaluate, Function, Signature, Types, null_propagating
+from sqlext.expressions.function import CASE_OF_ICU, Evaluate, Function, Signature, Types, null_propagating
 from sqlext.expressions.spark_types import ArrayOf, nested
 
 _WHOLE = (1 << 31) - 1
@@ -110,6 +110,21 @@ def initcap(text: str) -> str:
     return " ".join(word[:1].title() + word[1:] for word in words)
 
 
+def _bind_initcap(signature: Signature) -> Evaluate:
+    return initcap if CASE_OF_ICU in signature.settings.is_on else _initcap_of_java
+
+
+def _initcap_of_java(text: str) -> str:
+    """As `initcap`, with one character for each.
+
+    >>> initcap("ßa"), _initcap_of_java("ßa")
+    ('Ssa', 'ßa')
+    """
+    words = text.lower().split(" ")
+    titles = ((word[:1].title(), word) for word in words)
+    return " ".join(title + word[1:] if len(title) == 1 else word for title, word in titles)
+
+
 def _substring_index(text: str, delimiter: str, count: int) -> str:
     if not delimiter or count == 0:
         return ""
@@ -184,7 +199,7 @@ STRINGS: dict[str, Function] = {
     "lcase": _plain(str.lower, "string"),
     "upper": _plain(str.upper, "string"),
     "ucase": _plain(str.upper, "string"),
-    "initcap": _plain(initcap, "string"),
+    "initcap": Function(parameters=takes("string"), bind=_bind_initcap),
     "trim": _trimming("strip"),
     "ltrim": _trimming("lstrip"),
     "rtrim": _trimming("rstrip"),
