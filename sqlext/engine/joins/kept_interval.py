@@ -22,6 +22,7 @@ from sqlext.engine.joins.bind_stream_join import EQUAL, event_times, has_waterma
 from sqlext.engine.joins.join_members import members
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.row_json import row_json
 from sqlext.engine.streams.stored_state import HAS_PARTNER, StoredJoin
 from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, ShowTime, not_yet, row_text
 from sqlext.rewriter.joins.join_conditions import (
@@ -239,7 +240,7 @@ class KeptInterval:
         if side == RIGHT and self._renamed:
             shown = {column_name(text): name for text, name in self._renamed.values()}
         rows = queries.name(self.stored.rows(side))
-        return f"SELECT *, to_json({_struct(shown)}) AS {_ROW} FROM {rows}"
+        return f"SELECT *, {row_json(_struct(shown))} AS {_ROW} FROM {rows}"
 
     def _of_several(self, side: str, queries: Queries) -> str:
         """The same of joined relations: a struct for each of them, by whose name ON qualifies a column, and the columns
@@ -257,7 +258,7 @@ class KeptInterval:
         columns = [f"{text} AS {own}" for own, text in structs.items()]
         columns += [f"{number} AS {quoted(name)}" for number, name in shown if often[name.lower()] == 1]
         columns += [f"{number} AS {quoted(name)}" for number, name in numbered.items() if name.startswith(_OURS)]
-        row = f"to_json({_struct({unquoted(own): own for own in structs})}) AS {_ROW}"
+        row = f"{row_json(_struct({unquoted(own): own for own in structs}))} AS {_ROW}"
         inner = f"SELECT {', '.join(columns)} FROM {queries.name(rows.toDF(*numbered))}"
         return f"SELECT *, {row} FROM ({inner})"
 

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.row_json import row_json
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
@@ -59,6 +60,6 @@ def coming_rows(spark: SparkSession, coming: Sequence[Coming], times: Sequence[s
 
 def as_json(queries: Queries, result: Text, count: int) -> list[str | None]:
     """The rows of a query as JSON, by the numbers in its column NUMBER, which is left out."""
-    rows = join(f"SELECT {NUMBER}, to_json(struct(* EXCEPT ({NUMBER}))) FROM (", result, ")")
+    rows = join(f"SELECT {NUMBER}, ", row_json(f"struct(* EXCEPT ({NUMBER}))"), " FROM (", result, ")")
     texts = {int(row[0]): str(row[1]) for row in queries.run(rows).collect()}
     return [texts.get(number) for number in range(count)]

@@ -16,6 +16,7 @@ from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.emit.run_emit import batch_firings, result_query, rows_query, window_plan
 from sqlext.engine.queries.counts import Verdicts
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.row_json import row_json
 from sqlext.engine.queries.whole_keys import with_whole_keys
 from sqlext.engine.why.emit_report import EmitReport
 from sqlext.operators.emit.plan import EmitOperatorPlan
@@ -103,12 +104,12 @@ def _having(
         return None, ()
     firings = queries.name(batch_firings(rows, windows))
     shown = result_query(replace(plan, having=None, shown=(*plan.shown, (_HOLDS, plan.having))), firings)
-    row = f"to_json(struct(* EXCEPT ({_HOLDS})))"
+    row = row_json(f"struct(* EXCEPT ({_HOLDS}))")
     kept_out = f"CASE WHEN NOT coalesce({_HOLDS}, FALSE) THEN row END"
     columns = (
         f"count_if({_HOLDS}), count_if(NOT {_HOLDS}), count_if({_HOLDS} IS NULL), min({kept_out}), max({kept_out})"
     )
-    named = join(f"SELECT {_HOLDS}, {row} AS row FROM (", shown, ")")
+    named = join(f"SELECT {_HOLDS}, ", row, " AS row FROM (", shown, ")")
     true, false, null, *examples = queries.run(join(f"SELECT {columns} FROM (", named, ")")).collect()[0]
     verdicts = Verdicts(written=plan.clause.having.in_line, true=true, false=false, null=null)
     return verdicts, tuple(dict.fromkeys(example for example in examples if example is not None))

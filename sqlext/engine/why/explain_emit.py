@@ -5,7 +5,6 @@ Spark chooses the rows and returns the rows of their keys; `operators.emit.trace
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -16,7 +15,8 @@ from pyspark.sql import SparkSession
 from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.emit.run_emit import firing_schema, result_query, rows_query, window_plan
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.streams.kept_clause import NUMBER, as_json, coming_rows
+from sqlext.engine.queries.row_json import row_json
+from sqlext.engine.streams.kept_clause import NUMBER, coming_rows
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
 from sqlext.engine.why.emit_row import EmitWords, FiringResult, row_lines, shown_points
 from sqlext.engine.why.row_condition import RowCondition
@@ -81,7 +81,7 @@ def _query(plan: EmitPlan, windows: EmitOperatorPlan, prefix: Text, condition: T
     chosen = join("coalesce((", condition, "), FALSE)")
     columns = [join("CASE WHEN ", where, " THEN (", text, f") END AS {name}") for name, text in plan.columns]
     columns += [join(chosen, f" AS {_CHOSEN}"), join("coalesce(", where, f", FALSE) AS {_KEPT}")]
-    columns.append(join("CASE WHEN ", chosen, f" THEN to_json(struct(*)) END AS {_ROW}"))
+    columns.append(join("CASE WHEN ", chosen, " THEN ", row_json("struct(*)"), f" END AS {_ROW}"))
     for i, (_, text) in enumerate(plan.where):
         columns.append(join("CASE WHEN ", chosen, " THEN (", text, f") END AS w{i}"))
         columns += [
@@ -178,10 +178,10 @@ class _About:
         having = self.plan.having
         extra = ((NUMBER, join(NUMBER)), (_HOLDS, join("TRUE") if having is None else having))
         shown_rows = result_query(replace(self.plan, having=None, shown=(*self.plan.shown, *extra)), firings)
-        for point, text in zip(points, as_json(self.queries, shown_rows, len(points))):
-            values = json.loads(str(text))
-            holds = values.pop(_HOLDS, None)
-            self.results[point] = FiringResult(json.dumps(values, ensure_ascii=False, separators=(",", ":")), holds)
+        row = row_json(f"struct(* EXCEPT ({NUMBER}, {_HOLDS}))")
+        texts = join(f"SELECT {NUMBER}, ", row, f", {_HOLDS} FROM (", shown_rows, ")")
+        for number, text, holds in self.queries.run(texts).collect():
+            self.results[points[number]] = FiringResult(text, holds)
 
 
 def _timed(table: pa.Table, windows: EmitOperatorPlan) -> pa.Table:

@@ -16,6 +16,7 @@ from sqlext.engine.joins.bind_interval import range_between
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.counts import count, short
 from sqlext.engine.queries.near_equal import difference
+from sqlext.engine.queries.row_json import row_json
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
 from sqlext.engine.why.join_operands import operand_of
 from sqlext.engine.why.join_shape import DATE, LOCAL, TEXT, TIMESTAMP, JoinShape, is_reversed, number, shape_of
@@ -90,7 +91,7 @@ def _partners_of(pairing: _Pairing, rows: Sequence[T.Row]) -> Mapping[str, T.Row
         return {}
     every = _Pairing(pairing.sides, LEFT, pairing.asof, pairing.shape)
     texts = ", ".join(map(string_literal, left_rows))
-    query = every.query(join(f"to_json({every.operands[LEFT].row}) IN ({texts})"), most=len(left_rows))
+    query = every.query(join(row_json(every.operands[LEFT].row), f" IN ({texts})"), most=len(left_rows))
     return {row["__chosen"]: row for row in pairing.sides.queries.run(query).collect() if row["__rank"] == 1}
 
 
@@ -295,7 +296,8 @@ class _Pairing:
         and of those that one conjunct alone refuses the nearest one. `most`: how many chosen rows are read."""
         other = other_side(self.side)
         own, rest = (self.operands[of].row for of in (self.side, other))
-        columns: list[TextLike] = [f"to_json({own}) AS __chosen", f"to_json({rest}) AS __candidate"]
+        columns: list[TextLike] = [join(row_json(own), " AS __chosen"), join(row_json(rest), " AS __candidate")]
+        columns.append(f"{self.operands[other].is_missing} AS __is_missing")
         for i, c in enumerate(self.conjuncts):
             columns.append(join("coalesce((", c.sql, f"), FALSE) AS __c{i}"))
             columns.append(join("((", c.sql, f") IS NULL) AS __n{i}"))
@@ -380,7 +382,7 @@ class _Pairing:
             if first["__partners"] > len(candidates):
                 yield f"and {first['__partners'] - len(candidates):,} more."
             return
-        if len(rows) == 1 and first["__candidate"] == self.operands[other_side(self.side)].no_row:
+        if len(rows) == 1 and first["__is_missing"]:
             yield "It has no partner: the other relation has no row."
             return
         is_reversed = all(row["__is_reversed"] for row in shown)

@@ -27,9 +27,10 @@ class Operand:
     members: tuple[str, ...] = ()
 
     @property
-    def no_row(self) -> str:
-        """The JSON of `row` where an outer join has no row of this relation."""
-        return f"{{{','.join(f'{json.dumps(unquoted(name))}:{{}}' for name in self.members)}}}"
+    def is_missing(self) -> str:
+        """SQL for whether all columns of `row` are NULL, as where an outer join has no row of this relation."""
+        nothing = f"{{{','.join(f'{json.dumps(unquoted(name), ensure_ascii=False)}:{{}}' for name in self.members)}}}"
+        return f"(to_json({self.row}, map('ignoreNullFields', 'true')) = {string_literal(nothing)})"
 
 
 def operand_of(sides: JoinSides, side: str) -> Operand:

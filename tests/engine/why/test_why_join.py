@@ -8,6 +8,7 @@ from collections import defaultdict
 import pytest
 
 import sqlext
+from sqlext.engine.queries.row_json import row_json
 from tests.sampling import seeded
 
 from .report_cases import assert_lines, cases
@@ -56,7 +57,7 @@ def test_each_change_that_is_proposed_gives_the_row_a_partner(spark, part):
                     rows_by_change[changed(form.joined, line)].add(row.removeprefix("Row of the left relation: "))
         for joined, rows in rows_by_change.items():
             proposed += 1
-            query = f"{names} SELECT DISTINCT to_json(struct(l.*)) FROM {joined}"
+            query = f"{names} SELECT DISTINCT {row_json('struct(l.*)')} FROM {joined}"
             assert rows <= {row for (row,) in spark.sql(query).collect()}, (joined, rows)
     assert proposed
 
