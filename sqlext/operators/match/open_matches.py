@@ -17,13 +17,14 @@ from sqlext.operators.rows.row_order import sorted_rows
 from sqlext.operators.stateful.arrivals import arrivals
 from sqlext.operators.stateful.key_state import LAST_WATERMARK
 from sqlext.operators.stateful.operator import State
+from sqlext.pattern.batch.recorder import MATCH
 from sqlext.pattern.cep.cep_task import CepTask, cep_task, local_truth, may_begin
 from sqlext.pattern.cep.nfa_compile import compile_nfa
 from sqlext.pattern.cep.open_paths import OpenPath, open_paths
 from sqlext.pattern.cep.path_search import Paths
 from sqlext.pattern.program.ast import Pattern
 from sqlext.pattern.task.event_time import NEVER, EventTimes
-from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, Rows
+from sqlext.pattern.task.task import NO_SKIP, SKIP_PAST_LAST_ROW, Rows
 from sqlext.pattern.why.row_search import Budget, Closest, closest
 
 MAX_OPEN = 20  # partial matches that are described
@@ -224,7 +225,11 @@ def _refused(later: RowSearch, mapped: Sequence[Mapped | None], first: int) -> d
     task, rows = later.plan.worker.task, replace(later.block.rows, errors={})
     budget = Budget(_STEPS, _STEPS // MAX_REFUSED)
     wanted = [row for row in range(first, int(later.position.row[0])) if mapped[row] is None]
-    return {row: closest(task, rows, row, budget, first) for row in wanted[:MAX_REFUSED] if budget.left > 0}
+    found = {row: closest(task, rows, row, budget, first) for row in wanted[:MAX_REFUSED] if budget.left > 0}
+    if task.skip.mode != NO_SKIP:
+        return found
+    # each way to match is a match of the result: if none is still to come, it has been emitted
+    return {row: near for row, near in found.items() if all(stop.reason != MATCH for stop in near.stops)}
 
 
 def _satisfied(search: RowSearch | None) -> tuple[tuple[str, ...], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from sqlext.operators.match.open_matches import MAX_OPEN, KeptKey, OpenMatch
@@ -57,12 +58,14 @@ def search_facts(kept: KeptKey, failed: Failed, show: ShowTime) -> Iterator[Fact
 
 
 def _no_matches(kept: KeptKey, failed: Failed, show: ShowTime) -> Iterator[Fact]:
-    """Why rows are in no match; a reason of several rows is written once."""
+    """Why rows are in no match; a reason of several rows is written once, if its time says of which row it is."""
+    texts = [(int(kept.time[row]), no_match(kept, row, failed, show)) for row in kept.refused]
+    at_time = Counter(time for time, _ in set(texts))
     first: dict[str, int] = {}
-    for row in kept.refused:
-        time, text = int(kept.time[row]), no_match(kept, row, failed, show)
+    for time, text in texts:
         before = first.setdefault(text, time)
-        yield Fact(NO_MATCH, time, text if before == time else f"for the same reason as the row of {show(before)}")
+        is_new = before == time or at_time[before] > 1
+        yield Fact(NO_MATCH, time, text if is_new else f"for the same reason as the row of {show(before)}")
 
 
 def _conditions(kept: KeptKey, i: int) -> list[str]:

@@ -21,7 +21,7 @@ from sqlext.operators.stateful.operator import State
 from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.program.compile import compile_pattern
-from sqlext.pattern.task.task import MatchTask, Navigation
+from sqlext.pattern.task.task import NO_SKIP, SKIP_PAST_LAST_ROW, MatchTask, Navigation, Skip
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 from tests.operators.driven import Driven
 from tests.sampling import seeded
@@ -78,14 +78,14 @@ def test_a_row_that_is_not_yet_there_comes_exactly_at_the_watermark_that_is_name
 # partial matches
 
 
-def driven_by(pattern: str, letters: str, watermark: int, within: int):
+def driven_by(pattern: str, letters: str, watermark: int, within: int, skip: str = SKIP_PAST_LAST_ROW):
     """The plan of a pattern, its tree, and its operator, to which rows of one key have come at the times 1, 2, …, each
     with one letter, and then a watermark."""
     tree, _ = parse_pattern(pattern, 0, len(pattern))
     labels = tuple(sorted({c for c in pattern if c.isupper()}))
     task = MatchTask(
         program=compile_pattern(skeleton(tree), labels), bits=tuple(range(len(labels))),
-        conditions=(None,) * len(labels), is_within=within > 0,
+        conditions=(None,) * len(labels), is_within=within > 0, skip=Skip(skip),
     )  # fmt: skip
     if not is_contiguous(tree):
         task = cep_task(task, compile_nfa(tree, labels))
@@ -159,6 +159,13 @@ def test_the_state_says_why_a_row_is_in_no_match(pattern, letters, within, reaso
     found = {fact.time: fact.text for fact in facts if fact.kind == "no match"}
     assert {time: found[time] for time in reasons} == {time: CLOSEST + reason for time, reason in reasons.items()}
     assert reasons or not found
+
+
+def test_a_row_whose_matches_have_been_emitted_is_not_said_to_be_in_none():
+    """With NO SKIP it stays, because later rows may make further matches with it."""
+    plan, tree, driven = driven_by("A ->> B", "ABXC", 3, 9, NO_SKIP)
+    facts = match_facts(kept_key(driven.state, plan, tree), {}, by_text({"B": "b > 1"}), str)
+    assert [fact.time for fact in facts if fact.kind == "no match"] == [3, 4]
 
 
 def test_the_state_of_a_key_in_words():
