@@ -295,9 +295,9 @@ class ClauseReport:
         if self.in_turn:
             yield "A part after AND is counted only on rows on which the parts before it are TRUE: elsewhere it fails."
         for v in self.variables:
-            of = "tests" if v.is_tested else "rows"
+            total = count(v.total, "test" if v.is_tested else "row")
             note = ", because it depends on the match" if v.is_tested else ""
-            yield f"{v.name}: TRUE {v.true:,}, FALSE {v.false:,}, NULL {v.null:,} of {v.total:,} {of}{note}"
+            yield f"{v.name}: TRUE {v.true:,}, FALSE {v.false:,}, NULL {v.null:,} of {total}{note}"
             for c in v.conjuncts:
                 if len(v.conjuncts) + len(v.dependent) > 1:
                     alone = f"alone FALSE {c.alone_false:,}, alone NULL {c.alone_null:,}"

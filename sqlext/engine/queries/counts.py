@@ -36,11 +36,13 @@ class Verdicts:
 
     def text(self, of: str) -> str:
         """
-        >>> Verdicts(written="l.ok", true=1, false=2, null=0).text("left rows")
+        >>> Verdicts(written="l.ok", true=1, false=2, null=0).text("left row")
         'l.ok: TRUE 1, FALSE 2, NULL 0 of 3 left rows'
+        >>> Verdicts(written="v > 1", true=0, false=0, null=1).text("pair")
+        'v > 1: TRUE 0, FALSE 0, NULL 1 of 1 pair'
         """
-        total = self.true + self.false + self.null
-        return f"{self.written}: TRUE {self.true:,}, FALSE {self.false:,}, NULL {self.null:,} of {total:,} {of}"
+        total = count(self.true + self.false + self.null, of)
+        return f"{self.written}: TRUE {self.true:,}, FALSE {self.false:,}, NULL {self.null:,} of {total}"
 
 
 def report_text(start_here: Iterable[str], conditions: Iterable[str], work: Iterable[str]) -> str:

@@ -68,7 +68,8 @@ class EmitReport:
             verdicts = (f"{c.written} is FALSE on {c.false:,} and NULL on {c.null:,}" for c in self.conditions)
             return f"WHERE keeps none of {count(self.read, 'row')}: {'; '.join(verdicts)}."
         if not self.timed:
-            return f"No row is in a window: {self.time} is NULL on all {self.taken:,} rows."
+            rows = "the only row" if self.taken == 1 else f"all {self.taken:,} rows"
+            return f"No row is in a window: {self.time} is NULL on {rows}."
         if not self.counts["windows"]:
             return f"No row is in a window of {self.window}: all times lie between two windows, its slide is too long."
         if self.having is not None and not self.having.true:
@@ -118,9 +119,9 @@ class EmitReport:
 
     def _conditions(self) -> Iterator[str]:
         for condition in self.conditions:
-            yield condition.text("rows")
+            yield condition.text("row")
         if self.having is not None:
-            yield self.having.text("firings")
+            yield self.having.text("firing")
             yield from (f"  it leaves out {example}" for example in self.examples)
 
     def _work(self) -> Iterator[str]:

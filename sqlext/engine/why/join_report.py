@@ -220,11 +220,12 @@ class JoinReport:
     def _conditions(self) -> Iterator[str]:
         for name, side in self._sides():
             for c in side.conditions:
-                yield c.text(f"{name} rows")
-            nulls = f"NULL in a key: {side.null_key:,}, in the time: {side.null_time:,} of {side.rows:,} {name} rows"
+                yield c.text(f"{name} row")
+            rows = count(side.rows, f"{name} row")
+            nulls = f"NULL in a key: {side.null_key:,}, in the time: {side.null_time:,} of {rows}"
             yield nulls + (f"; ranges in which no time can be: {side.empty:,}" if side.empty else "")
         for c in self.others:
-            yield c.text("pairs")
+            yield c.text("pair")
         if self.miss is not None:
             yield self.miss.text
 
