@@ -154,7 +154,7 @@ class _Description:
             buckets[number] = distinct_keys([_state(clause, stored)], list(clause.keys))
             watermark, late = stored.header.watermark, late + stored.header.late
         try:
-            wanted = self._wanted(clause, buckets)
+            wanted, is_cut = self._wanted(clause, buckets)
         except BindError as error:
             self.error = error
             return
@@ -168,7 +168,7 @@ class _Description:
         if not wanted:
             text = (
                 "nothing is kept for such a key: no row has arrived that was not late, or all of its rows are decided; "
-                "EXPLAIN MATCH WHY of the query without STREAM says why a decided row is in no match"
+                "EXPLAIN MATCH WHY of the query without STREAM says what becomes of a row"
             )
             yield self._row(name, None, Fact(KEY, None, text))
         for number, stored in operator.buckets(list(wanted)):
@@ -178,6 +178,10 @@ class _Description:
                 shown = row_text(key, 0, clause.keys)
                 for fact in self._facts(clause, of_key(state, list(clause.keys), key)):
                     yield self._row(name, shown, fact)
+        if is_cut:
+            of_which = f"more than {MAX_KEYS} keys, of which {MAX_KEYS} are described"
+            text = f"the condition holds for {of_which}: make it narrower"
+            yield self._row(name, None, Fact(KEY, None, text))
 
     def _name(self, kind: str, place: Place) -> str:
         """The name of a clause: its kind and line, and its column if that is the name of several ones."""
@@ -257,9 +261,9 @@ class _Description:
         if len(expected) > MAX_COMING:
             yield Fact(NOT_YET, None, f"{len(expected) - MAX_COMING:,} further rows come later")
 
-    def _wanted(self, clause: KeptClause, buckets: dict[int, pa.Table]) -> dict[int, list[int]]:
-        """The positions of the chosen keys in the keys of each bucket. Raises BindError if the condition cannot be
-        computed from the keys."""
+    def _wanted(self, clause: KeptClause, buckets: dict[int, pa.Table]) -> tuple[dict[int, list[int]], bool]:
+        """The positions of the chosen keys in the keys of each bucket, and whether there are more than MAX_KEYS. Raises
+        BindError if the condition cannot be computed from the keys."""
         places = [(number, i) for number, keys in buckets.items() for i in range(max(keys.num_rows, not clause.keys))]
         numbers = pa.table({_NUMBER: pa.array(range(len(places)), pa.int64())})
         for column, name in clause.keys.items():
@@ -268,7 +272,9 @@ class _Description:
         queries = self._queries()
         keys = queries.name(self.call.spark.createDataFrame(numbers))
         query = join(  # without an alias Spark reads `FROM keys WHERE (card)` as keys AS `where` (card)
-            f"SELECT {quoted(_NUMBER)} FROM {keys} AS keys WHERE (", self._condition(), f") ORDER BY 1 LIMIT {MAX_KEYS}"
+            f"SELECT {quoted(_NUMBER)} FROM {keys} AS keys WHERE (",
+            self._condition(),
+            f") ORDER BY 1 LIMIT {MAX_KEYS + 1}",
         )
         wanted: dict[int, list[int]] = {}
         try:
@@ -278,10 +284,10 @@ class _Description:
             raise self._about_key(error, clause.keys.values()) from None
         except PySparkException as error:
             raise self._failed(error, clause.keys.values()) from None
-        for (at,) in chosen:
+        for (at,) in chosen[:MAX_KEYS]:
             number, i = places[at]
             wanted.setdefault(number, []).append(i)
-        return wanted
+        return wanted, len(chosen) > MAX_KEYS
 
     def _row(self, clause: str, key: str | None, fact: Fact) -> tuple[str | None, ...]:
         return clause, key, fact.kind, None if fact.time is None else self.show(fact.time), fact.text

@@ -75,6 +75,15 @@ def test_a_stream_says_what_it_keeps_for_a_key_stopped_and_running(events):
     ]
 
 
+def test_it_is_said_that_more_keys_have_not_been_described(events):
+    append(events, *(f"{card} 0 A 1" for card in range(22)))
+    events.sql(PAIRS)
+    few, many = (events.sql(f"DESCRIBE STREAMING TABLE pairs FOR KEY (card < {most})").collect() for most in (20, 21))
+    cut = "the condition holds for more than 20 keys, of which 20 are described: make it narrower"
+    assert [len({row.key for row in rows if row.key}) for rows in (few, many)] == [20, 20]
+    assert (few[-1].text == cut, many[-1].text == cut) == (False, True)
+
+
 def test_before_the_first_micro_batch_is_completed_nothing_is_kept(events):
     """Spark writes what operators there are when the first micro-batch begins."""
     append(events, "1 0 A 1")
