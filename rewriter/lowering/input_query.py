@@ -161,16 +161,23 @@ def keys_need_window(context: Context) -> bool:
     """
     if context.relation.is_static:
         return True
-    types = context.relation.resolver.types(partition_by(context))
-    odd = next((t for t in types if not has_plain_equality(t)), None)
+    keys = partition_by(context)
+    types = zip(keys, context.relation.resolver.types(keys))
+    odd = [(key, key_type) for key, key_type in types if not has_plain_equality(key_type)]
     if odd and context.needs_times:
-        raise UnsupportedError(
-            "KEY_TYPE",
-            f"a stream, or a clause with MATCH_ROWTIME(), cannot be partitioned by {odd}",
-            place=context.clause.partition_by[0].expression.place,
-            hint="CAST it AS STRING, or AS DECIMAL.",
-        )
-    return odd is not None
+        raise _key_type_error(context, *odd[0])
+    return bool(odd)
+
+
+def _key_type_error(context: Context, key: Text, key_type: str) -> UnsupportedError:
+    keys = {str(context.source.of(k.expression)): k.expression for k in context.clause.partition_by}
+    is_nested = key_type.partition("<")[0] in ("array", "map", "struct")
+    return UnsupportedError(
+        "KEY_TYPE",
+        f"a stream, or a clause with MATCH_ROWTIME(), cannot be partitioned by {key_type}",
+        place=keys[str(key)].place,
+        hint="write its parts as keys, or to_json(…)." if is_nested else "CAST it AS STRING, or AS DECIMAL.",
+    )
 
 
 def order_by(context: Context) -> tuple[tuple[Text, str], ...]:
