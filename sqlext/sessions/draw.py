@@ -44,7 +44,9 @@ def draw(
     from sqlext.pattern.why.automaton import automaton
     from sqlext.rewriter.statements.kinds import ClauseSite
     from sqlext.rewriter.statements.parse_statement import parse_statement
+    from sqlext.sessions.explain import check_text
 
+    check_text(query)
     sites = parse_statement(query).of(ClauseSite)
     if not sites:
         raise UnsupportedError(

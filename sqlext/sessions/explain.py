@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.errors import BindError
 from sqlext.sessions.hook import unhooked
 
 if TYPE_CHECKING:
@@ -55,9 +56,12 @@ def why(
     """
     from sqlext.engine.statements.explain_why import explain_why
     from sqlext.rewriter.statements.why_statement import parse_why
+    from sqlext.rewriter.text.names import quoted
 
-    for_rule = "" if rule is None else f" FOR RULE `{rule}`"
-    text = f"EXPLAIN MATCH WHY {query.strip().rstrip(';')}{for_rule}\nFOR ROW {condition}"
+    check_text(query)
+    for_rule = "" if rule is None else f"FOR RULE {quoted(str(rule))} "
+    # on a line of their own: the query may end with a comment
+    text = f"EXPLAIN MATCH WHY {query.strip().rstrip(';')}\n{for_rule}FOR ROW {condition}"
     with call_on(spark, text, args, frames) as call:
         statement = parse_why(call.text)
         assert statement is not None
@@ -93,9 +97,21 @@ def call_on(spark: SparkSession | None, text: str, args: Any, frames: dict[str, 
     """`spark.sql(text, args, **frames)` on a session, by default the active one, with names in backticks."""
     from sqlext.sessions.quoted_names import names_in_backticks
 
+    check_text(text)
     session = spark or active_session()
     with names_in_backticks(SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames)) as call:
         yield call
+
+
+def check_text(query: object) -> None:
+    """Raise BindError (ARGUMENT_TYPE) for a query that is no text.
+
+    >>> check_text(None)
+    Traceback (most recent call last):
+    sqlext.errors.BindError: SQLEXT_ARGUMENT_TYPE: the query is a text (str), not NoneType
+    """
+    if not isinstance(query, str):
+        raise BindError("ARGUMENT_TYPE", f"the query is a text (str), not {type(query).__name__}")
 
 
 def active_session() -> SparkSession:

@@ -49,14 +49,26 @@ def state(query: Any, key: str | None = None, *, spark: SparkSession | None = No
                 "the name of a streaming table needs `key`, a condition on its keys",
                 hint=f"state({query!r}, key=\"card = '4711'\"); without a key, pass the streaming query itself.",
             )
+        if not hasattr(query, "recentProgress") and not hasattr(query, "get"):  # which progress has
+            raise _no_query(query)
         return progress.state(query)
     from sqlext.engine.statements.describe_key import describe_key  # loads the planner, which `import sqlext` need not
     from sqlext.rewriter.heads.stream_heads import parse_command  # loads the tokenizer
     from sqlext.rewriter.text.names import quote, split_name  # loads the tokenizer
 
     session = spark or active_session()
-    name = query if isinstance(query, str) else query.name
+    name = query if isinstance(query, str) else getattr(query, "name", None)
+    if not isinstance(name, str):
+        raise _no_query(query)
     text = f"DESCRIBE STREAMING TABLE {quote(split_name(str(name)))} FOR KEY ({key})"
     command = parse_command(text)
     assert command is not None
     return describe_key(SqlCall(spark=session, sql=unhooked(session), text=text), command)
+
+
+def _no_query(query: object) -> BindError:
+    return BindError(
+        "ARGUMENT_TYPE",
+        f"{type(query).__name__} is neither a streaming query with a name nor the name of a streaming table",
+        hint="the queries that run are in spark.streams.active; SHOW STREAMING TABLES has the names.",
+    )

@@ -34,6 +34,7 @@ _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)|; line (\d+) pos (\d+)")
 _NEAR = re.compile(r"at or near '(.+?)'(?=[.:]|$)")
 _SYNTAX_ERROR = "PARSE_SYNTAX_ERROR"  # a condition of Spark
 _OWN_FUNCTIONS = frozenset({*CLAUSE_FUNCTIONS, *OUTCOMES})
+_NAVIGATIONS = NAVIGATIONS - {"FIRST", "LAST"}  # which Spark has too
 _HINTS = {
     # Spark Declarative Pipelines: docs/jobs.md
     "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION": "a clause needs the types of its input before it runs: call "
@@ -150,8 +151,9 @@ def _unknown_function(
     if _COLUMN.fullmatch(routine):
         return _call_of_value(place)
     word = routine.upper()
-    if word in _OWN_FUNCTIONS:
-        hint = f"write it in MEASURES of the clause, {word}() AS name, and read the name here."
+    if word in _OWN_FUNCTIONS | _NAVIGATIONS:
+        call = f"{word}({'…' * (word in _NAVIGATIONS)})"
+        hint = f"write it in MEASURES of the clause, {call} AS name, and read the name here."
         return BindError(name, f"{word}() has a value only inside MATCH_RECOGNIZE", place=place, hint=hint)
     foreign = hint_of_function(routine)
     if foreign is not None:

@@ -70,7 +70,9 @@ class _Analysis:
 
 
 def _report(call: SqlCall, statement: AnalyzeStatement) -> str:
-    first = tokenize(call.text)[0]
+    first = next(iter(tokenize(call.text)), None)
+    if first is None:
+        raise _not_analyzed("there is no query", Place(call.text, 0, len(call.text)))
     place = Place(call.text, first.start, first.stop)
     if first.text != "(" and first.word not in _QUERIES:
         hint = "write the query alone: EXPLAIN MATCH ANALYZE [FORMAT JSON] [LIMIT n PARTITIONS] SELECT …."

@@ -121,7 +121,8 @@ def explain_rows(rows: ChosenRows, condition: RowCondition) -> str:
     try:
         asked = condition.over(rows.queries, rows.physical.prefix, rows.physical.plan.relation)
     except BindError as error:
-        if not error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
+        is_unknown = error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN")
+        if not is_unknown and "only inside MATCH_RECOGNIZE" not in error.message:
             raise
         names = ", ".join(name for name, _ in rows.physical.plan.input_types[:_NAMED])
         more = ", …" * (len(rows.physical.plan.input_types) > _NAMED)

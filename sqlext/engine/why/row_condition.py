@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TypeVar
 
 from pyspark.errors import PySparkException
@@ -13,6 +14,7 @@ from sqlext.engine.queries.queries import Queries
 from sqlext.errors import BindError
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Text, join
+from sqlext.rewriter.text.tokens import tokenize
 from sqlext.spark.quiet_probes import quiet_probes
 
 Result = TypeVar("Result")
@@ -48,6 +50,8 @@ class ConditionOver:
 
     def check(self) -> None:
         """Let Spark analyse the condition. Raises BindError."""
+        if _closes_more(self.condition.written.text):  # as `a) OR (b`, which would be valid in brackets
+            self._find_syntax_error()
         try:
             self._rows()
         except BindError as error:
@@ -96,6 +100,16 @@ class ConditionOver:
             return queries.run(query)
         except BindError as error:
             raise error.placed(self.condition.written.place) from None
+
+
+def _closes_more(condition: str) -> bool:
+    """Whether a bracket closes one that the condition has not opened.
+
+    >>> _closes_more("(a) OR (b)"), _closes_more("a) OR (b"), _closes_more("a = ')'")
+    (False, True, False)
+    """
+    steps = ({"(": 1, ")": -1}.get(token.text, 0) for token in tokenize(condition))
+    return min(accumulate(steps), default=0) < 0
 
 
 def likeliest(errors: Sequence[BindError]) -> BindError:
