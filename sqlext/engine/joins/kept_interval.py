@@ -230,7 +230,7 @@ class KeptInterval:
         micros = [f"unix_micros(CAST({at} AS TIMESTAMP_LTZ)) AS {at}" for at in times]
         shown_columns = ", ".join([*micros, _ROW, HAS_PARTNER, *map(quoted, keys)])
         return join(
-            f"SELECT {shown_columns} FROM ({kept}) AS kept WHERE (", condition,
+            f"SELECT {shown_columns} FROM ({kept}) AS __kept WHERE (", condition,
             f") ORDER BY 1, {_ROW} LIMIT {MAX_ROWS + 1}",
         )  # fmt: skip
 

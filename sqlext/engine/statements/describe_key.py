@@ -272,7 +272,7 @@ class _Description:
         queries = self._queries()
         keys = queries.name(self.call.spark.createDataFrame(numbers))
         query = join(  # without an alias Spark reads `FROM keys WHERE (card)` as keys AS `where` (card)
-            f"SELECT {quoted(_NUMBER)} FROM {keys} AS keys WHERE (",
+            f"SELECT {quoted(_NUMBER)} FROM {keys} AS __keys WHERE (",
             self._condition(),
             f") ORDER BY 1 LIMIT {MAX_KEYS + 1}",
         )

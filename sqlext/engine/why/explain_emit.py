@@ -20,7 +20,7 @@ from sqlext.engine.streams.kept_clause import NUMBER, coming_rows
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
 from sqlext.engine.why.emit_row import EmitWords, FiringResult, row_lines, shown_points
 from sqlext.engine.why.row_condition import RowCondition
-from sqlext.engine.why.shown_values import shown
+from sqlext.engine.why.shown_values import shown, shown_text
 from sqlext.operators.emit.operator import EmitOperator
 from sqlext.operators.emit.parts import GLOBAL, SESSION
 from sqlext.operators.emit.plan import EmitOperatorPlan
@@ -128,7 +128,7 @@ def _dropped(plan: EmitPlan, table: pa.Table, i: int) -> str:
         if verdict:
             continue
         values = [
-            f"{operand} = {value(f'o{number}_{k}') or 'NULL'}"
+            f"{operand} = {shown_text(value(f'o{number}_{k}'))}"
             for k, operand in enumerate(_operands(text))
             if any(token.is_name for token in tokenize(str(operand)))
         ]

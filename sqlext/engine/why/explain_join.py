@@ -21,7 +21,7 @@ from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
 from sqlext.engine.why.join_operands import operand_of
 from sqlext.engine.why.join_shape import DATE, LOCAL, TEXT, TIMESTAMP, JoinShape, is_reversed, number, shape_of
 from sqlext.engine.why.row_condition import ConditionOver, RowCondition, likeliest
-from sqlext.engine.why.shown_values import interval
+from sqlext.engine.why.shown_values import interval, shown_text
 from sqlext.errors import BindError
 from sqlext.rewriter.joins.asof_sql import AsofJoin, is_backward
 from sqlext.rewriter.joins.join_clause import NEAREST
@@ -70,6 +70,9 @@ def explain_join(sides: JoinSides, condition: RowCondition) -> str:
     pairing = _Pairing(sides, chosen.by, asof, shape_of(sides))
     query = pairing.query(condition.sql.unplaced)
     rows = chosen.condition.run(lambda: sides.queries.run(query).collect())
+    if len({(row["__chosen"], row["__candidate"]) for row in rows}) < len(rows):  # equal rows have one answer
+        pairing = _Pairing(sides, chosen.by, asof, pairing.shape, is_distinct=True)
+        rows = sides.queries.run(pairing.query(condition.sql.unplaced)).collect()
     partners = _partners_of(pairing, rows)
     groups = groupby(rows, key=lambda row: row["__chosen"])
     answers = ["\n".join(pairing.lines(list(group), partners)) for _, group in groups]
@@ -145,13 +148,18 @@ def _chosen(sides: JoinSides, condition: RowCondition) -> _Chosen:
 
 
 class _Pairing:
-    """The rows of the relation `side`, each with the rows of the other one. `by`: what the condition chooses."""
+    """The rows of the relation `side`, each with the rows of the other one. `by`: what the condition chooses;
+    `is_distinct`: of equal rows of `side` one is paired, if it is one relation."""
 
-    def __init__(self, sides: JoinSides, by: str, asof: AsofJoin | None, shape: JoinShape):
+    def __init__(
+        self, sides: JoinSides, by: str, asof: AsofJoin | None, shape: JoinShape, *, is_distinct: bool = False
+    ):
         self.sides, self.by, self.asof, self.shape, self.kind = sides, by, asof, shape, shape.kind
         self.side = RIGHT if by == RIGHT else LEFT
         self.is_reversed = shape.is_reversed if asof is None else "FALSE"
         self.operands = {of: operand_of(sides, of) for of in (LEFT, RIGHT)}
+        if is_distinct:
+            self.operands[self.side] = self.operands[self.side].distinct
         self.before = dict[str, TextLike]()  # columns that the left relation computes before the right one is there
         self.conjuncts = list(self._of_interval() if asof is None else self._of_asof(asof))
 
@@ -182,6 +190,12 @@ class _Pairing:
                 operands=times,
                 far=far,
                 wider=(nearest, nearest) if has_nearest else None,
+            )
+        elif asof.distance is None or asof.distance.limit is None:  # else WITHIN is NULL if a time is
+            yield _Conjunct(
+                sql=join("((", left, ") = (", right, ")) IS NOT NULL OR NULL"),
+                shown=f"NEAREST ({times[0][0]}, {times[1][0]})",
+                operands=times,
             )
         limit = asof.distance.limit if asof.distance is not None else None
         if limit is not None and far is not None:
@@ -441,12 +455,10 @@ class _Pairing:
         conjunct = self.conjuncts[i]
         what = "is NULL" if row[f"__n{i}"] else "is false"
         both = [row[f"__o{i}_{k}"] for k in range(len(conjunct.operands))]
-        values = [
-            f"{name} = {value if value is None else short(value)}" for (name, _), value in zip(conjunct.operands, both)
-        ]
+        values = [f"{name} = {shown_text(value)}" for (name, _), value in zip(conjunct.operands, both)]
         note = difference(*both) if len(both) == 2 and not row[f"__n{i}"] else ""
         values[-1:] = [f"{values[-1]}; {note}" if note else values[-1]] if values else []
-        shown = f" ({', '.join(values).replace('= None', '= NULL')})" if values else ""
+        shown = f" ({', '.join(values)})" if values else ""
         return f"{conjunct.shown} {what}{shown}"
 
     def _relaxation(self, row: T.Row, i: int) -> Iterator[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlext.engine.joins.join_members import members
 from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.queries.row_json import row_json
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import unquoted
@@ -25,6 +26,16 @@ class Operand:
     name: str | None
     row: str
     members: tuple[str, ...] = ()
+
+    @property
+    def distinct(self) -> Operand:
+        """The operand with one of several equal rows, if it is one relation."""
+        if self.qualifier is None:
+            return self
+        number = join("row_number() OVER (PARTITION BY ", row_json(self.row), " ORDER BY 1) AS __number")
+        numbered = join(f"SELECT {self.qualifier}.*, ", number, " FROM ", self.relation)
+        once = join("(SELECT * EXCEPT (__number) FROM (", numbered, f") WHERE __number = 1) AS {self.qualifier}")
+        return replace(self, relation=once)
 
     @property
     def is_missing(self) -> str:

@@ -187,7 +187,14 @@ def _named(shape: JoinShape, side: str) -> TextLike:
     texts = [_of(key, side) for key in shape.keys]
     if not texts:
         return "''"
-    shown = [join(string_literal(f"{in_line(t)} = "), ", coalesce(CAST((", t, ") AS STRING), 'NULL')") for t in texts]
+    nothing = string_literal("''")  # an empty text
+    shown = [
+        join(
+            string_literal(f"{in_line(t)} = "),
+            ", coalesce(nullif(CAST((", t, f") AS STRING), ''), IF(({t}) IS NULL, 'NULL', {nothing}))",
+        )
+        for t in texts
+    ]  # fmt: skip
     return join("concat(", join(*shown, separator=", ', ', "), ")")
 
 

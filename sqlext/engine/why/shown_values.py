@@ -47,6 +47,15 @@ def shown_cell(column: pa.Array, spark_type: str, row: int, settings: ExecutionS
         return str(column[row].as_py())
 
 
+def shown_text(value: str | None) -> str:
+    """A value that Spark has cast to a string.
+
+    >>> shown_text(None), shown_text(""), shown_text("a\\nb")
+    ('NULL', "''", 'a\\\\nb')
+    """
+    return "NULL" if value is None else short(value) or "''"
+
+
 def interval(us: int) -> str:
     """A day-time interval in the largest unit that needs no fraction, or in seconds.
 
