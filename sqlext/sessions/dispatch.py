@@ -172,11 +172,11 @@ def _run(call: SqlCall) -> DataFrame:
     if why is not None:
         from sqlext.engine.statements import explain_why
 
-        return call.spark.createDataFrame([(explain_why.explain_why(call, why),)], "plan STRING")
+        return _text_result(call, explain_why.explain_why(call, why))
     if (analyze := parse_analyze(call.text)) is not None:
         from sqlext.engine.statements import analyze_query  # loads Numba, which other statements do not need
 
-        return call.spark.createDataFrame([(analyze_query.analyze_query(call, analyze),)], "plan STRING")
+        return _text_result(call, analyze_query.analyze_query(call, analyze))
     query = explained(call.text)
     if query is None:
         return run_statement.run(call)
@@ -184,7 +184,12 @@ def _run(call: SqlCall) -> DataFrame:
         text = explain_statement.explain_statement(replace(call, text=query.text))
     except SqlExtError as e:
         raise e.moved(call.text, query.start) from None
-    return call.spark.createDataFrame([(text,)], "plan STRING")
+    return _text_result(call, text)
+
+
+def _text_result(call: SqlCall, text: str) -> DataFrame:
+    """A text as a result. Spark reads the rows of `createDataFrame` in a job, and literals without one."""
+    return call.sql("VALUES (:plan) AS result(plan)", {"plan": text})
 
 
 def _run_plain(call: SqlCall) -> DataFrame:
