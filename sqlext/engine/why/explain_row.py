@@ -191,9 +191,17 @@ class PartitionWhy:
 
     def _reasons(self, near: Closest, row: int) -> list[str]:
         """The reasons why the closest partial match went no further: first what the row itself did not satisfy, then
-        what ended the search, then the rows that it skipped."""
-        stops = sorted(near.stops, key=lambda stop: (stop.row != row, stop.reason in (FALSE, NULL)))
+        what ended the search, then the conditions of which a part holds."""
+        stops = sorted(near.stops, key=lambda stop: (stop.row != row, self._falsity(near.path, stop)))
         return list(dict.fromkeys(self._reason(near.path, stop) for stop in stops))
+
+    def _falsity(self, path: Mapped, stop: Stop) -> int:
+        """0 if no condition ended the search, 1 if a conjunct of the condition holds, 2 if none does."""
+        if stop.label is None or stop.reason not in (FALSE, NULL):
+            return 0
+        tested = self._tested(path, stop)
+        holds = any(value(c.condition, tested) is True for c in self.plan.conjuncts[stop.label])
+        return 1 if holds else 2
 
     def _reason(self, path: Mapped, stop: Stop) -> str:
         name = "" if stop.label is None else self._name(stop.label)
