@@ -41,8 +41,12 @@ def not_yet(time: int, watermark: int, row: str, show: ShowTime) -> Fact:
 
     >>> not_yet(9, 5, '{"k":1}', str).text
     'the watermark is 5 and needs 9: if no further row of the key comes, the result then has {"k":1}'
+    >>> not_yet(9, 0, '{"k":1}', str).text.partition(":")[0]
+    'there is no watermark yet, and it needs 9'
     """
-    needs = f"the watermark is {show(watermark)} and needs {show(time)}"
+    is_begun = watermark != 0  # where Spark's watermark begins
+    needs = f"the watermark is {show(watermark)} and" if is_begun else "there is no watermark yet, and it"
+    needs += f" needs {show(time)}"
     return Fact(NOT_YET, time, f"{needs}: if no further row of the key comes, the result then has {row}")
 
 
