@@ -36,7 +36,8 @@ class View:
     """A stored view. `schema` (catalog, schema) was current when our version `created_by` created the view.
 
     `query_columns`: the columns of its query at its creation, as the JSON of Spark's StructType; None if an earlier
-    version of ours stored the view.
+    version of ours stored the view. `settings`: the values of the settings of Spark on which its rows depend, at its
+    creation; none if an earlier version stored it.
     """
 
     name: str
@@ -46,6 +47,7 @@ class View:
     schema: Parts
     created_by: str
     query_columns: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def qualified_text(self) -> str:
@@ -53,6 +55,7 @@ class View:
         return qualify(self.text, self.schema)
 
 
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 NO_VIEWS: Mapping[Parts, View] = MappingProxyType({})
 
 
@@ -97,17 +100,31 @@ def mentioned(
     return tuple(mentions)
 
 
-def create(spark: Any, sql: Callable[..., Any], statement: CreateView, query_columns: str | None = None) -> Any:
+def create(
+    spark: Any,
+    sql: Callable[..., Any],
+    statement: CreateView,
+    query_columns: str | None = None,
+    settings: Mapping[str, str] = NO_SETTINGS,
+) -> Any:
     """Carry out CREATE VIEW over extended text, whose query has been checked, and return an empty DataFrame.
 
-    `query_columns`: as in View.
+    `query_columns`, `settings`: as in View.
 
     Raises BindError if the name is taken and the statement has neither OR REPLACE nor IF NOT EXISTS.
     """
     head = statement.head
     parts = head.name.parts
     comment = sql(f"SELECT {statement.comment}").collect()[0][0] if statement.comment else None
-    view = _new(spark, parts[-1].lower(), statement.query, query_columns, columns=statement.columns, comment=comment)
+    view = _new(
+        spark,
+        parts[-1].lower(),
+        statement.query,
+        query_columns,
+        settings,
+        columns=statement.columns,
+        comment=comment,
+    )
 
     def write() -> Any:
         is_sparks = is_known(spark, parts)
@@ -124,10 +141,19 @@ def create(spark: Any, sql: Callable[..., Any], statement: CreateView, query_col
 
 
 def alter(
-    spark: Any, sql: Callable[..., Any], view: View, name: Parts, query: str, query_columns: str | None = None
+    spark: Any,
+    sql: Callable[..., Any],
+    view: View,
+    name: Parts,
+    query: str,
+    query_columns: str | None = None,
+    settings: Mapping[str, str] = NO_SETTINGS,
 ) -> None:
-    """Give a stored view another query, which has been checked; it keeps its comment. `query_columns`: as in View."""
-    altered = _new(spark, view.name, query, query_columns, comment=view.comment)
+    """Give a stored view another query, which has been checked; it keeps its comment.
+
+    `query_columns`, `settings`: as in View.
+    """
+    altered = _new(spark, view.name, query, query_columns, settings, comment=view.comment)
     _change_on_conflict_again(spark, sql, name[:-1], {view.name: altered})
 
 
@@ -206,6 +232,7 @@ def _new(
     name: str,
     text: str,
     query_columns: str | None,
+    settings: Mapping[str, str],
     *,
     columns: tuple[str, ...] = (),
     comment: str | None = None,
@@ -220,6 +247,7 @@ def _new(
         schema=schema,
         created_by=__version__,
         query_columns=query_columns,
+        settings=tuple(settings.items()),
     )
 
 
@@ -293,7 +321,10 @@ def _views_in_rows(sql: Callable[..., Any], schema: Parts) -> dict[str, View]:
 
 def _view(stored: Mapping[str, Any]) -> View:
     fields = {name: value for name, value in stored.items() if name in View.__dataclass_fields__}
-    return View(**{**fields, "columns": tuple(stored["columns"]), "schema": tuple(stored["schema"])})
+    settings = tuple((name, value) for name, value in fields.get("settings", ()))
+    return View(
+        **{**fields, "columns": tuple(stored["columns"]), "schema": tuple(stored["schema"]), "settings": settings}
+    )
 
 
 def _encoded(text: str) -> str:

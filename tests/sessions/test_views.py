@@ -10,6 +10,7 @@ from sqlext.catalog import views
 from sqlext.errors import BindError
 from sqlext.rewriter.heads.heads import parse_create_view
 from sqlext.sessions.hook import unhooked
+from tests.statements.cases import settings
 
 TEXT = "SELECT * FROM t MATCH_RECOGNIZE (PATTERN (a{2}) DEFINE a AS x > 'it''s ${y} \\n' ) -- é"
 
@@ -159,3 +160,30 @@ def test_a_compiled_statement_names_no_helper_of_a_stored_view(spark, create):
     plain = sqlext.compile("SELECT v.n + 1 FROM v", spark=spark)
     assert "__sqlext" not in plain
     assert spark.sql(plain).collect() == [(2,)]
+
+
+def test_a_view_keeps_the_settings_of_its_creation_as_views_of_spark_do(spark, sql):
+    rows = "(SELECT timestamp_seconds(1774695600) AS ts)"
+    size = "size(if({}ts IS NULL, array(1), NULL))"
+    texts = {
+        "of_spark": f"SELECT hour(ts) AS h, {size.format('')} AS n FROM {rows} WHERE hour(ts) = 12",
+        "ours": f"""SELECT * FROM {rows} MATCH_RECOGNIZE (ORDER BY ts MEASURES hour(A.ts) AS h, {size.format("A.")} AS n
+            PATTERN (A) DEFINE A AS hour(ts) = 12)""",
+        "over_ours": """SELECT * FROM ours MATCH_RECOGNIZE (ORDER BY h MEASURES A.h AS h, A.n AS n
+            PATTERN (A) DEFINE A AS h > 1)""",
+    }
+    created = {"spark.sql.session.timeZone": "Europe/Berlin", "spark.sql.ansi.enabled": "false"}
+    try:
+        with settings(spark, created):
+            for name, text in texts.items():
+                spark.sql(f"CREATE VIEW {name} AS {text}")
+        found = {name: [tuple(row) for row in spark.table(name).collect()] for name in texts}
+        assert found == {name: [(12, -1)] for name in texts}
+        assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+        with settings(spark, {"spark.sql.legacy.useCurrentConfigsForView": "true"}):
+            assert [spark.table(name).collect() for name in texts] == [[], [], []]
+        spark.sql(f"ALTER VIEW ours AS {texts['ours']}")
+        assert spark.sql("SELECT * FROM ours").collect() == []
+    finally:
+        for name in reversed(texts):
+            spark.sql(f"DROP VIEW IF EXISTS {name}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -18,11 +19,15 @@ from sqlext.expressions.function import (
     ExecutionSettings,
 )
 from sqlext.expressions.spark_types import TIMESTAMP_TYPE
+from sqlext.rewriter.statements.local_times import reads_local_times
+from sqlext.rewriter.statements.read_settings import read_settings
+
+_TIME_ZONE = "spark.sql.session.timeZone"
 
 
 def time_zone(spark: SparkSession) -> str:
     """The name of the session's time zone."""
-    return spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
+    return spark.conf.get(_TIME_ZONE, "UTC") or "UTC"
 
 
 def execution_settings(spark: SparkSession) -> ExecutionSettings:
@@ -72,6 +77,27 @@ def _is_setting_on(spark: SparkSession, name: str) -> bool:
     if value:
         return _is(spark, setting, value, default=VALUES_OF_SETTINGS[name])
     return is_on(spark, name, default=str(name in ON_BY_DEFAULT).lower())
+
+
+def settings_of(spark: SparkSession, text: str) -> dict[str, str]:
+    """The values of the settings on which the rows of a query depend, as far as its text shows."""
+    zone = {_TIME_ZONE} if reads_local_times(text) else set()
+    return values_of_settings(spark, {*read_settings(text), *zone, TIMESTAMP_TYPE})
+
+
+@contextmanager
+def temporary_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Give settings of the session these values, and restore them at the end. Those that are equal are not set."""
+    now = values_of_settings(spark, settings)
+    others = {name: value for name, value in settings.items() if now.get(name, value).lower() != value.lower()}
+    before = {name: spark.conf.get(name, None) for name in others}
+    try:
+        for name, value in others.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, old in before.items():
+            spark.conf.unset(name) if old is None else spark.conf.set(name, old)
 
 
 def values_of_settings(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:

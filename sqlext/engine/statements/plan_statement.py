@@ -8,7 +8,8 @@ DataFrame to run has an effect, a preview with the same columns replaces it unti
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -29,6 +30,7 @@ from sqlext.engine.match.plan_windows import MatchWindowPlanner
 from sqlext.engine.match.portable_sql import portable_query
 from sqlext.engine.queries import cached_views
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.session_settings import is_on, temporary_settings, values_of_settings
 from sqlext.engine.queries.spark_errors import shows_internals, word_at
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.queries.view_columns import view_columns
@@ -54,6 +56,7 @@ from sqlext.rewriter.text.names import RelationName, quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.text.tokens import index_at
 from sqlext.rewriter.tree.read_clauses import stream_words
+from sqlext.spark.kind import is_connect
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.versions import check_stream_grammar
 
@@ -154,11 +157,13 @@ class ViewPlan:
         return self.statement.warnings
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        self.statement.build()
+        with with_its_settings(self.view, spark, self.place):
+            self.statement.build()
         return self.preview()
 
     def preview(self) -> DataFrame:
-        return view_columns(self.statement.execute(), self.view, self.place)
+        with with_its_settings(self.view, self.statement.call.spark, self.place):
+            return view_columns(self.statement.execute(), self.view, self.place)
 
     def section(self, name: str) -> Section:
         """The section of EXPLAIN MATCH about the view, which the statement reads by this name."""
@@ -284,8 +289,10 @@ def _plan(
         elif (rows := cached_views.cached(call.spark, mention.name.parts)) is not None:
             relation = queries.name(rows)
         else:
-            query = plan_statement(_query_of(mention.view, call), why_windows=OF_A_VIEW)
-            view = ViewPlan(mention.view, query, Place(call.text, mention.name.start, mention.name.stop))
+            place = Place(call.text, mention.name.start, mention.name.stop)
+            with with_its_settings(mention.view, call.spark, place):
+                query = plan_statement(_query_of(mention.view, call), why_windows=OF_A_VIEW)
+            view = ViewPlan(mention.view, query, place)
             relation = queries.name(view.preview())
             relations[relation] = view
             sections.append(view.section(relation))
@@ -344,6 +351,29 @@ def _in_inputs(statement: ParsedStatement, source: Source, queries: Queries) -> 
 
 def _is_within(part: Fragment | RelationName, whole: Fragment) -> bool:
     return whole.start <= part.start and part.stop <= whole.stop
+
+
+@contextmanager
+def with_its_settings(view: View, spark: SparkSession, place: Place) -> Iterator[None]:
+    """Plan and analyse a stored view with the settings of its creation, as Spark does with its own views.
+
+    A Connect server analyses a query again when it runs. Raises UnsupportedError there if a setting has another value.
+    """
+    settings = dict(view.settings)
+    if is_on(spark, "spark.sql.legacy.useCurrentConfigsForView", default="false"):
+        settings = {}
+    if settings and is_connect(spark):
+        now = values_of_settings(spark, settings)
+        for name, value in settings.items():
+            if now.get(name, value).lower() != value.lower():
+                raise UnsupportedError(
+                    "VIEW_SETTINGS",
+                    f"the view {view.name} was created with {name} = {value}, and this session has {now[name]}",
+                    place=place,
+                    hint=f"SET {name} = {value}: a Connect server runs all of a query with the same settings.",
+                )
+    with temporary_settings(spark, settings):
+        yield
 
 
 def _query_of(view: View, call: SqlCall) -> SqlCall:

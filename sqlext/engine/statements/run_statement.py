@@ -13,6 +13,7 @@ from sqlext.engine.match import table_function
 from sqlext.engine.queries import cached_views
 from sqlext.engine.queries.queries import names_views
 from sqlext.engine.queries.refreshed_views import note_view
+from sqlext.engine.queries.session_settings import settings_of
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.queries.temporary_objects import check_permanent
 from sqlext.engine.statements.plan_statement import OF_A_VIEW, StatementPlan, plan_portable, plan_statement
@@ -122,7 +123,7 @@ def _create_view(call: SqlCall, head: Head) -> DataFrame:
         raise UnsupportedError("VIEW_PARAMETERS", "a stored view cannot hold parameters", place=head.place)
     columns = check_stored_query(call, view.query_in_place)
     cached_views.uncache(call.spark, head.name.parts)
-    return views.create(call.spark, call.sql, view, columns)
+    return views.create(call.spark, call.sql, view, columns, settings_of(call.spark, view.query))
 
 
 def check_stored_query(call: SqlCall, query_in_place: str) -> str:

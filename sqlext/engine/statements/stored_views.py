@@ -13,6 +13,7 @@ from pyspark.sql import types as T
 from sqlext.catalog import views
 from sqlext.catalog.views import View
 from sqlext.engine.queries import cached_views
+from sqlext.engine.queries.session_settings import settings_of
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements import run_statement
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
@@ -137,7 +138,8 @@ def _alter(call: SqlCall, about: ViewStatement, view: View) -> None:
         raise UnsupportedError("VIEW_PARAMETERS", "a stored view cannot hold parameters", place=place)
     columns = run_statement.check_stored_query(call, alone(call.text, start, start + len(about.query)))
     cached_views.uncache(call.spark, about.name.parts)
-    views.alter(call.spark, call.sql, view, about.name.parts, about.query, columns)
+    settings = settings_of(call.spark, about.query)
+    views.alter(call.spark, call.sql, view, about.name.parts, about.query, columns, settings)
 
 
 def _rename(call: SqlCall, about: ViewStatement, view: View) -> None:
