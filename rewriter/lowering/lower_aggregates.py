@@ -161,7 +161,7 @@ class _AggregateLowering:
     def _fold(self) -> Slot:
         reference = self.reference
         bound, arguments = bind_aggregate(reference.function, parts_of_reference(reference), self, self._result)
-        bound.aggregator(self.context.relation.settings)  # reads the settings on which the aggregate depends
+        bound.check(self.context.relation.settings, reference.place)
         columns = [self._cast(argument, spark_type) for argument, spark_type in zip(arguments, bound.column_types)]
         columns += [] if reference.filter is None else [self._text_of(reference.filter)]
         call = reference.call if all(isinstance(argument, int) for argument in arguments) else ()

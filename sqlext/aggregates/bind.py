@@ -18,7 +18,7 @@ from sqlext.aggregates.registry import (
     WithinGroupKey,
     unknown_aggregate,
 )
-from sqlext.errors import BindError
+from sqlext.errors import BindError, Place, SqlExtError
 from sqlext.expressions.function import ExecutionSettings, Types, of_one_row
 
 B = TypeVar("B", contravariant=True)
@@ -70,6 +70,16 @@ class BoundAggregate:
     def column_types(self) -> Types:
         """The types of the values that each row has: the arguments that are not constants, and the sort keys."""
         return (*self.own_types, *(key.spark_type for key in self.order_by))
+
+    def check(self, settings: ExecutionSettings, place: Place | None) -> None:
+        """Bind the call on the driver, so that `settings` holds what it depends on before they are sent to workers.
+
+        Raises the errors of `aggregator` at `place`.
+        """
+        try:
+            self.aggregator(settings)
+        except SqlExtError as error:
+            raise error.with_(place=place) from None
 
     def aggregator(self, settings: ExecutionSettings) -> Aggregator:
         """Return the aggregator of the call. Its `add` receives values of the types `column_types`.

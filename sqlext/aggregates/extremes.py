@@ -104,7 +104,8 @@ def _number_of_rows(call: AggregateCall) -> int:
     except ValueError:
         number = 0
     if not 1 <= number <= _MOST_ROWS:
-        raise invalid_value(f"{call.name} takes a number of rows from 1 to {_MOST_ROWS}, not {written}", "write 2.")
+        shown = "NULL" if written is None else written
+        raise invalid_value(f"{call.name} takes a number of rows from 1 to {_MOST_ROWS}, not {shown}", "write 2.")
     return number
 
 

@@ -21,7 +21,7 @@ from sqlext.aggregates.registry import (
     SortPart,
     WithinGroupKey,
 )
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import BindError, DataError, Place, UnsupportedError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.splice import join
@@ -189,6 +189,14 @@ def test_rules_know_the_type_of_an_aggregate_by_its_parts(text, expected):
 def test_rules_refuse_a_part_that_an_aggregate_does_not_take(text):
     with pytest.raises((BindError, UnsupportedError)):
         StaticBinder(columns={"v": "int"}, settings=ExecutionSettings(True, "UTC")).types([join(text)])
+
+
+def test_a_wrong_constant_is_an_error_at_its_call():
+    call = BoundAggregate(function="max_by", types=("int", "int", "int"), result="array<int>", constants=((2, None),))
+    place = Place("max_by(a, b, CAST(NULL AS INT))", 0, 31)
+    with pytest.raises(DataError, match="from 1 to 100000, not NULL") as error:
+        call.check(ExecutionSettings(True, "UTC"), place)
+    assert error.value.place == place
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ class EmitPlanner:
             plan = upserted(plan, key)
         plan = replace(plan, settings=execution_settings(self.spark))
         for aggregate in plan.aggregates:
-            aggregate.call.aggregator(plan.settings)  # reads the settings on which the aggregate depends
+            aggregate.call.check(plan.settings, aggregate.place)
         planned = PlannedEmit(
             plan=plan,
             prefix=prefix,
