@@ -6,6 +6,19 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 
+from sqlext.expressions.function import (
+    BINARY_AS_STRING,
+    COMPLEX_TO_STRING,
+    CONSECUTIVE_STRINGS,
+    ESCAPED_STRINGS,
+    EXPONENT_IS_DECIMAL,
+    FEWER_FRACTIONAL_DIGITS,
+    FEWEST_DIGITS,
+    LOWER_PERCENTILES,
+    NAN_OF_ZERO_DIVISORS,
+    PADDED_IS_STRING,
+    SIZE_OF_NULL,
+)
 from sqlext.rewriter.statements.resumed_words import resumed_tokens, word_of
 from sqlext.rewriter.text.tokens import NUMBER, STRING, Token, tokenize
 
@@ -17,18 +30,16 @@ _PATTERNS = (
 _AS_TEXT = "STRING || CONCAT CONCAT_WS FORMAT_STRING PRINTF LISTAGG STRING_AGG"
 # The functions and types whose values a setting changes.
 _WORDS = {
-    "spark.sql.function.concatBinaryAsString": "|| CONCAT",
+    BINARY_AS_STRING: "|| CONCAT",
     "spark.sql.function.eltOutputAsString": "ELT",
     "spark.sql.jsonGenerator.ignoreNullFields": "TO_JSON",
-    "spark.sql.legacy.castComplexTypesToString.enabled": f"{_AS_TEXT} VARCHAR CHAR",
+    COMPLEX_TO_STRING: f"{_AS_TEXT} VARCHAR CHAR",
     "spark.sql.legacy.followThreeValuedLogicInArrayExists": "EXISTS",
-    "spark.sql.legacy.lpadRpadAlwaysReturnString": "LPAD RPAD",
+    PADDED_IS_STRING: "LPAD RPAD",
     "spark.sql.legacy.negativeIndexInArrayInsert": "ARRAY_INSERT",
-    "spark.sql.legacy.percentileDiscCalculation": "PERCENTILE_DISC",
-    "spark.sql.legacy.sizeOfNull": "SIZE CARDINALITY",
-    "spark.sql.legacy.statisticalAggregate": (
-        "STDDEV STD STDDEV_SAMP VARIANCE VAR_SAMP SKEWNESS KURTOSIS COVAR_SAMP CORR"
-    ),
+    LOWER_PERCENTILES: "PERCENTILE_DISC",
+    SIZE_OF_NULL: "SIZE CARDINALITY",
+    NAN_OF_ZERO_DIVISORS: ("STDDEV STD STDDEV_SAMP VARIANCE VAR_SAMP SKEWNESS KURTOSIS COVAR_SAMP CORR"),
     "spark.sql.legacy.timeParserPolicy": _PATTERNS,
     "spark.sql.legacy.truncateForEmptyRegexSplit": "SPLIT",
     "spark.sql.mapKeyDedupPolicy": "MAP MAP_CONCAT MAP_FROM_ARRAYS MAP_FROM_ENTRIES STR_TO_MAP TRANSFORM_KEYS",
@@ -40,17 +51,11 @@ _SETTINGS_OF_WORDS = {
 _EXPONENT = re.compile(r"[\d.]+E[+-]?\d+$", re.IGNORECASE)
 # The tokens that have another meaning with a setting.
 _TOKENS: dict[str, Callable[[Token], bool]] = {
-    "spark.sql.parser.escapedStringLiterals": lambda token: token.kind == STRING and "\\" in token.text,
-    "spark.sql.legacy.consecutiveStringLiterals.enabled": lambda token: (
-        token.kind == STRING and "''" in token.text[1:-1]
-    ),
-    "spark.sql.legacy.exponentLiteralAsDecimal.enabled": lambda token: (
-        token.kind == NUMBER and _EXPONENT.match(token.text) is not None
-    ),
+    ESCAPED_STRINGS: lambda token: token.kind == STRING and "\\" in token.text,
+    CONSECUTIVE_STRINGS: lambda token: token.kind == STRING and "''" in token.text[1:-1],
+    EXPONENT_IS_DECIMAL: lambda token: token.kind == NUMBER and _EXPONENT.match(token.text) is not None,
 }
-_OF_DECIMALS = frozenset(
-    {"spark.sql.decimalOperations.allowPrecisionLoss", "spark.sql.legacy.literal.pickMinimumPrecision"}
-)
+_OF_DECIMALS = frozenset({FEWER_FRACTIONAL_DIGITS, FEWEST_DIGITS})
 _WITHOUT_PARENTHESES = frozenset({"||", "STRING", "VARCHAR", "CHAR"})
 _BEFORE_ALL_COLUMNS = frozenset({"(", ",", ".", "SELECT", "DISTINCT"})
 

@@ -88,16 +88,20 @@ def settings_of(spark: SparkSession, text: str) -> dict[str, str]:
 @contextmanager
 def temporary_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """Give settings of the session these values, and restore them at the end. Those that are equal are not set."""
-    now = values_of_settings(spark, settings)
-    others = {name: value for name, value in settings.items() if now.get(name, value).lower() != value.lower()}
-    before = {name: spark.conf.get(name, None) for name in others}
+    before = {name: spark.conf.get(name, None) for name in other_values(spark, settings)}
     try:
-        for name, value in others.items():
-            spark.conf.set(name, value)
+        for name in before:
+            spark.conf.set(name, settings[name])
         yield
     finally:
         for name, old in before.items():
             spark.conf.unset(name) if old is None else spark.conf.set(name, old)
+
+
+def other_values(spark: SparkSession, settings: Mapping[str, str]) -> dict[str, str]:
+    """The values that the session has of those settings to which it gives another value."""
+    now = values_of_settings(spark, settings)
+    return {name: value for name, value in now.items() if value.lower() != settings[name].lower()}
 
 
 def values_of_settings(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:

@@ -30,7 +30,7 @@ from sqlext.engine.match.plan_windows import MatchWindowPlanner
 from sqlext.engine.match.portable_sql import portable_query
 from sqlext.engine.queries import cached_views
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.session_settings import is_on, temporary_settings, values_of_settings
+from sqlext.engine.queries.session_settings import is_on, other_values, temporary_settings
 from sqlext.engine.queries.spark_errors import shows_internals, word_at
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.queries.view_columns import view_columns
@@ -363,15 +363,14 @@ def with_its_settings(view: View, spark: SparkSession, place: Place) -> Iterator
     if is_on(spark, "spark.sql.legacy.useCurrentConfigsForView", default="false"):
         settings = {}
     if settings and is_connect(spark):
-        now = values_of_settings(spark, settings)
-        for name, value in settings.items():
-            if now.get(name, value).lower() != value.lower():
-                raise UnsupportedError(
-                    "VIEW_SETTINGS",
-                    f"the view {view.name} was created with {name} = {value}, and this session has {now[name]}",
-                    place=place,
-                    hint=f"SET {name} = {value}: a Connect server runs all of a query with the same settings.",
-                )
+        for name, now in other_values(spark, settings).items():
+            value = settings[name]
+            raise UnsupportedError(
+                "VIEW_SETTINGS",
+                f"the view {view.name} was created with {name} = {value}, and this session has {now}",
+                place=place,
+                hint=f"SET {name} = {value}: a Connect server runs all of a query with the same settings.",
+            )
     with temporary_settings(spark, settings):
         yield
 
