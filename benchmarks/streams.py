@@ -75,7 +75,7 @@ class StreamWorkload:
 
 ENDS = "MEASURES FIRST(i) AS f, LAST(i) AS l"
 AB = "A AS v = 0, B AS v = 1"
-SIZES = {LATENCY: Size(1_000_000, 100), THROUGHPUT: Size(1_600_000, 4)}
+SIZES = {LATENCY: Size(1_000_000, 100), THROUGHPUT: Size(6_000_000, 15)}
 WORKLOADS = (
     StreamWorkload("A B", 10_000, (0, 1, 2), f"{ENDS} PATTERN (A B) DEFINE {AB}", SIZES),
     StreamWorkload("A+ B+ C", 10_000, (0, 0, 1, 1, 2), f"{ENDS} PATTERN (A+ B+ C) DEFINE {AB}, C AS v = 2", SIZES),
