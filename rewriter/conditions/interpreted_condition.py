@@ -15,6 +15,8 @@ from sqlext.errors import Place, SqlExtError, UnsupportedError
 from sqlext.expressions.function_table import parameter_types
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Constant, Read, Scalar, ScalarCall
+from sqlext.expressions.spark_types import COLLATED
+from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task.task import CLASSIFIER_NAME, MATCH_NUMBER, Aggregate, Navigation
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
 from sqlext.rewriter.conditions.interpreted_arguments import InterpretedArguments
@@ -161,6 +163,8 @@ class InterpretedCondition:
         if python is not None:
             return self._python_call(node, python, result)
         have = tuple(self._type(child) for child in children)
+        if collated := next((kind for kind in have if COLLATED in kind), None):
+            arrow_type(collated)  # refuses it, since only Spark compares its values
         try:
             wanted = parameter_types(name, have, result, self.parts.settings)
         except UnsupportedError as e:

@@ -66,7 +66,7 @@ def as_timestamp(time: Text, kind: str) -> Text:
 def threshold(fragment: Fragment, source: Source, resolver: TypeResolver, *, is_positive: bool) -> float:
     """The value of a constant number ≥ 0, or > 0 if `is_positive`. Raises BindError: DELTA_THRESHOLD."""
     text = source.of(fragment)
-    check_number(fragment, source, resolver, "DELTA_THRESHOLD")
+    number_type(fragment, source, resolver, "DELTA_THRESHOLD")
     value = _constant(join("CAST(", text, " AS DOUBLE)"), resolver)
     if value is None or not value >= 0 or (is_positive and value == 0):
         bound = "above 0" if is_positive else "from 0 on"
@@ -79,8 +79,8 @@ def threshold(fragment: Fragment, source: Source, resolver: TypeResolver, *, is_
     return float(value)
 
 
-def check_number(fragment: Fragment, source: Source, resolver: TypeResolver, error_class: str) -> None:
-    """Raise BindError for an expression that is no number."""
+def number_type(fragment: Fragment, source: Source, resolver: TypeResolver, error_class: str) -> str:
+    """The type of a number. Raises BindError for an expression that is none."""
     (kind,) = resolver.types([source.of(fragment)])
     if not is_numeric(kind):
         raise BindError(
@@ -89,6 +89,7 @@ def check_number(fragment: Fragment, source: Source, resolver: TypeResolver, err
             place=fragment.place,
             hint="write DELTA(v) > 0.5; the number of a time is unix_micros(ts) / 1e6.",
         )
+    return kind
 
 
 def _constant(text: Text, resolver: TypeResolver) -> LiteralValue:

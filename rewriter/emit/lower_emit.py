@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 
 from sqlext.aggregates.bind import bind_aggregate
 from sqlext.aggregates.registry import AGGREGATES, ALIASES, COMPUTED, unknown_aggregate
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.expressions.function import SPARK_DEFAULTS, ExecutionSettings
-from sqlext.expressions.spark_types import LTZ, in_sql
+from sqlext.expressions.spark_types import COLLATED, FLOATS, LTZ, decimal_of, in_sql
 from sqlext.operators.emit.parts import (
     AGGREGATE,
     END,
@@ -29,7 +30,7 @@ from sqlext.operators.emit.parts import (
     Trigger,
 )
 from sqlext.rewriter.conditions.condition_parts import TypeResolver
-from sqlext.rewriter.emit.durations import as_timestamp, check_number, duration, threshold, time_type
+from sqlext.rewriter.emit.durations import as_timestamp, duration, number_type, threshold, time_type
 from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart
 from sqlext.rewriter.emit.select_items import SelectItem
 from sqlext.rewriter.emit.window_relations import WINDOW_KEYS
@@ -37,7 +38,7 @@ from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, parts_of_t
 from sqlext.rewriter.scalars.references import Scope, Words
 from sqlext.rewriter.text.and_list import and_list
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import lexemes
+from sqlext.rewriter.text.lexemes import lexemes, names_in
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
@@ -59,16 +60,17 @@ class EmitPlan:
     """The plan of a query that EMITs.
 
     `columns` are pairs (name, text) that Spark computes on each row of `relation`, which has the user's WHERE: first
-    the keys (`keys` is their number), then the time, then the columns that aggregates and DELTA read. `data` is the
-    relation without the WHERE, and `where` has each member of its AND: (as written, text for Spark). `durations` are
-    the durations of the window function in microseconds. `shown` are pairs (name, text) that Spark computes on each
-    firing for which `having` holds. `input_types` are the columns of the data with their types. `settings` are
-    the session's.
+    the keys (`keys` is their number; `float_keys` are those of type FLOAT or DOUBLE, with their types), then the time,
+    then the columns that aggregates and DELTA read. `data` is the relation without the WHERE, and `where` has each
+    member of its AND: (as written, text for Spark). `durations` are the durations of the window function in
+    microseconds. `shown` are pairs (name, text) that Spark computes on each firing for which `having` holds.
+    `input_types` are the columns of the data with their types. `settings` are the session's.
     """
 
     clause: EmitClause
     relation: Text
     keys: int
+    float_keys: Mapping[str, str]
     columns: tuple[tuple[str, Text], ...]
     durations: Mapping[str, int]
     emit: Emit
@@ -116,6 +118,8 @@ class _EmitLowering:
         self._check_no_star()
         self._add_keys()
         n = len(self.columns)
+        types = self.resolver.types([text for _, text in self.columns])
+        float_keys = {name: of for (name, _), of in zip(self.columns, types) if of in FLOATS}
         self.columns.append((TIME, self._time()))
         triggers = tuple(Trigger(*self._part(part)) for part in clause.triggers if part.amount is not None)
         evictor = Evictor(*self._part(clause.evictor)) if clause.evictor else None
@@ -130,6 +134,7 @@ class _EmitLowering:
             clause=clause,
             relation=relation,
             keys=n,
+            float_keys=float_keys,
             columns=tuple(self.columns),
             durations={
                 name: duration(d, self.source, self.resolver, is_positive=name != "OFFSET")
@@ -150,7 +155,7 @@ class _EmitLowering:
 
     def _normal(self, fragment: Fragment) -> str:
         """The words of an expression without the alias before columns, to compare it with a key."""
-        words = [word.raw.lower().strip("`") for word in lexemes(fragment)]
+        words = [word.raw if word.is_literal else word.raw.lower().strip("`") for word in lexemes(fragment)]
         alias = [unquoted(self.clause.alias).lower(), "."]
         starts = [i for i in range(len(words)) if words[i : i + 2] == alias]
         return " ".join(word for i, word in enumerate(words) if i not in starts and i - 1 not in starts)
@@ -188,6 +193,7 @@ class _EmitLowering:
                     place=key.place,
                     hint="write the expressions themselves.",
                 )
+            self._check_spelling(expression)
             column = f"{KEY}{len(self.columns)}"
             self.columns.append((column, self.source.of(expression)))
             self.keys[self._normal(expression)] = column
@@ -201,6 +207,18 @@ class _EmitLowering:
                 "the windows are not in GROUP BY",
                 place=place,
                 hint="write GROUP BY …, window_start, window_end.",
+            )
+
+    def _check_spelling(self, key: Fragment) -> None:
+        """Raise BindError for a key that reads one of several columns whose names differ only in case."""
+        named = names_in(key)
+        read = sorted({name for name in self.names if name.lower() in named})
+        if len(read) > len({name.lower() for name in read}):
+            raise BindError(
+                "DUPLICATE_COLUMN",
+                f"this key reads one of several columns whose names differ only in case: {', '.join(read)}",
+                place=key.place,
+                hint="name the columns in a subquery: TABLE (SELECT x AS other, … FROM …).",
             )
 
     def _check_no_star(self) -> None:
@@ -266,9 +284,14 @@ class _EmitLowering:
             return part.kind, int(part.amount.text), ""
         if part.expression is None:
             return part.kind, duration(part.amount, self.source, self.resolver), ""
-        check_number(part.expression, self.source, self.resolver, "DELTA_TYPE")
+        kind = number_type(part.expression, self.source, self.resolver, "DELTA_TYPE")
         amount = threshold(part.amount, self.source, self.resolver, is_positive=part.kind == KEEP_DELTA)
-        return part.kind, amount, self._column(join("CAST(", self.source.of(part.expression), " AS DOUBLE)"))
+        number = join("CAST(", self.source.of(part.expression), " AS DOUBLE)")
+        _, scale = decimal_of(kind) or (0, 0)
+        if scale:  # whole numbers, since differences of decimal fractions are not exact as DOUBLE
+            amount = float(Decimal(repr(amount)).scaleb(scale))
+            number = join("round(", number, f" * 1e{scale}D)")
+        return part.kind, amount, self._column(number)
 
     # the columns of firings
 
@@ -344,6 +367,17 @@ class _EmitLowering:
         text = f"{AGGREGATE}{self.aggregates.index(lowered)}"
         return standing_for(text, words.parts[i].start), syntax.stop
 
+    def _check_collations(self, arguments: Sequence[Text], function: str, place: Place | None) -> None:
+        """Raise UnsupportedError for an argument that only Spark compares."""
+        for spark_type in self.resolver.types(arguments):
+            if COLLATED in spark_type:
+                raise UnsupportedError(
+                    "TYPE_OF_EXPRESSION",
+                    f"{function} in a query that EMITs cannot take {spark_type}",
+                    place=place,
+                    hint="CAST it AS STRING.",
+                )
+
     def _lowered(self, function: str, syntax: AggregateSyntax, words: Words, i: int) -> FiringAggregate:
         parts = parts_of_text(syntax, words.slice, words.place(i, syntax.stop))
         call = words.slice(i, syntax.call_stop)
@@ -351,6 +385,8 @@ class _EmitLowering:
             call = join(words.slice(i, i + 1), "(", join(*parts.arguments, separator=", "), ")")
         (result,) = self.resolver.types([call])  # Spark reports errors of the call
         bound, arguments = bind_aggregate(function, parts, self.resolver, result)
+        if function != "count" or bound.is_distinct:
+            self._check_collations(arguments, function, parts.place)
         types = zip(arguments, self.resolver.types(arguments), bound.column_types)
         return FiringAggregate(
             call=bound,

@@ -16,6 +16,7 @@ TIME_TYPES = ("date", *TIMESTAMPS)
 TIMESTAMP_TYPE = "spark.sql.timestampType"  # the setting that decides which type the word TIMESTAMP names in SQL
 # `timestamp` in our SQL, whatever that setting is, in a spelling that users hardly write: see `as_recorded`
 LTZ = "timestamp_LTZ"
+COLLATED = "string collate "  # begins the name of a string type whose values a collation compares
 MAX_DIGITS = 18  # decimals of more digits do not fit an int64
 _DAY_TIME = re.compile(r"interval (day|hour|minute|second)( to (hour|minute|second))?")
 _YEAR_MONTH = re.compile(r"interval (year|month)( to month)?")

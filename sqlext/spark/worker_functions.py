@@ -23,12 +23,20 @@ if TYPE_CHECKING:
 
 def map_in_arrow(rows: DataFrame, function: Callable[..., Any], schema: T.StructType | str) -> DataFrame:
     """The result of `rows.mapInArrow(function, schema)`, on workers that may have only the sqlext that was sent to
-    them."""
+    them. Its columns have the metadata of the schema."""
     worker = for_workers(rows.sparkSession, function)
     if isinstance(schema, str):
         return void_columns.typed(rows).mapInArrow(worker, schema)
     returned = void_columns.typed(rows).mapInArrow(worker, void_columns.typed_schema(schema))
-    return void_columns.restored(returned, schema)
+    return with_metadata(void_columns.restored(returned, schema), schema)
+
+
+def with_metadata(rows: DataFrame, schema: T.StructType) -> DataFrame:
+    """The rows, whose columns have the metadata that fields of the schema with their names have."""
+    for field in schema.fields:
+        if field.metadata:
+            rows = rows.withMetadata(field.name, field.metadata)
+    return rows
 
 
 def for_workers(spark: SparkSession, function: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iterator[Any]]:

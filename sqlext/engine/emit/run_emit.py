@@ -15,14 +15,14 @@ from pyspark.sql import types as T
 
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.whole_keys import with_whole_keys
-from sqlext.engine.shipped.data_types import arrow_schema
+from sqlext.engine.shipped.data_types import arrow_schema, with_char_types
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprint_of, recorded_words
 from sqlext.engine.streams.plan_parts import words_of
 from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns, without_failures
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import Place, UnsupportedError
-from sqlext.expressions.spark_types import as_recorded
+from sqlext.expressions.spark_types import COLLATED, as_recorded
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.emit.aggregate_states import depends_on_order
 from sqlext.operators.emit.operator import EmitOperator, fire_batch
@@ -39,6 +39,8 @@ from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.versions import spark_schema
 from sqlext.spark.worker_functions import map_in_arrow
+
+_NO_COLUMNS = T.StructType()
 
 
 def run_emit(
@@ -65,8 +67,10 @@ def run_emit(
 
 
 def rows_query(columns: Sequence[tuple[str, Text]], plan: EmitPlan, prefix: Text) -> Text:
-    """The columns that Spark computes of each row."""
-    named = join(*(join(text, f" AS {name}") for name, text in columns), separator=",\n       ")
+    """The columns that Spark computes of each row. Of keys that are numbers, -0.0 is 0.0, as in GROUP BY of Spark."""
+    zeros = {name: {"float": " + 0F", "double": " + 0D"}[of] for name, of in plan.float_keys.items()}
+    texts = ((name, join("(", text, ")", zeros[name]) if name in zeros else text) for name, text in columns)
+    named = join(*(join(text, f" AS {name}") for name, text in texts), separator=",\n       ")
     return join(prefix, "SELECT ", named, "\nFROM ", plan.relation)
 
 
@@ -85,7 +89,7 @@ def kept_of_window(plan: EmitPlan) -> tuple[bool, str]:
 def batch_firings(rows: DataFrame, windows: EmitOperatorPlan) -> DataFrame:
     """The firings over all rows."""
     whole = with_whole_keys(rows, windows.keys)
-    return map_in_arrow(whole, partial(fire_batch, windows=windows), firing_schema(windows))
+    return map_in_arrow(whole, partial(fire_batch, windows=windows), firing_schema(windows, rows.schema))
 
 
 def _on_stream(
@@ -120,7 +124,7 @@ def _on_stream(
     parcels = map_in_arrow(rows, partial(pack, buckets=buckets), PARCEL_DDL)
     decided = decided_rows(parcels, bucket)
     times = [ROWTIME] if bucket.shows_times else []
-    return result_columns(decided, times, firing_schema(windows), plan.clause.keyword.place)
+    return result_columns(decided, times, firing_schema(windows, rows.schema), plan.clause.keyword.place)
 
 
 def emit_operator(plan: EmitPlan, queries: Queries, prefix: Text, *, skips_failures: bool) -> EmitOperator:
@@ -264,12 +268,14 @@ def window_plan(plan: EmitPlan, rows: T.StructType) -> EmitOperatorPlan:
 def _check_keys(keys: Sequence[T.StructField], plan: EmitPlan) -> None:
     """Raise UnsupportedError (KEY_TYPE) for keys that workers cannot compare."""
     for field, (_, text) in zip(keys, plan.columns):
-        if isinstance(field.dataType, (T.ArrayType, T.MapType, T.StructType, T.VariantType)):
+        is_nested = isinstance(field.dataType, (T.ArrayType, T.MapType, T.StructType, T.VariantType))
+        name = field.dataType.simpleString()
+        if is_nested or name.startswith(COLLATED):
             raise UnsupportedError(
                 "KEY_TYPE",
-                f"a query that EMITs cannot be grouped by {field.dataType.simpleString()}",
+                f"a query that EMITs cannot be grouped by {name}",
                 place=_place(text, plan),
-                hint="write its parts as keys, or to_json(…).",
+                hint="write its parts as keys, or to_json(…)." if is_nested else "CAST it AS STRING.",
             )
 
 
@@ -279,6 +285,7 @@ def _place(text: Text, plan: EmitPlan) -> Place:
     return Place(plan.clause.whole.source, min(origins), max(origins) + 1) if origins else plan.clause.keyword.place
 
 
-def firing_schema(plan: EmitOperatorPlan) -> T.StructType:
-    """The columns of a firing, in Spark's types."""
-    return spark_schema(plan.result_schema([pa.nulls(0, arrow_type(a.call.result)) for a in plan.aggregates]))
+def firing_schema(plan: EmitOperatorPlan, rows: T.StructType = _NO_COLUMNS) -> T.StructType:
+    """The columns of a firing, in Spark's types; `rows`: the columns that Spark computes."""
+    fired = plan.result_schema([pa.nulls(0, arrow_type(a.call.result)) for a in plan.aggregates])
+    return with_char_types(spark_schema(fired), rows)

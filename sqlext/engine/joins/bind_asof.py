@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries.queries import CHAR_TYPE, SparkTypeResolver, with_outer_hint
+from sqlext.engine.queries.queries import SparkTypeResolver, with_outer_hint
+from sqlext.engine.shipped.data_types import CHAR_TYPE
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.expressions.calendars import DAY_US
 from sqlext.expressions.spark_types import INTEGER_BITS, LTZ, has_plain_equality, is_numeric

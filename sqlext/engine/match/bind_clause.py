@@ -10,15 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from sqlext.engine.queries.python_functions import python_function
-from sqlext.engine.queries.queries import (
-    CHAR_TYPE,
-    WATERMARK,
-    Queries,
-    SparkTypeResolver,
-    is_aggregate,
-    with_outer_hint,
-)
+from sqlext.engine.queries.queries import WATERMARK, Queries, SparkTypeResolver, is_aggregate, with_outer_hint
 from sqlext.engine.queries.session_settings import execution_settings
+from sqlext.engine.shipped.data_types import CHAR_TYPE
 from sqlext.engine.streams.planner import NOT_PORTABLE
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.conditions.condition_parts import TypeResolver

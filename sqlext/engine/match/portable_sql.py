@@ -6,7 +6,7 @@ depend on measures. The rest of the clause is passed to the call as text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sqlext.engine.match.call_text import call_text, literal_text
@@ -14,7 +14,7 @@ from sqlext.engine.match.run_batch import aggregated, shown_query
 from sqlext.engine.match.table_function import NAME
 from sqlext.errors import UnsupportedError
 from sqlext.expressions.scalar_tree import Constant, Read, ScalarCall
-from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
+from sqlext.expressions.spark_types import COLLATED, FLOATS, MAX_DIGITS, decimal_of
 from sqlext.operators.match.plan import Slot
 from sqlext.operators.rows.columns import CLASSIFIER_FIELD, IS_MATCHED
 from sqlext.pattern.cep.cep_task import CepTask
@@ -35,7 +35,7 @@ from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join
 
-_ROW, _NUMBER, _ONE = "__row", "__number", "__one"
+_ROW, _NUMBER, _ONE, _PARTITION = "__row", "__number", "__one", "__partition"
 _OPERATORS = {
     "add": "+",
     "subtract": "-",
@@ -52,13 +52,13 @@ _OPERATORS = {
 }
 
 
-def portable_query(plan: MatchPlan, prefix: Text) -> Text:
-    """A query in plain Spark SQL for the clause's result."""
+def portable_query(plan: MatchPlan, prefix: Text, key_types: Sequence[str]) -> Text:
+    """A query in plain Spark SQL for the clause's result. `key_types`: the types of PARTITION BY."""
     plan = replace(plan, slots=tuple(_as_members(slot) for slot in plan.slots))
     for part in _unknown(plan):
         place = plan.clause.keyword.place
         raise UnsupportedError("NOT_IN_TABLE_FUNCTION", f"sqlext_match does not know {part}", place=place)
-    matches = join(NAME, "(\n    ", join(*_arguments(plan, prefix), separator=",\n    "), ")")
+    matches = join(NAME, "(\n    ", join(*_arguments(plan, prefix, key_types), separator=",\n    "), ")")
     passed = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
     if plan.task.output.shows_unmatched:
         matches = join(f"(SELECT *, {_NUMBER} IS NOT NULL AS {IS_MATCHED} FROM ", matches, ")")
@@ -99,8 +99,9 @@ def _as_members(slot: Slot) -> Slot:
     return replace(slot, kind="members", fold=None)
 
 
-def _arguments(plan: MatchPlan, prefix: Text) -> list[Text]:
+def _arguments(plan: MatchPlan, prefix: Text, key_types: Sequence[str]) -> list[Text]:
     """The arguments of the call, without the empty ones."""
+    are_odd = any(word in kind for kind in key_types for word in (*FLOATS, COLLATED))
     printer = Printer(plan)
     clause = plan.clause
     named: list[tuple[str, str]] = [
@@ -118,7 +119,8 @@ def _arguments(plan: MatchPlan, prefix: Text) -> list[Text]:
         ),
         ("within", "".join(f"{b.key} {'<=' if b.is_inclusive else '<'} {b.end}" for b in plan.bounds)),
     ]
-    arguments = [join("TABLE(", _table(plan, prefix), ") ", _partitioning(plan), f" ORDER BY ({_ROW})")]
+    partitioning = f"PARTITION BY ({_PARTITION})" if are_odd else _partitioning(plan)
+    arguments = [join("TABLE(", _table(plan, prefix, are_odd=are_odd), f") {partitioning} ORDER BY ({_ROW})")]
     arguments += [join(f"{name} => ", string_literal(text)) for name, text in named if text]
     arguments.append(join("columns => ", string_literal(", ".join(plan.carried))))
     return arguments if plan.settings.is_ansi else [*arguments, join("ansi => false")]
@@ -129,9 +131,9 @@ def _partitioning(plan: MatchPlan) -> str:
     return f"PARTITION BY ({keys})" if keys else "WITH SINGLE PARTITION"
 
 
-def _table(plan: MatchPlan, prefix: Text) -> Text:
-    """The query of the table argument: the plan's columns, in types that the call can use in conditions, and the
-    bits."""
+def _table(plan: MatchPlan, prefix: Text, *, are_odd: bool) -> Text:
+    """The query of the table argument: the plan's columns, in types that the call can use in conditions, the bits and,
+    if `are_odd`, the number of the partition, since Python compares -0.0, NaN and collated strings otherwise."""
     texts = {c.name: c.computed for c in plan.columns}
     columns = [join(text, f" AS {name}") for name, text in texts.items()]
     numbers = {_operand(*operand): operand for operand in plan.operands if _operand(*operand) != operand.name}
@@ -140,6 +142,9 @@ def _table(plan: MatchPlan, prefix: Text) -> Text:
     columns += [join(_struct(s, plan), f" AS {s.name}_row") for s in plan.slots if s.kind == "members"]
     columns += [join(f"TRUE AS {_ONE}")] if any(map(_has_missing, plan.task.conditions)) else []
     columns.append(join("row_number() OVER __rows AS ", _ROW))
+    if are_odd:
+        keys = join(*(join("(", key, ")") for key in plan.partition_by), separator=", ")
+        columns.append(join("dense_rank() OVER (ORDER BY ", keys, f") AS {_PARTITION}"))
     selected = join(*columns, separator=",\n        ")
     window = join("\n      WINDOW __rows AS (", plan.window, ")")
     return join(prefix, "\n      SELECT\n        ", selected, "\n      FROM ", plan.input, window)

@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 
 from sqlext.aggregates.registry import AGGREGATES
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.shipped.data_types import char_type
 from sqlext.engine.shipped.output_schema import output_schema
 from sqlext.errors import UnsupportedError
 from sqlext.expressions.spark_types import is_sent
@@ -27,7 +28,7 @@ from sqlext.rewriter.scalars.references import FILTER_PLACE
 from sqlext.rewriter.text.names import quoted, repeated
 from sqlext.rewriter.text.shuffle import distribute_by
 from sqlext.rewriter.text.splice import Text, TextLike, join
-from sqlext.spark.worker_functions import map_in_arrow
+from sqlext.spark.worker_functions import map_in_arrow, with_metadata
 
 _NUMBER, _MEMBER, _HAS_MEMBERS = "__id", "__x", "__has"
 
@@ -52,7 +53,8 @@ def run_batch(plan: MatchPlan, queries: Queries, prefix: Text, *, orders_rows: b
     returned = output_schema(plan, schema)
     if names is None:
         return result(plan, map_in_arrow(rows, match, returned), queries, prefix)
-    return map_in_arrow(rows, match, T.StructType([T.StructField(name, returned[c].dataType) for c, name in names]))
+    fields = [T.StructField(name, returned[c].dataType, metadata=returned[c].metadata) for c, name in names]
+    return map_in_arrow(rows, match, T.StructType(fields))
 
 
 def check_types(plan: MatchPlan, schema: T.StructType) -> None:
@@ -153,7 +155,11 @@ def result(plan: MatchPlan, matches: DataFrame, queries: Queries, prefix: Text) 
     """
     if _only_renames(plan):
         return matches.selectExpr(*(f"{column.text} AS {quoted(column.name)}" for column in plan.shown))
-    return queries.run(result_query(plan, queries.name(matches), prefix))
+    name = queries.name(matches)
+    if any(slot.kind == "members" for slot in plan.slots) and any(map(char_type, matches.schema.fields)):
+        name = queries.name(with_metadata(queries.run(_aggregated(plan, name)), matches.schema))
+        plan = replace(plan, slots=tuple(slot for slot in plan.slots if slot.kind != "members"))
+    return queries.run(result_query(plan, name, prefix))
 
 
 def result_query(plan: MatchPlan, matches: str, prefix: Text) -> Text:
@@ -161,10 +167,15 @@ def result_query(plan: MatchPlan, matches: str, prefix: Text) -> Text:
 
     `prefix`: the WITH clause that subqueries in measures may need.
     """
+    return join(prefix if subqueries(plan.clause) else "", shown_query(plan, _aggregated(plan, matches)))
+
+
+def _aggregated(plan: MatchPlan, matches: str) -> Text:
+    """The relation `matches`, in which aggregates are computed that workers do not compute."""
     arrays = {s.name: s for s in plan.slots if s.kind == "members"}
     others = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
     others += [IS_MATCHED] if plan.task.output.has_unmatched else []
-    return join(prefix if subqueries(plan.clause) else "", shown_query(plan, aggregated(matches, others, arrays)))
+    return aggregated(matches, others, arrays)
 
 
 def shown_query(plan: MatchPlan, rows: Text) -> Text:

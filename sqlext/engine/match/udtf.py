@@ -11,10 +11,12 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from sqlext.engine.match.run_batch import check_types, input_columns, result
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.shipped.output_schema import output_schema
+from sqlext.expressions.spark_types import COLLATED
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.rewriter.lowering.match_plan import WINDOW, MatchPlan
@@ -29,6 +31,8 @@ def run_udtf(plan: MatchPlan, queries: Queries, prefix: Text, spark: SparkSessio
     """The clause's result. `prefix`: the WITH clause that the relation may need."""
     rows = queries.run(input_query(plan, prefix, spark))
     check_types(plan, rows.schema)
+    if any(COLLATED in rows.schema[key].dataType.simpleString() for key in plan.carried[: len(plan.partition_by)]):
+        rows = rows.withColumn(BUCKET, F.lit(0))  # equal keys have different hashes
     schema = output_schema(plan, rows.schema)
     handler = _matcher(worker_plan(plan))
     function = arrow_table_function(handler, schema, plan.clause.keyword.place)

@@ -21,8 +21,6 @@ from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.quiet_probes import quiet_probes
 
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has a watermark
-# in the metadata of CHAR and VARCHAR columns: Spark pads the values that it compares them with
-CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
 # The functions that are not built in. USER is a reserved word if the session enforces the words that ANSI reserves.
 SHOW_FUNCTIONS = "SHOW `USER` FUNCTIONS"

@@ -11,12 +11,14 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from sqlext.catalog import pattern_rules
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.whole_keys import with_whole_keys
 from sqlext.engine.rules import rule_reports
 from sqlext.engine.rules.rule_reports import REPORTS
+from sqlext.engine.shipped.data_types import with_char_types
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprint_of
 from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns
@@ -68,7 +70,7 @@ class RulesRun:
 
             return replay_batches(batches, versions, plan)
 
-        return map_in_arrow(with_whole_keys(self.rows, plan.keys), match, spark_schema(plan.result_schema))
+        return map_in_arrow(with_whole_keys(self.rows, plan.keys), match, self._result_schema)
 
     def _on_stream(self, queries: Queries, spark: SparkSession, *, reports: bool) -> DataFrame:
         plan = self.plan
@@ -96,7 +98,11 @@ class RulesRun:
             rule_reports.follow(spark, queries.sql, self.table, metric)
         texts = F.collect_list(F.when(F.col("kind") == REPORT, F.col("rows").cast("string"))).alias("reports")
         decided = decided_rows(parcels, bucket, lambda rows: rows.observe(metric, texts))
-        return result_columns(decided, [], spark_schema(plan.result_schema))
+        return result_columns(decided, [], self._result_schema)
+
+    @property
+    def _result_schema(self) -> T.StructType:
+        return with_char_types(spark_schema(self.plan.result_schema), self.rows.schema)
 
 
 def taken_versions(queries: Queries, spark: SparkSession, table: Parts) -> Sequence[TakenVersion]:

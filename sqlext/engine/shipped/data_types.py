@@ -12,6 +12,8 @@ from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.spark_types import ArrayOf, MapOf, StructOf, decimal_of, nested
 from sqlext.spark import versions
 
+# in the metadata of CHAR and VARCHAR columns: Spark pads the values that it compares them with
+CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 _ATOMIC: dict[str, T.DataType] = {
     spark_type.simpleString(): spark_type
     for spark_type in (
@@ -52,6 +54,17 @@ def data_type(name: str) -> T.DataType:
     if isinstance(parts, StructOf):
         return T.StructType([T.StructField(n, data_type(t)) for n, t in zip(parts.names, parts.types)])
     raise ValueError(f"{name} is not the name of a type")
+
+
+def char_type(field: T.StructField) -> dict[str, str]:
+    """The metadata of a CHAR or VARCHAR column, which columns that workers return have where they are that column."""
+    return {name: value for name, value in field.metadata.items() if name == CHAR_TYPE}
+
+
+def with_char_types(result: T.StructType, rows: T.StructType) -> T.StructType:
+    """The columns that workers return, in which each CHAR and VARCHAR column of `rows` is one again."""
+    types = {field.name: char_type(field) for field in rows.fields}
+    return T.StructType([T.StructField(f.name, f.dataType, metadata=types.get(f.name)) for f in result.fields])
 
 
 def arrow_schema(fields: Sequence[T.StructField], place_of: Callable[[int], Place | None]) -> pa.Schema:

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import types as T
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
+from sqlext.engine.shipped.data_types import char_type
 from sqlext.engine.shipped.output_schema import output_schema
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.expressions.function import ExecutionSettings
@@ -155,7 +156,7 @@ def _analyse(schema: T.StructType, arguments: dict[str, str], *, is_ansi: bool) 
     carrying = replace(plan, carried=tuple(f"__c_{c}" for c in shown_columns))
     reads = {c.name: _index(schema, str(c.text)) for c in plan.columns}
     reads.update({f"__c_{c}": _index(schema, c) for c in shown_columns})
-    fields = [T.StructField(name, schema[i].dataType) for name, i in reads.items()]
+    fields = [T.StructField(name, schema[i].dataType, metadata=char_type(schema[i])) for name, i in reads.items()]
     result = output_schema(carrying, T.StructType(fields))
     measures = _measures(plan)
     unknown = next((s.aggregate.function for s in plan.slots if s.kind == "members"), None)
@@ -167,7 +168,9 @@ def _analyse(schema: T.StructType, arguments: dict[str, str], *, is_ansi: bool) 
         )
     order = (*range(len(shown_columns)), *(len(shown_columns) + i for _, i in measures))
     names = [*shown_columns, *(name for name, _ in measures)]
-    shown = T.StructType([T.StructField(name, result[i].dataType) for name, i in zip(names, order)])
+    shown = T.StructType(
+        [T.StructField(name, result[i].dataType, metadata=result[i].metadata) for name, i in zip(names, order)]
+    )
     within = tuple(_index(schema, c) for c in arguments.get("within", "").replace("<=", "<").split("<") if c)
     slots = tuple(replace(s, columns=tuple(map(_row_column, s.columns))) if _is_by_row(s) else s for s in plan.slots)
     worker = MatchOperatorPlan(

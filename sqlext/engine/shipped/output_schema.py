@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import types as T
 
 from sqlext.aggregates.registry import kernel_result
-from sqlext.engine.shipped.data_types import data_type
+from sqlext.engine.shipped.data_types import char_type, data_type
 from sqlext.operators.match.plan import Slot
 from sqlext.operators.rows.columns import CLASSIFIER_FIELD, IS_MATCHED
 from sqlext.rewriter.lowering.match_plan import MatchPlan
@@ -13,11 +13,18 @@ from sqlext.rewriter.lowering.match_plan import MatchPlan
 
 def output_schema(plan: MatchPlan, inputs: T.StructType) -> T.StructType:
     """The columns that workers return, by the types of the columns `inputs` that they read."""
-    fields = [T.StructField(name, inputs[name].dataType) for name in plan.carried]
-    fields += [T.StructField(slot.name, _slot_type(slot, inputs)) for slot in plan.slots]
+    fields = [T.StructField(name, inputs[name].dataType, metadata=char_type(inputs[name])) for name in plan.carried]
+    fields += [_slot_field(slot, inputs) for slot in plan.slots]
     if plan.task.output.has_unmatched:
         fields.append(T.StructField(IS_MATCHED, T.BooleanType()))
     return T.StructType(fields or [T.StructField("__nothing", T.BooleanType())])
+
+
+def _slot_field(slot: Slot, inputs: T.StructType) -> T.StructField:
+    is_column = slot.kind == "value" and slot.columns[0] != CLASSIFIER_FIELD
+    return T.StructField(
+        slot.name, _slot_type(slot, inputs), metadata=char_type(inputs[slot.columns[0]]) if is_column else None
+    )
 
 
 def _slot_type(slot: Slot, inputs: T.StructType) -> T.DataType:

@@ -260,7 +260,8 @@ def plan_portable(call: SqlCall) -> StatementPlan:
             raise UnsupportedError(
                 "PORTABLE_WINDOW", message, place=clause.plan.clause.keyword.place, hint=NOT_PORTABLE
             )
-        return None, f"({portable_query(clause.plan, clause.prefix)})"
+        key_types = clause.resolver.types(clause.plan.partition_by)
+        return None, f"({portable_query(clause.plan, clause.prefix, key_types)})"
 
     return _plan(call, SessionSettings.of(call.spark), plan_clause, is_portable=True)
 

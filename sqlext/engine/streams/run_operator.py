@@ -19,7 +19,7 @@ from sqlext.operators.stateful.parcels import BUCKETS_SETTING, unpack, unpack_by
 from sqlext.spark.executors import sent_archive
 from sqlext.spark.progress import METRICS, RESULT_METRICS
 from sqlext.spark.versions import arrow_function
-from sqlext.spark.worker_functions import for_workers, map_in_arrow
+from sqlext.spark.worker_functions import for_workers, map_in_arrow, with_metadata
 
 _STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -94,7 +94,8 @@ def result_columns(
     """
     if not times:
         return map_in_arrow(decided.select("rows"), unpack, schema)
-    columns = arrow_function(for_workers(decided.sparkSession, unpack_by_row), schema, place)
+    plain = T.StructType([T.StructField(field.name, field.dataType) for field in schema.fields])
+    columns = arrow_function(for_workers(decided.sparkSession, unpack_by_row), plain, place)
     read = decided.select("at", columns(F.col("rows")).alias("row"))
     others = (f"row.{field.name}" for field in schema.fields if field.name not in times)
-    return read.select(*(F.col("at").alias(name) for name in times), *others)
+    return with_metadata(read.select(*(F.col("at").alias(name) for name in times), *others), schema)
