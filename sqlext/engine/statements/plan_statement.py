@@ -260,6 +260,7 @@ def plan_portable(call: SqlCall) -> StatementPlan:
             raise UnsupportedError(
                 "PORTABLE_WINDOW", message, place=clause.plan.clause.keyword.place, hint=NOT_PORTABLE
             )
+        assert clause.resolver is not None  # only a window has none
         key_types = clause.resolver.types(clause.plan.partition_by)
         return None, f"({portable_query(clause.plan, clause.prefix, key_types)})"
 
