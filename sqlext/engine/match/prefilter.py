@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from pyspark.errors import PySparkException
+from pyspark.sql import Row
 
 from sqlext.engine.queries.queries import SHOW_FUNCTIONS, Queries, SparkTypeResolver
 from sqlext.engine.queries.session_settings import is_true
@@ -36,7 +37,11 @@ MAX_NEEDS = 16  # the most bits of a sampled row
 PAYS_BELOW = 0.25  # the share of keys; the second scan pays below 0.85 if the estimate is right
 SAMPLE_KEYS = 200  # at least about this many keys are read whole, if there are as many
 FEW_USABLE = 0.15  # of the rows: if only such rows are shuffled, to drop all of them saves no more than a scan costs
+MAX_ANSWERS = 1000  # after as many, the answers of samples are forgotten
 _SHARED_HITS = 0.8  # if this share of hits is on keys with several hits, the sample shows almost all keys with a hit
+
+# what samples have shown, by the version of the table, the keys and the conditions
+_ANSWERS: dict[tuple[object, ...], tuple[tuple[str, ...], str]] = {}
 
 
 @dataclass(frozen=True)
@@ -55,15 +60,23 @@ def prefiltered(
 
     `mode` is one of MODES; `usable`: the filter, if any, by which only rows that a match can use are read.
 
-    Runs a small job over the table if `mode` is "auto" and neither the clause nor the size of the table rules it out.
+    Runs a small job over the table if `mode` is "auto" and neither the clause nor the size of the table rules it out,
+    once for each version of the table.
     """
-    needs, why_not = _usable_needs(plan, prefix, queries, mode)
+    needs, why_not = _needs(plan, mode)
     if why_not:
+        return plan, f"none, {why_not}"
+    table = _delta_table(plan, prefix, queries)
+    if table is None:
+        return plan, "none, the input is not just a Delta table"
+    if mode == "auto" and table.sizeInBytes < MIN_BYTES:
+        return plan, f"none, the table is small, {table.sizeInBytes / 2**20:.1f} MB"
+    if why_not := _refusal(plan, prefix, queries, needs):
         return plan, f"none, {why_not}"
     if mode == "on":
         rare, why = tuple(need.label for need in needs), "sqlext.prefilter is on"
     else:
-        rare, why = _rare_labels(plan, prefix, queries, needs, usable)
+        rare, why = _rare_labels_of_version(plan, prefix, queries, needs, usable, table)
     if not rare:
         return plan, f"none, {why}"
     rare_needs = [need for need in needs if need.label in rare]
@@ -87,12 +100,8 @@ def key_filter(plan: MatchPlan, needs: Sequence[Need]) -> Text:
 # whether it is possible
 
 
-def _usable_needs(plan: MatchPlan, prefix: Text, queries: Queries, mode: str) -> tuple[tuple[Need, ...], str]:
-    """The needs of the clause, and the reason why a filter on them would be wrong or not worth a sample ("" if there is
-    none).
-
-    Cheap checks come first.
-    """
+def _needs(plan: MatchPlan, mode: str) -> tuple[tuple[Need, ...], str]:
+    """The needs of the clause, and the reason why a filter on them would be wrong ("" if the clause has none)."""
     if mode == "off":
         return (), "sqlext.prefilter is off"
     if not plan.partition_by:
@@ -102,14 +111,7 @@ def _usable_needs(plan: MatchPlan, prefix: Text, queries: Queries, mode: str) ->
     if plan.task.output.shows_timeouts:
         return (), "partial matches are shown"
     needs = needs_of(plan)
-    if not needs:
-        return (), "no variable that every match maps has a condition on its own row alone"
-    size = _table_bytes(plan, prefix, queries)
-    if size is None:
-        return (), "the input is not just a Delta table"
-    if mode == "auto" and size < MIN_BYTES:
-        return (), f"the table is small, {size / 2**20:.1f} MB"
-    return needs, _refusal(plan, prefix, queries, needs)
+    return needs, "" if needs else "no variable that every match maps has a condition on its own row alone"
 
 
 def needs_of(plan: MatchPlan) -> tuple[Need, ...]:
@@ -125,9 +127,9 @@ def _reads_only_its_row(condition: Text) -> bool:
     return words != {"TRUE"} and not words & {"SELECT", "OVER"}
 
 
-def _table_bytes(plan: MatchPlan, prefix: Text, queries: Queries) -> int | None:
-    """The size of the Delta table, if the relation is one; None for any other relation, whose rows may differ when it
-    is read again."""
+def _delta_table(plan: MatchPlan, prefix: Text, queries: Queries) -> Row | None:
+    """What DESCRIBE DETAIL says of the relation, if it is a Delta table; None for any other relation, whose rows may
+    differ when it is read again."""
     tokens = tokenize(str(plan.relation))
     name = name_at(tokens, 0)
     if name is None or not _is_alias([t for t in tokens if t.start >= name.stop]):
@@ -139,7 +141,7 @@ def _table_bytes(plan: MatchPlan, prefix: Text, queries: Queries) -> int | None:
             (row,) = queries.sql(f"DESCRIBE DETAIL {str(plan.relation)[: name.stop]}").collect()
     except PySparkException:
         return None
-    return row.sizeInBytes if row.format == "delta" else None
+    return row if row.format == "delta" else None
 
 
 def _is_alias(tokens: list[Token]) -> bool:
@@ -182,32 +184,48 @@ def _calls_user_function(queries: Queries, texts: Sequence[Text]) -> bool:
 # whether the filter pays: the first rows of the table as it is stored, then all rows of some keys
 
 
+def _rare_labels_of_version(
+    plan: MatchPlan, prefix: Text, queries: Queries, needs: Sequence[Need], usable: Sequence[Text], table: Row
+) -> tuple[tuple[str, ...], str]:
+    """What `_rare_labels` returns, which reads a version of a table only once for the same conditions."""
+    if plan.filters:
+        return (), "other filters have chosen the rows already"  # and LIMIT could read the whole table to find its rows
+    version = (table.id, table.lastModified, table.numFiles, table.sizeInBytes)
+    conditions = (*((need.label, str(need.condition)) for need in needs), *map(str, usable))
+    question = (version, str(plan.key_hash), conditions)
+    answer = _ANSWERS.get(question)
+    if answer is None:
+        try:
+            answer = _rare_labels(plan, prefix, queries, needs, usable)
+        except PySparkException:  # a condition failed on some row; the query itself raises the error, if it ever runs
+            return (), "the sample could not be read"
+        if len(_ANSWERS) >= MAX_ANSWERS:
+            _ANSWERS.clear()
+        _ANSWERS[question] = answer
+    return answer
+
+
 def _rare_labels(
     plan: MatchPlan, prefix: Text, queries: Queries, needs: Sequence[Need], usable: Sequence[Text]
 ) -> tuple[tuple[str, ...], str]:
     """The labels for which few keys of the table have a row, and the reason. If there are none, the filter does not
     pay."""
-    if plan.filters:
-        return (), "other filters have chosen the rows already"  # and LIMIT could read the whole table to find its rows
-    try:
-        sample = _sample(plan, prefix, queries, needs, usable)
-        if sample is None:
-            return (), "the table is empty"
-        if sample.usable and 0 < sample.usable.rows < FEW_USABLE * sample.all.rows:
-            shares = f"{sample.usable.rows:,} of {sample.all.rows:,}"
-            return (), f"a match can use {shares} sampled rows, and no others are read"
-        rare, why = pays(sample, sample.all.rows)
-        if not rare or (sample.is_clustered and not sample.is_uniform):  # the size of the table changes nothing
-            return rare, why
-        (count,) = queries.run(join(prefix, "SELECT count(*) FROM ", plan.relation)).collect()
-        rare, why = pays(sample, count[0])
-        if not rare or not sample.is_uniform:
-            return rare, why
-        rare_needs = [need for need in needs if need.label in rare]
-        every = max(1, int(min(sample.all.all_keys / SAMPLE_KEYS, count[0] / SAMPLE_ROWS)))
-        return _if_rare_in_whole_keys(plan, prefix, queries, rare_needs, every)
-    except PySparkException:  # a condition failed on some row; the query itself raises the error, if it ever runs
-        return (), "the sample could not be read"
+    sample = _sample(plan, prefix, queries, needs, usable)
+    if sample is None:
+        return (), "the table is empty"
+    if sample.usable and 0 < sample.usable.rows < FEW_USABLE * sample.all.rows:
+        shares = f"{sample.usable.rows:,} of {sample.all.rows:,}"
+        return (), f"a match can use {shares} sampled rows, and no others are read"
+    rare, why = pays(sample, sample.all.rows)
+    if not rare or (sample.is_clustered and not sample.is_uniform):  # the size of the table changes nothing
+        return rare, why
+    (count,) = queries.run(join(prefix, "SELECT count(*) FROM ", plan.relation)).collect()
+    rare, why = pays(sample, count[0])
+    if not rare or not sample.is_uniform:
+        return rare, why
+    rare_needs = [need for need in needs if need.label in rare]
+    every = max(1, int(min(sample.all.all_keys / SAMPLE_KEYS, count[0] / SAMPLE_ROWS)))
+    return _if_rare_in_whole_keys(plan, prefix, queries, rare_needs, every)
 
 
 def _sample(

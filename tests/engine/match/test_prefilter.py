@@ -148,3 +148,26 @@ def test_a_row_that_comes_later_is_seen_by_both_readings_or_by_none(tables):
         frame = tables.sql(query)
     tables.sql("INSERT INTO later VALUES ('a', 2, -1), ('b', 1, 1)")
     assert [tuple(row) for row in frame.collect()] in ([], [("a", 2)])
+
+
+def test_a_version_of_a_table_is_sampled_once(tables, monkeypatch):
+    monkeypatch.setattr(prefilter, "MIN_BYTES", 0)
+    monkeypatch.setattr(prefilter, "_ANSWERS", {})
+    read = []
+    sample = prefilter._sample
+    monkeypatch.setattr(prefilter, "_sample", lambda *args: read.append(args) or sample(*args))
+    tables.sql("CREATE OR REPLACE TABLE log USING delta AS SELECT id AS t, id % 5 AS k, 'login' AS step FROM range(99)")
+    query = """SELECT k FROM log MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES COUNT(*) AS n
+               PATTERN (A X* B) DEFINE A AS step = 'login', B AS step = '{}')"""
+
+    def plan_lines(word: str) -> list[str]:
+        return re.findall("^prefilter: .*$", sqlext.explain(query.format(word), spark=tables), re.M)
+
+    with settings(tables, {"sqlext.prefilter": "auto"}):
+        first = plan_lines("buy")
+        assert plan_lines("buy") == first and len(read) == 1
+        plan_lines("leave")
+        assert len(read) == 2
+        tables.sql("INSERT INTO log VALUES (100, 1, 'buy')")
+        plan_lines("buy")
+        assert len(read) == 3
