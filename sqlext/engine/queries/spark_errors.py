@@ -154,7 +154,8 @@ def _unknown_function(
     if word in _OWN_FUNCTIONS | _NAVIGATIONS:
         call = f"{word}({'…' * (word in _NAVIGATIONS)})"
         hint = f"write it in MEASURES of the clause, {call} AS name, and read the name here."
-        return BindError(name, f"{word}() has a value only inside MATCH_RECOGNIZE", place=place, hint=hint)
+        message = f"{word}() has a value only inside MATCH_RECOGNIZE"
+        return BindError("OUTSIDE_MATCH_RECOGNIZE", message, place=place, hint=hint)
     foreign = hint_of_function(routine)
     if foreign is not None:
         return BindError(name, f"there is no function {routine}", place=place, hint=foreign)

@@ -71,7 +71,7 @@ def check_rule(call: SqlCall, definition: RuleDefinition, rule: ParsedRule, tabl
 _CANNOT_COMPUTE = ("SQLEXT_RULE_EXPRESSION", "SQLEXT_TYPE_OF_EXPRESSION")
 # A name with a dot may be of a variable, which Spark does not know.
 _MISTAKES = re.compile(
-    "SQLEXT_(PARSE_SYNTAX_ERROR|INVALID_SQL_SYNTAX|UNSUPPORTED_DATATYPE|UNRESOLVED_ROUTINE|"
+    "SQLEXT_(PARSE_SYNTAX_ERROR|INVALID_SQL_SYNTAX|UNSUPPORTED_DATATYPE|UNRESOLVED_ROUTINE|OUTSIDE_MATCH_RECOGNIZE|"
     r"UNRESOLVED_COLUMN\w*: .* name `[^`.]+` cannot)"
 )
 

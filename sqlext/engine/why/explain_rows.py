@@ -121,8 +121,7 @@ def explain_rows(rows: ChosenRows, condition: RowCondition) -> str:
     try:
         asked = condition.over(rows.queries, rows.physical.prefix, rows.physical.plan.relation)
     except BindError as error:
-        is_unknown = error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN")
-        if not is_unknown and "only inside MATCH_RECOGNIZE" not in error.message:
+        if not error.error_class.startswith(("SQLEXT_UNRESOLVED_COLUMN", "SQLEXT_OUTSIDE_MATCH_RECOGNIZE")):
             raise
         names = ", ".join(name for name, _ in rows.physical.plan.input_types[:_NAMED])
         more = ", …" * (len(rows.physical.plan.input_types) > _NAMED)

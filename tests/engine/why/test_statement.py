@@ -82,10 +82,14 @@ def test_two_clauses_in_one_line_are_told_apart_by_their_columns(spark):
     ]
 
 
-def test_a_condition_over_the_result_says_which_columns_there_are(spark):
+@pytest.mark.parametrize("condition", ["x = 10.5", "v > PREV(v)", "MATCH_NUMBER() = 1"])
+def test_a_condition_over_the_result_says_which_columns_there_are(spark, condition):
     with pytest.raises(sqlext.BindError) as error:
-        sqlext.why(QUERY, "x = 10.5", spark=spark)
+        sqlext.why(QUERY, condition, spark=spark)
     assert error.value.hint == "FOR ROW chooses rows of the input of MATCH_RECOGNIZE, with sym, ts, v."
+
+
+def test_a_comparison_with_null_is_named(spark):
     assert sqlext.why(QUERY, "sym = NULL", spark=spark).endswith("Nothing is equal to NULL: write sym IS NULL.")
 
 
