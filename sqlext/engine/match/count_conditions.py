@@ -14,12 +14,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 import pyarrow as pa
+from pyspark.sql import Row
 
 from sqlext.engine.match.clause_report import ConjunctReport, VariableReport
 from sqlext.engine.match.run_batch import input_query, unsorted_query
-from sqlext.engine.queries.counts import LONGEST, short
+from sqlext.engine.queries.counts import LONGEST
 from sqlext.engine.queries.near_equal import difference, text_compared
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.shown_values import shown_text, typed_text
 from sqlext.operators.match.tally import FIRST, LAST, NUMBER, PACKED_VERDICTS, ROW_ID, VERDICTS
 from sqlext.pattern.program.mapped_variables import mandatory_variables
 from sqlext.pattern.task.task import Condition
@@ -36,11 +38,11 @@ Examples = dict[int, list[tuple[str, str]]]  # by conjunct, as in ConjunctReport
 
 
 class _FoundRow(NamedTuple):
-    """The verdicts of all conditions on a row, and as texts its keys and the operands of each shown conjunct."""
+    """The verdicts of all conditions on a row, and as typed texts its keys and the operands of each shown conjunct."""
 
     verdicts: Sequence[int]
-    keys: Sequence[str | None]
-    operands: Sequence[Sequence[str | None]]
+    keys: Sequence[Row]
+    operands: Sequence[Sequence[Row]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,25 +300,25 @@ def _array(elements: Sequence[Text]) -> Text:
 
 
 def _texts(expressions: Sequence[Text]) -> Text:
-    """SQL for the values of expressions as texts, no longer than `counts.short` needs them."""
-    texts = [join("left(CAST(", text, f" AS STRING), {LONGEST + 1})") for text in expressions]
-    return join("CAST(", _array(texts), " AS ARRAY<STRING>)")
+    """SQL for the values of expressions as typed texts, no longer than they are shown."""
+    texts = [typed_text(text, LONGEST + 1) for text in expressions]
+    return join("CAST(", _array(texts), " AS ARRAY<STRUCT<text: STRING, spark_type: STRING>>)")
 
 
-def _named(names: Sequence[str], values: Sequence[str | None], between: str = ", ", is_: str = " = ") -> str:
+def _named(names: Sequence[str], values: Sequence[Row], between: str = ", ", is_: str = " = ") -> str:
     """
-    >>> _named(["sym", "ts"], ["A", None])
-    'sym = A, ts = NULL'
+    >>> _named(["sym", "ts"], [Row("A", "string"), Row(None, "int")])
+    "sym = 'A', ts = NULL"
     """
-    return between.join(f"{name}{is_}{'NULL' if v is None else short(v)}" for name, v in zip(names, values))
+    return between.join(f"{name}{is_}{shown_text(*value)}" for name, value in zip(names, values))
 
 
-def _with_values(conjunct: CountedConjunct, operands: Sequence[str | None], verdict: int) -> str:
+def _with_values(conjunct: CountedConjunct, operands: Sequence[Row], verdict: int) -> str:
     """The conjunct with the values that it compared on a row.
 
     >>> operands = ("price", Text()), ("PREV(price)", Text())
     >>> price = CountedConjunct(label=0, written="price < PREV(price)", operands=operands)
-    >>> _with_values(price, ["101.5", None], NULL)
+    >>> _with_values(price, [Row("101.5", "double"), Row(None, "double")], NULL)
     'price < PREV(price) is NULL, where price is 101.5 and PREV(price) is NULL'
     """
     values = _named([written for written, _ in conjunct.operands], operands, " and ", " is ")

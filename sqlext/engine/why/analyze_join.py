@@ -11,6 +11,7 @@ from pyspark.sql import Row
 from sqlext.engine.joins.bind_interval import bind_interval
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.counts import Verdicts
+from sqlext.engine.queries.shown_values import interval, shown_text
 from sqlext.engine.why.join_queries import (
     limited_keys_query,
     of_keys,
@@ -21,8 +22,8 @@ from sqlext.engine.why.join_queries import (
 )
 from sqlext.engine.why.join_report import JoinReport, NearestTime, SideReport
 from sqlext.engine.why.join_shape import DATE, LOCAL, TIMESTAMP, Condition, JoinShape, shape_of
-from sqlext.engine.why.shown_values import interval
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
+from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.splice import Edit, Text, join
 
 _KEYS_SHOWN = 3
@@ -85,7 +86,7 @@ def _side(sides: JoinSides, shape: JoinShape, side: str, pairs: Row) -> SideRepo
         compared=row["compared"],
         here=int(pairs[f"{what}_here"]),
         met=int(pairs[f"{what}_met"]),
-        some_keys=tuple(f"({key})" for (key,) in some_keys),
+        some_keys=tuple(f"({_named(shape, side, key)})" for (key,) in some_keys),
     )
 
 
@@ -132,7 +133,13 @@ def _miss(shape: JoinShape, pairs: Row) -> NearestTime | None:
         far=shown,
         is_before=pairs["is_before"],
         is_zero=not far,
-        time=f"{shape.written} = {pairs['time']}",
-        end=pairs["low" if pairs["is_before"] else "high"],
-        row=pairs["named"],
+        time=f"{shape.written} = {shown_text(pairs['time'], shape.kind)}",
+        end=shown_text(pairs["low" if pairs["is_before"] else "high"], shape.kind),
+        row=_named(shape, shape.ranges, pairs["named"]),
     )
+
+
+def _named(shape: JoinShape, side: str, values: Sequence[Row]) -> str:
+    """The keys of a row of a relation, by their typed texts."""
+    names = (in_line(key.left if side == LEFT else key.right) for key in shape.keys)
+    return ", ".join(f"{name} = {shown_text(*value)}" for name, value in zip(names, values))

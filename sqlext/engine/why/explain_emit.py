@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -16,11 +17,11 @@ from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.emit.run_emit import firing_schema, result_query, rows_query, window_plan
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.row_json import row_json
+from sqlext.engine.queries.shown_values import shown, shown_text, typed_text
 from sqlext.engine.streams.kept_clause import NUMBER, coming_rows
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
 from sqlext.engine.why.emit_row import EmitWords, FiringResult, row_lines, shown_points
 from sqlext.engine.why.row_condition import RowCondition
-from sqlext.engine.why.shown_values import shown, shown_text
 from sqlext.operators.emit.operator import EmitOperator
 from sqlext.operators.emit.parts import GLOBAL, SESSION
 from sqlext.operators.emit.plan import EmitOperatorPlan
@@ -85,7 +86,7 @@ def _query(plan: EmitPlan, windows: EmitOperatorPlan, prefix: Text, condition: T
     for i, (_, text) in enumerate(plan.where):
         columns.append(join("CASE WHEN ", chosen, " THEN (", text, f") END AS w{i}"))
         columns += [
-            join("CASE WHEN ", chosen, " THEN CAST((", operand, f") AS STRING) END AS o{i}_{k}")
+            join("CASE WHEN ", chosen, " THEN ", typed_text(operand), f" END AS o{i}_{k}")
             for k, operand in enumerate(_operands(text))
         ]
     rows = join("SELECT ", join(*columns, separator=", "), " FROM ", plan.data)
@@ -119,7 +120,7 @@ def _operands(text: Text) -> list[Text]:
 def _dropped(plan: EmitPlan, table: pa.Table, i: int) -> str:
     """The reason why WHERE drops a row."""
 
-    def value(column: str) -> str | None:
+    def value(column: str) -> Any:
         return table.column(column)[i].as_py()
 
     reasons = []
@@ -128,7 +129,7 @@ def _dropped(plan: EmitPlan, table: pa.Table, i: int) -> str:
         if verdict:
             continue
         values = [
-            f"{operand} = {shown_text(value(f'o{number}_{k}'))}"
+            f"{operand} = {shown_text(**value(f'o{number}_{k}'))}"
             for k, operand in enumerate(_operands(text))
             if any(token.is_name for token in tokenize(str(operand)))
         ]

@@ -17,11 +17,11 @@ from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.counts import count, short
 from sqlext.engine.queries.near_equal import difference
 from sqlext.engine.queries.row_json import row_json
+from sqlext.engine.queries.shown_values import interval, shown_text, typed_text
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
 from sqlext.engine.why.join_operands import operand_of
 from sqlext.engine.why.join_shape import DATE, LOCAL, TEXT, TIMESTAMP, JoinShape, is_reversed, number, shape_of
 from sqlext.engine.why.row_condition import ConditionOver, RowCondition, likeliest
-from sqlext.engine.why.shown_values import interval, shown_text
 from sqlext.errors import BindError
 from sqlext.rewriter.joins.asof_sql import AsofJoin, is_backward
 from sqlext.rewriter.joins.join_clause import NEAREST
@@ -315,7 +315,7 @@ class _Pairing:
         for i, c in enumerate(self.conjuncts):
             columns.append(join("coalesce((", c.sql, f"), FALSE) AS __c{i}"))
             columns.append(join("((", c.sql, f") IS NULL) AS __n{i}"))
-            columns += [join("CAST((", sql, f") AS STRING) AS __o{i}_{k}") for k, (_, sql) in enumerate(c.operands)]
+            columns += [join(typed_text(sql), f" AS __o{i}_{k}") for k, (_, sql) in enumerate(c.operands)]
             columns.append(join(c.far or "NULL", f" AS __f{i}"))
             columns.append(join("coalesce(", c.is_below, f", FALSE) AS __b{i}"))
             columns.append(join("coalesce(", c.exchanged[0], f", FALSE) AS __x{i}"))
@@ -358,7 +358,7 @@ class _Pairing:
         yield join("(", right if self.side == LEFT else left, ") AS __time")
         yield f"{self._tie(self.asof.ties)} AS __tie"
         for side, time in ((LEFT, left), (RIGHT, right)):
-            yield join("CAST((", time, f") AS STRING) AS __{side}_time")
+            yield join(typed_text(time), f" AS __{side}_time")
 
     @property
     def _direction(self) -> str:
@@ -435,13 +435,13 @@ class _Pairing:
         """The times of a pair, and how far apart they are."""
         assert self.asof is not None
         names = self._names_of_times(self.asof)
-        times = [f"{name} = {short(row[f'__{side}_time'])}" for name, side in zip(names, (LEFT, RIGHT))]
+        times = [f"{name} = {shown_text(*row[f'__{side}_time'])}" for name, side in zip(names, (LEFT, RIGHT))]
         return ", ".join([*times, *([f"{self._shown_far(row['__far'])} apart"] if row["__far"] is not None else [])])
 
     def _farther(self, row: T.Row, partner: T.Row) -> str:
         """Why the partner of a left row comes before another candidate, whose pair is `row`."""
         assert self.asof is not None
-        time = f"{self._names_of_times(self.asof)[1]} = {short(partner['__right_time'])}"
+        time = f"{self._names_of_times(self.asof)[1]} = {shown_text(*partner['__right_time'])}"
         taken = f"the partner {_shown_row(partner['__candidate'])} ({time})"
         by = None if row["__far"] is None else row["__far"] - partner["__far"]
         if by:
@@ -455,8 +455,8 @@ class _Pairing:
         conjunct = self.conjuncts[i]
         what = "is NULL" if row[f"__n{i}"] else "is false"
         both = [row[f"__o{i}_{k}"] for k in range(len(conjunct.operands))]
-        values = [f"{name} = {shown_text(value)}" for (name, _), value in zip(conjunct.operands, both)]
-        note = difference(*both) if len(both) == 2 and not row[f"__n{i}"] else ""
+        values = [f"{name} = {shown_text(*value)}" for (name, _), value in zip(conjunct.operands, both)]
+        note = difference(*(value["text"] for value in both)) if len(both) == 2 and not row[f"__n{i}"] else ""
         values[-1:] = [f"{values[-1]}; {note}" if note else values[-1]] if values else []
         shown = f" ({', '.join(values)})" if values else ""
         return f"{conjunct.shown} {what}{shown}"

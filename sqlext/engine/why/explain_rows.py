@@ -18,11 +18,11 @@ from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.python_functions import python_function
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, is_aggregate
 from sqlext.engine.queries.session_settings import execution_settings
+from sqlext.engine.queries.shown_values import shown_cell, shown_name
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row
 from sqlext.engine.why.explain_row import PartitionWhy
 from sqlext.engine.why.row_condition import RowCondition
-from sqlext.engine.why.shown_values import shown_cell, shown_name
 from sqlext.engine.why.why_clause import PartitionRows, WhyClause, sort_keys
 from sqlext.errors import BindError, SqlExtError, UnsupportedError
 from sqlext.expressions.scalar_tree import Constant

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from sqlext.engine.queries.near_equal import difference, text_compared
-from sqlext.engine.why.shown_values import shown
+from sqlext.engine.queries.shown_values import shown
 from sqlext.errors import DataError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.pattern.conditions.conditions import Path, evaluate

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sqlext.engine.queries.shown_values import typed_text
 from sqlext.engine.why.join_shape import TEXT, End, JoinShape
 from sqlext.rewriter.joins.asof_sql import Key
 from sqlext.rewriter.joins.join_conditions import LEFT
-from sqlext.rewriter.text.fragments import in_line
-from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
 # The order of events at one place: an end that excludes its place closes before the times there, and opens after them.
 _CLOSES_BEFORE, _OPENS, _TIME, _CLOSES, _OPENS_AFTER = range(5)
+_NAMED = "ARRAY<STRUCT<text: STRING, spark_type: STRING>>"
 
 
 def side_query(shape: JoinShape, side: str, prefix: Text) -> Text:
@@ -49,8 +49,8 @@ def pairs_query(shape: JoinShape, prefix: Text, limit: int | None = None) -> Tex
     `ranges_here`, `points_here`: rows with a row of the same key; `pairs`: those whose time is in the range, too;
     `ranges_met`, `points_met`: rows in such a pair; `largest`: the most rows of a key. Of all rows that have a row of
     the same key and no time in their range, the nearest miss: `miss`, how far it is, `is_before`, whether the time is
-    before the range, and as texts `named`, the keys, `time`, `low` and `high`. `limit`: the most keys, the same
-    ones each time.
+    before the range, as texts `time`, `low` and `high`, and as typed texts `named`, the keys. `limit`: the most keys,
+    the same ones each time.
     """
     keyed = keys_query(shape, limit)
     columns = [
@@ -123,9 +123,8 @@ def _of_some_keys(keys: Sequence[str], limit: int) -> str:
 def _miss(shape: JoinShape) -> str:
     """SQL for the nearest time beside a range: how far it is, and where."""
     if shape.kind == TEXT or shape.time is None:  # a distance of texts is not known
-        return (
-            "CAST(NULL AS STRUCT<miss DOUBLE, is_before BOOLEAN, `time` DOUBLE, low DOUBLE, high DOUBLE, named STRING>)"
-        )
+        numbers = "miss DOUBLE, is_before BOOLEAN, `time` DOUBLE, low DOUBLE, high DOUBLE"
+        return f"CAST(NULL AS STRUCT<{numbers}, named {_NAMED}>)"
     before, after = "try_subtract(low, last)", "try_subtract(next, high)"
     is_before = f"coalesce({before} <= {after}, next IS NULL)"
     time = f"IF({is_before}, last, next)"
@@ -145,7 +144,7 @@ def others_query(shape: JoinShape, prefix: Text, pairs: TextLike) -> Text:
 
 
 def some_keys_query(shape: JoinShape, side: str, prefix: Text, number: int) -> Text:
-    """The first keys of a relation, as text, of the rows that are compared."""
+    """The first keys of a relation, as typed texts, of the rows that are compared."""
     named = _named(shape, side)
     return join(
         prefix, "SELECT DISTINCT ", named, " AS key FROM ", shape.relations[side], " WHERE ", _is_compared(shape, side),
@@ -182,20 +181,10 @@ def _is_compared(shape: JoinShape, side: str) -> Text:
     return join(able, " AND NOT ", shape.is_empty) if side == shape.ranges else able
 
 
-def _named(shape: JoinShape, side: str) -> TextLike:
-    """SQL for the keys of a row, as text."""
-    texts = [_of(key, side) for key in shape.keys]
-    if not texts:
-        return "''"
-    nothing = string_literal("''")  # an empty text
-    shown = [
-        join(
-            string_literal(f"{in_line(t)} = "),
-            ", coalesce(nullif(CAST((", t, f") AS STRING), ''), IF(({t}) IS NULL, 'NULL', {nothing}))",
-        )
-        for t in texts
-    ]  # fmt: skip
-    return join("concat(", join(*shown, separator=", ', ', "), ")")
+def _named(shape: JoinShape, side: str) -> Text:
+    """SQL for the keys of a row, as typed texts."""
+    texts = (typed_text(_of(key, side)) for key in shape.keys)
+    return join("CAST(array(", join(*texts, separator=", "), f") AS {_NAMED})")
 
 
 # events

@@ -45,9 +45,9 @@ class NearestTime:
     @property
     def text(self) -> str:
         """
-        >>> miss = NearestTime(far="5 days", is_before=False, is_zero=False, time="r.d = 2026-01-11", end="2026-01-06")
+        >>> miss = NearestTime(far="5", is_before=False, is_zero=False, time="r.t = 11", end="6")
         >>> miss.text
-        'the nearest miss is 5 days: r.d = 2026-01-11, and the range ends at 2026-01-06'
+        'the nearest miss is 5: r.t = 11, and the range ends at 6'
         """
         verb = "begins" if self.is_before else "ends"
         of = f" of the row with {self.row}" if self.row else ""

@@ -181,7 +181,7 @@ def test_an_input_without_rows_is_no_riddle(spark):
 def test_values_are_short_and_in_one_line(spark):
     row = "SELECT id, concat('a\\n', repeat('b', 90)) AS s FROM range(1)"
     query = f"SELECT * FROM ({row}) MATCH_RECOGNIZE (ORDER BY s MEASURES A.id AS a PATTERN (A) DEFINE A AS s = 'c')"
-    shown = f"a\\n{'b' * 58}…"
+    shown = f"'a\\n{'b' * 58}…'"
     assert f"    s = {shown}: s = 'c' is FALSE, where s is {shown}" in sqlext.explain(query, spark=spark, analyze=True)
 
 

@@ -1,4 +1,7 @@
-"""Values of rows and operands, as SQL shows them. Pure."""
+"""Values of rows and operands, as SQL writes them: 'NULL' is a text, and NULL is none. Pure.
+
+`shown` writes values that Python has, `shown_text` those that Spark has cast by `typed_text`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Constant, call
 from sqlext.expressions.spark_types import TIME_TYPES
 from sqlext.expressions.values import from_arrow
+from sqlext.rewriter.text.splice import Text, TextLike, join
 
+_TEXTS = ("string", "char", "varchar")  # also with a length or a collation
 _UNITS = (("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000))
 
 
@@ -31,12 +36,7 @@ def shown(value: Any, spark_type: str, settings: ExecutionSettings) -> str:
         written = str(text.value) if isinstance(text, Constant) else str(value)
     except SqlExtError:  # a type that has no text
         written = str(value)
-    written = short(written)
-    if spark_type == "string":
-        return "'" + written.replace("'", "''") + "'"
-    if spark_type in TIME_TYPES:
-        return f"{'DATE' if spark_type == 'date' else 'TIMESTAMP'} '{written}'"
-    return written
+    return shown_text(written, spark_type)
 
 
 def shown_cell(column: pa.Array, spark_type: str, row: int, settings: ExecutionSettings) -> str:
@@ -47,13 +47,33 @@ def shown_cell(column: pa.Array, spark_type: str, row: int, settings: ExecutionS
         return str(column[row].as_py())
 
 
-def shown_text(value: str | None) -> str:
-    """A value that Spark has cast to a string.
+def typed_text(value: TextLike, most: int | None = None) -> Text:
+    """SQL for a value as `shown_text` reads it, a struct of its text and its type. `most`: characters that are needed.
 
-    >>> shown_text(None), shown_text(""), shown_text("a\\nb")
-    ('NULL', "''", 'a\\\\nb')
+    >>> print(typed_text("v"))
+    struct(CAST((v) AS STRING) AS text, typeof(v) AS spark_type)
     """
-    return "NULL" if value is None else short(value) or "''"
+    text = join("CAST((", value, ") AS STRING)")
+    text = text if most is None else join("left(", text, f", {most})")
+    return join("struct(", text, " AS text, typeof(", value, ") AS spark_type)")
+
+
+def shown_text(text: str | None, spark_type: str) -> str:
+    """A value of a type, by the text to which it is cast.
+
+    >>> shown_text(None, "string"), shown_text("NULL", "string"), shown_text("", "string"), shown_text("1.50", "double")
+    ('NULL', "'NULL'", "''", '1.50')
+    >>> print(shown_text("a\\nb", "string"), shown_text("2026-03-04", "date"))
+    'a\\nb' DATE '2026-03-04'
+    """
+    if text is None:
+        return "NULL"
+    written = short(text)
+    if spark_type.startswith(_TEXTS):
+        return "'" + written.replace("'", "''") + "'"
+    if spark_type in TIME_TYPES:
+        return f"{'DATE' if spark_type == 'date' else 'TIMESTAMP'} '{written}'"
+    return written or "''"
 
 
 def interval(us: int) -> str:
