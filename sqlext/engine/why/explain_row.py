@@ -44,6 +44,7 @@ from sqlext.rewriter.text.names import unquoted
 MAX_STEPS = 200_000  # steps of one search over a partition
 MAX_ALL_STEPS = 3_000_000  # steps of all searches of a statement
 MAX_TRIED, MAX_SHOWN = 60, 6  # near misses of one row
+MAX_MATCHES = 5  # of one row that are shown
 _BOUNDS_TRIED = 12
 
 
@@ -81,6 +82,7 @@ class PartitionWhy:
             self.task = self._with_next_row(self.task)
             found = decided_matches(self.task, self.rows, self.budget)
         self.matches = found.listed if found else None
+        self.timed_out = found.timed_out if found else []
 
     def chosen(self) -> list[int]:
         """The places of the chosen rows, in the order of the partition."""
@@ -104,20 +106,26 @@ class PartitionWhy:
     def _answer(self, row: int) -> list[str]:
         if self.matches is None:
             return ["The search took too many steps: whether the row is in a match is not decided."]
+        timed_out = [self._in_timed_out(match, row) for match in self.timed_out if match.maps(row)][:MAX_MATCHES]
         mine = [match for match in self.matches if match.maps(row)]
         if mine:
-            return [*(self._in_match(match, row) for match in mine[:5]), *self._begins_too(row)]
+            return [*(self._in_match(match, row) for match in mine[:MAX_MATCHES]), *timed_out, *self._begins_too(row)]
         jumped = self._jumped_over(row)
         if jumped:
-            return jumped
+            return [*timed_out, *jumped]
         near = closest(self.task, self.rows, row, self.budget)
-        return [*self._not_in_match(near, row), *self._near_misses(near, row)]
+        return [*timed_out, *self._not_in_match(near, row), *self._near_misses(near, row)]
 
     # in a match
 
     def _in_match(self, match: Match, row: int) -> str:
         label = next(label for r, label in match.mapped if r == row)
         return f"It is in match {match.number}, as {self._name(label)}: {self._path(match.mapped)}."
+
+    def _in_timed_out(self, match: Match, row: int) -> str:
+        label = next(label for r, label in match.mapped if r == row)
+        shown = f"It is in a partial match that SHOW TIMEOUT MATCHES shows, as {self._name(label)}"
+        return f"{shown}: {self._path(match.mapped)}; then its time was over."
 
     def _begins_too(self, row: int) -> list[str]:
         """A line about the match that begins at a row in the middle of another one."""

@@ -48,8 +48,8 @@ class OpenMatch:
 
 
 class Mapped(NamedTuple):
-    """A row that a match maps to `variable`; the match of this `number` is decided at `time`, and the row is its first
-    one if `is_first`."""
+    """A row that a match maps to `variable`; the match of this `number` (0 of a partial one) is decided at `time`, and
+    the row is its first one if `is_first`."""
 
     variable: str
     number: int
@@ -68,7 +68,8 @@ class KeptKey:
     - `open`: the partial matches; `is_cut`: there are more than these, or the search for them took too many steps;
     - `unknown`: the first row whose conditions read rows that are still to come, None if there is none;
     - `later`: for each row what becomes of it if no further row arrives, None if no match that is decided then maps it;
-      `decided`: the first row that is still a start row then; `skips_past`: no match begins inside an earlier one;
+      `timed_out`: the same of partial matches of SHOW TIMEOUT MATCHES; `decided`: the first row that is still a start
+      row then; `skips_past`: no match begins inside an earlier one;
     - `refused`: for the first rows that then are in no match, the partial match that came closest to one;
     - `end: int64[n]`: the time at which WITHIN ends a match that begins at each row, None without such a bound;
     - `labels`: the names of the variables, by the labels of `refused`;
@@ -85,6 +86,7 @@ class KeptKey:
     is_cut: bool
     unknown: int | None
     later: tuple[Mapped | None, ...]
+    timed_out: tuple[Mapped | None, ...]
     decided: int
     skips_past: bool
     refused: Mapping[int, Closest]
@@ -106,7 +108,7 @@ def kept_key(state: State, plan: StreamMatchPlan, pattern: Pattern, until: int =
         start, number, matched_end = int(position.row[0]), int(position.number[0]), int(position.matched_end[0])
         known = _known(now.event_times, passed)
         found, is_cut = _open(now, plan, pattern, start, known)
-    mapped = _later(later, table.num_rows)
+    mapped = _later(later, table.num_rows, is_partial=False)
     is_between = isinstance(plan.worker.task, CepTask) and plan.worker.task.is_between
     return KeptKey(
         table=table,
@@ -119,6 +121,7 @@ def kept_key(state: State, plan: StreamMatchPlan, pattern: Pattern, until: int =
         is_cut=is_cut,
         unknown=known if known < passed else None,
         later=mapped,
+        timed_out=_later(later, table.num_rows, is_partial=True),
         decided=0 if later is None else int(later.position.row[0]),
         skips_past=plan.worker.task.skip.mode == SKIP_PAST_LAST_ROW,
         refused={} if later is None else _refused(later, mapped, max(start, matched_end) if now else 0),
@@ -200,15 +203,16 @@ def _open_match(path: OpenPath, task: CepTask, end: np.ndarray | None) -> OpenMa
     return OpenMatch(rows=mapped, waits=path.waits, end=at, is_match=path.is_match)
 
 
-def _later(later: RowSearch | None, n: int) -> tuple[Mapped | None, ...]:
-    """The value of `KeptKey.later`; of several matches with NO SKIP the first one counts."""
+def _later(later: RowSearch | None, n: int, *, is_partial: bool) -> tuple[Mapped | None, ...]:
+    """The value of `KeptKey.later` or, of partial matches, of `KeptKey.timed_out`; of several matches of a row the
+    first one counts."""
     fates: list[Mapped | None] = [None] * n
     if later is None:
         return tuple(fates)
     spans, names = later.block.spans, later.plan.worker.task.program.labels
     assert spans.time is not None
     for i, start in enumerate(spans.start.tolist()):
-        if spans.timed_out is not None and spans.timed_out[i]:
+        if is_partial != (spans.timed_out is not None and bool(spans.timed_out[i])):
             continue
         own = range(int(spans.offset[i]), int(spans.offset[i + 1]))
         for j in own:

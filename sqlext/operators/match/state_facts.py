@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from sqlext.operators.match.open_matches import MAX_OPEN, KeptKey, OpenMatch
+from sqlext.operators.match.open_matches import MAX_OPEN, KeptKey, Mapped, OpenMatch
 from sqlext.operators.stateful.fact import (
     MAX_ROWS,
     NO_MATCH,
@@ -17,13 +17,14 @@ from sqlext.operators.stateful.fact import (
     further_rows,
     row_text,
 )
-from sqlext.pattern.batch.recorder import MATCH, PARTITION_END, Mapped, Stop
+from sqlext.pattern.batch.recorder import MATCH, PARTITION_END, Stop
+from sqlext.pattern.batch.recorder import Mapped as Path
 from sqlext.pattern.why.reasons import why_refused
 from sqlext.pattern.why.row_search import Closest
 
 WAITS = "the watermark has not passed it, "
 # returns a sentence for each conjunct that keeps a partial match (its path and a stop) from going on
-Failed = Callable[[KeptKey, Mapped, Stop], Iterable[str]]
+Failed = Callable[[KeptKey, Path, Stop], Iterable[str]]
 
 
 def match_facts(kept: KeptKey, names: Mapping[str, str], failed: Failed, show: ShowTime) -> Iterator[Fact]:
@@ -39,7 +40,7 @@ def match_facts(kept: KeptKey, names: Mapping[str, str], failed: Failed, show: S
 def by_text(conditions: Mapping[str, str]) -> Failed:
     """Says of the whole condition of a variable, whose texts these are, that it does not hold."""
 
-    def failed(kept: KeptKey, path: Mapped, stop: Stop) -> list[str]:
+    def failed(kept: KeptKey, path: Path, stop: Stop) -> list[str]:
         name = "" if stop.label is None else kept.labels[stop.label]
         return [f"{conditions.get(name, 'its condition')} is not true"]
 
@@ -75,7 +76,7 @@ def _conditions(kept: KeptKey, i: int) -> list[str]:
 
 def fate(kept: KeptKey, i: int, show: ShowTime) -> str:
     """What becomes of a row."""
-    later = kept.later[i]
+    later, partial = kept.later[i], kept.timed_out[i]
     if i < kept.start:
         return "decided: it is kept because conditions or measures of later rows may read it"
     waits = "" if i < kept.passed else WAITS
@@ -85,9 +86,16 @@ def fate(kept: KeptKey, i: int, show: ShowTime) -> str:
         name, number, time, is_first = later
         taken = "" if is_first or not kept.skips_past else "; AFTER MATCH SKIP lets no match begin here"
         return f"{waits}it is {name} of match {number} at {show(time)}, if no further row comes{taken}"
+    if partial is not None:
+        return f"{waits}{_partial(partial, show)}, if no further row comes"
     if i < kept.decided:
         return f"{waits}it is in no further match, if no further row comes"
     return f"{waits}undecided: a further row decides it"
+
+
+def _partial(mapped: Mapped, show: ShowTime) -> str:
+    """What becomes of a row in a partial match whose time will be over."""
+    return f"it is {mapped.variable} of a partial match that SHOW TIMEOUT MATCHES shows at {show(mapped.time)}"
 
 
 def _position(kept: KeptKey) -> Fact:
@@ -124,10 +132,12 @@ def no_match(kept: KeptKey, row: int, failed: Failed, show: ShowTime) -> str:
     unsure = "" if near.is_complete else ", though not all ways were tried"
     stops = sorted(near.stops, key=lambda stop: stop.row != row)
     reasons = dict.fromkeys(_reason(kept, near, stop, failed, show) for stop in stops)
-    return f"it is in no match, if no further row comes: {begun}{unsure}; {'; '.join(list(reasons)[:2])}"
+    partial = kept.timed_out[row]
+    what = "it is in no match" if partial is None else f"{_partial(partial, show)}, and in no match"
+    return f"{what}, if no further row comes: {begun}{unsure}; {'; '.join(list(reasons)[:2])}"
 
 
-def _named(kept: KeptKey, mapped: Mapped) -> list[tuple[int, str]]:
+def _named(kept: KeptKey, mapped: Path) -> list[tuple[int, str]]:
     return [(row, kept.labels[label]) for row, label in mapped]
 
 

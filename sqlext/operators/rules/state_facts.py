@@ -71,7 +71,7 @@ def _row_facts(
 def _fate(rule: KeptRule, row: int, show: ShowTime) -> str | None:
     """What a rule does with row `row` of the key; None if it maps it to no variable."""
     kept, at = rule.search, row - rule.first
-    if kept is None or not 0 <= at < len(kept.later) or kept.later[at] is None:
+    if kept is None or not 0 <= at < len(kept.later) or kept.later[at] is kept.timed_out[at] is None:
         return None
     return fate(kept, at, show).removeprefix(WAITS)
 

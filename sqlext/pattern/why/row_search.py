@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlext.errors import DataError
 from sqlext.pattern import strategy
@@ -45,7 +45,8 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True)
 class Match:
-    """A match: the row that began its search, its number, and its mapped rows with their labels."""
+    """A match: the row that began its search, its number (0 of a partial one), and its mapped rows with their
+    labels."""
 
     start: int
     number: int
@@ -57,10 +58,11 @@ class Match:
 
 @dataclass(frozen=True)
 class Matches:
-    """Matches in order. `failure`: why the query ends after the last of them, where AFTER MATCH SKIP has no row to go
-    on at."""
+    """Matches in order. `timed_out`: the partial matches of SHOW TIMEOUT MATCHES; `failure`: why the query ends after
+    the last match, where AFTER MATCH SKIP has no row to go on at."""
 
     listed: list[Match]
+    timed_out: list[Match] = field(default_factory=list)
     failure: SkipFailure | None = None
 
 
@@ -113,16 +115,15 @@ def decided_matches(task: Task, rows: Rows, budget: Budget) -> Matches | None:
 
 def _of_blocks(blocks: Iterable[Spans]) -> Matches:
     matches: list[Match] = []
+    timed_out: list[Match] = []
     failure = None
     for spans in blocks:
-        matches += _listed(spans)
+        (matches if spans.timed_out is None else timed_out).extend(_listed(spans))
         failure = spans.failure
-    return Matches(matches, failure)
+    return Matches(matches, timed_out, failure)
 
 
 def _listed(spans: Spans) -> Iterator[Match]:
-    if spans.timed_out is not None:
-        return
     for i, (start, number) in enumerate(zip(spans.start.tolist(), spans.number.tolist())):
         lo, hi = int(spans.offset[i]), int(spans.offset[i + 1])
         at = range(start, start + hi - lo) if spans.row is None else spans.row[lo:hi].tolist()

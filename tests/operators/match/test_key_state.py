@@ -21,7 +21,7 @@ from sqlext.operators.stateful.operator import State
 from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.program.compile import compile_pattern
-from sqlext.pattern.task.task import NO_SKIP, SKIP_PAST_LAST_ROW, MatchTask, Navigation, Skip
+from sqlext.pattern.task.task import NO_SKIP, SKIP_PAST_LAST_ROW, MatchTask, Navigation, Output, Skip
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 from tests.operators.driven import Driven
 from tests.sampling import seeded
@@ -78,7 +78,15 @@ def test_a_row_that_is_not_yet_there_comes_exactly_at_the_watermark_that_is_name
 # partial matches
 
 
-def driven_by(pattern: str, letters: str, watermark: int, within: int, skip: str = SKIP_PAST_LAST_ROW):
+def driven_by(
+    pattern: str,
+    letters: str,
+    watermark: int,
+    within: int,
+    skip: str = SKIP_PAST_LAST_ROW,
+    *,
+    shows_timeouts: bool = False,
+):
     """The plan of a pattern, its tree, and its operator, to which rows of one key have come at the times 1, 2, …, each
     with one letter, and then a watermark."""
     tree, _ = parse_pattern(pattern, 0, len(pattern))
@@ -86,6 +94,7 @@ def driven_by(pattern: str, letters: str, watermark: int, within: int, skip: str
     task = MatchTask(
         program=compile_pattern(skeleton(tree), labels), bits=tuple(range(len(labels))),
         conditions=(None,) * len(labels), is_within=within > 0, skip=Skip(skip),
+        output=Output(shows_timeouts=shows_timeouts),
     )  # fmt: skip
     if not is_contiguous(tree):
         task = cep_task(task, compile_nfa(tree, labels))
@@ -166,6 +175,19 @@ def test_a_row_whose_matches_have_been_emitted_is_not_said_to_be_in_none():
     plan, tree, driven = driven_by("A ->> B", "ABXC", 3, 9, NO_SKIP)
     facts = match_facts(kept_key(driven.state, plan, tree), {}, by_text({"B": "b > 1"}), str)
     assert [fact.time for fact in facts if fact.kind == "no match"] == [3, 4]
+
+
+def test_a_row_of_a_partial_match_that_comes_when_its_time_is_over_is_said_to_be_in_it():
+    plan, tree, driven = driven_by("A -> B", "AXA", 3, 5, shows_timeouts=True)
+    facts = list(match_facts(kept_key(driven.state, plan, tree), {}, by_text({}), str))
+    announced = coming(MatchOperator(plan=with_times(plan)), driven.state)
+    assert [(row.rows.column("f")[row.row].as_py(), row.time) for row in announced] == [(1, 6), (3, 8)]
+    texts = [fact.text for fact in facts if fact.kind in ("row", "no match")]
+    over = "it is A of a partial match that SHOW TIMEOUT MATCHES shows at {}"
+    assert texts[0] == f"{{}}; by itself it may be A; {over.format(6)}, if no further row comes"
+    assert texts[1] == "{}; by itself it may be no variable; it is in no further match, if no further row comes"
+    closest = ", and in no match, if no further row comes: the closest is A (1); "
+    assert [text.partition(closest)[0] for text in texts[3:] if closest in text] == [over.format(6), over.format(8)]
 
 
 def test_the_state_of_a_key_in_words():
