@@ -31,6 +31,7 @@ from sqlext.rewriter.text.splice import Edit, Text, join
 
 _WHY = "Spark's own stream-stream join, whose state the range and the watermarks bound."
 EQUAL = frozenset({"=", "<=>"})
+_COLLATED = re.compile(r"\bcollate\b")
 Buckets = Callable[[], Union[RewrittenJoin, None]]
 _KEPT = {"LEFT": LEFT, "LEFT SEMI": LEFT, "LEFT ANTI": LEFT, "RIGHT": RIGHT}
 
@@ -43,10 +44,11 @@ def bind_stream_join(
     `range_`: None if the two times are equal. `streams`: the sides that are streams. `bind`: returns the join on
     buckets, as for tables, or None if the width of the ranges varies by row.
 
-    Raises UnsupportedError: WATERMARK, STREAM_RANGE, STREAM_JOIN.
+    Raises UnsupportedError: WATERMARK, STREAM_RANGE, STREAM_JOIN, KEY_TYPE.
     """
     if len(streams) == 1:
         return _with_table(sides, range_, streams[0], bind)
+    _check_key_types(sides)
     if range_ is None:
         _check_equal_times(sides)
     else:
@@ -83,6 +85,20 @@ def join_keys(sides: JoinSides, operators: frozenset[str]) -> list[Comparison]:
     """The comparisons of ON, by one of the operators, of a value of one relation with one of the other."""
     equal = (comparison for _, comparison in comparisons(sides.clause.conjuncts, operators))
     return [c for c in equal if {sides.side_of(c.left), sides.side_of(c.right)} == {LEFT, RIGHT}]
+
+
+def _check_key_types(sides: JoinSides) -> None:
+    """Raise an error for keys that Spark's state cannot keep."""
+    for comparison in join_keys(sides, EQUAL):
+        for key in (comparison.left, comparison.right):
+            field = sides.field_on(sides.side_of(key), key)
+            if field is not None and _COLLATED.search(field.dataType.simpleString()):
+                raise UnsupportedError(
+                    "KEY_TYPE",
+                    f"an INTERVAL JOIN of streams cannot compare keys of type {field.dataType.simpleString()}",
+                    place=key.place,
+                    hint=f"write collate({key.in_line}, 'UTF8_BINARY') on both sides, in lower(…) to ignore the case.",
+                )
 
 
 def _with_known(sides: JoinSides, range_: TimeRange | None, rewritten: RewrittenJoin) -> RewrittenJoin:

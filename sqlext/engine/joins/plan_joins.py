@@ -119,7 +119,7 @@ class JoinPlanner:
 
     def _planned_streams(self, clause: JoinClause, sides: JoinSides, bound: BoundAsof) -> Planned:
         check_streams(sides, bound.asof, bound.times)
-        check_key_types(clause, bound.keys)
+        check_key_types(clause, bound.asof.conditions.keys, bound.keys)
         if self.computation.is_portable:
             raise UnsupportedError(
                 "STREAM_JOIN",

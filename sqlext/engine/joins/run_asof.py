@@ -27,7 +27,7 @@ from sqlext.operators.asof.plan import AsofPlan
 from sqlext.operators.rows.columns import LATE_ROW
 from sqlext.operators.stateful.bucket import Bucket
 from sqlext.operators.stateful.parcels import BUCKET, PARCEL_DDL, pack
-from sqlext.rewriter.joins.asof_sql import AsofJoin
+from sqlext.rewriter.joins.asof_sql import AsofJoin, Key
 from sqlext.rewriter.joins.asof_stream_sql import stream_rows, struct_names
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
@@ -180,14 +180,15 @@ def check_stream_and_table(clause: JoinClause, streams: Sequence[str]) -> None:
         raise _unsupported("ASOF JOIN of a stream takes ON, not USING", clause.words, _ON_HINT)
 
 
-def check_key_types(clause: JoinClause, types: Sequence[tuple[T.DataType, T.DataType]]) -> None:
-    """Raise UnsupportedError (KEY_TYPE) for keys that workers cannot compare."""
-    for of in (side.simpleString() for pair in types for side in pair):
+def check_key_types(clause: JoinClause, keys: Sequence[Key], types: Sequence[tuple[T.DataType, T.DataType]]) -> None:
+    """Raise UnsupportedError (KEY_TYPE) for keys that workers cannot compare. `types`: of both sides of each key."""
+    texts = [text for key in keys for text in (key.left, key.right)]
+    for text, of in zip(texts, (side.simpleString() for pair in types for side in pair)):
         if not has_plain_equality(of):
             raise UnsupportedError(
                 "KEY_TYPE",
                 f"an ASOF JOIN of streams cannot compare keys of type {of}",
-                place=(clause.on or clause.keyword).place,
+                place=Place(clause.whole.source, *text.span) if text.span else clause.keyword.place,
                 hint="CAST both keys, such as to STRING.",
             )
 

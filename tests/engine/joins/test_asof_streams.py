@@ -6,6 +6,7 @@ from itertools import chain
 
 import pytest
 
+import sqlext
 from tests.statements.cases import message, settings
 
 from .streams import Stream, run
@@ -120,6 +121,14 @@ def test_what_no_watermark_decides_is_refused(spark, streams, criteria):
     text = f"""SELECT * FROM STREAM asof_l {WATERMARK} AS l ASOF JOIN STREAM asof_r {WATERMARK} AS r
         MATCH_CONDITION {criteria}"""
     assert message(lambda: spark.sql(text)).startswith(REFUSED[criteria])
+
+
+def test_a_key_that_workers_cannot_compare_is_marked(spark, streams):
+    text = f"""SELECT * FROM STREAM asof_l {WATERMARK} AS l ASOF JOIN STREAM asof_r {WATERMARK} AS r
+        MATCH_CONDITION (l.at >= r.at) ON l.k = r.k AND r.id = CAST(l.id AS DOUBLE)"""
+    with pytest.raises(sqlext.UnsupportedError, match="cannot compare keys of type double") as error:
+        spark.sql(text)
+    assert error.value.place.written == "CAST(l.id AS DOUBLE)"
 
 
 def test_a_table_does_not_join_a_stream(spark, streams):
