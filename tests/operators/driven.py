@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,3 +92,13 @@ def write_golden(folder: Path, stored: Stored) -> None:
     for log in stored.logs.values():
         for chunk in log.chunks:
             (folder / f"chunk_{chunk.number}").write_bytes(state_log.chunk_bytes(chunk))
+
+
+def row_texts(names: Mapping[str, str]) -> Callable[[pa.Table], list[str]]:
+    """Writes rows as JSON, as Spark does for users, with these names of columns; what is NULL is left out."""
+
+    def texts(rows: pa.Table) -> list[str]:
+        own = ({names[c]: v for c, v in row.items() if c in names and v is not None} for row in rows.to_pylist())
+        return [json.dumps(row, separators=(",", ":"), default=str) for row in own]
+
+    return texts

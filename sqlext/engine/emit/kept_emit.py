@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pyspark.sql import SparkSession
 
 from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.emit.run_emit import emit_operator, firing_schema, result_query, stream_clause
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.row_json import row_texts
 from sqlext.engine.streams.kept_clause import NUMBER, ClauseInput, KeptClause, as_json, coming_rows
+from sqlext.operators.emit.parts import Emit
 from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
 from sqlext.operators.stateful.operator import State
@@ -25,10 +28,10 @@ def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> Ke
 
     plan = planned.plan
     operator = emit_operator(plan, queries, planned.prefix, skips_failures=planned.skips_failures)
-    names = {name: column_name(str(text)) for name, text in plan.columns[plan.keys :] if name != TIME}
+    names = _shown_columns(plan, operator.windows.emit)
 
     def facts(state: State, show: ShowTime) -> Iterator[Fact]:
-        return emit_facts(operator, state, names, show)
+        return emit_facts(operator, state, partial(row_texts, spark, names), show)
 
     def results(coming: Sequence[Coming]) -> Sequence[str | None]:
         firings = queries.name(coming_rows(spark, coming, (), firing_schema(operator.windows)))
@@ -44,6 +47,19 @@ def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> Ke
         facts=facts,
         results=results,
     )
+
+
+def _shown_columns(plan: EmitPlan, emit: Emit) -> dict[str, str]:
+    """The columns of a row that are shown, by their names in the state. A value of DELTA is kept as a double, and shown
+    if it is no column that is kept as well."""
+    deltas = dict.fromkeys(part.column for part in (*emit.triggers, emit.evictor) if part is not None and part.column)
+    written = {name: str(text) for name, text in plan.columns[plan.keys :] if name != TIME}
+    names = {name: column_name(text) for name, text in written.items() if name not in deltas}
+    for name in deltas:
+        of_delta = column_name(written[name].removeprefix("CAST(").removesuffix(" AS DOUBLE)"))
+        if of_delta not in names.values():
+            names[name] = of_delta
+    return names
 
 
 def _key_name(plan: EmitPlan, i: int) -> str:

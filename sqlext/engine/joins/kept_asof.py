@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial, reduce
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
 
 from sqlext.engine.joins.run_asof import StreamAsof
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.row_json import row_texts
 from sqlext.engine.streams.kept_clause import ClauseInput, KeptClause
-from sqlext.operators.stateful.fact import Fact, ShowTime, row_text
+from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
 from sqlext.operators.stateful.operator import State
 from sqlext.rewriter.text.names import column_name, unquoted
 
 
-def kept_asof(planned: StreamAsof, queries: Queries) -> KeptClause:
+def kept_asof(planned: StreamAsof, queries: Queries, spark: SparkSession) -> KeptClause:
     """The join of a plan."""
     from sqlext.operators.asof.state_facts import asof_facts  # loads the matchers, which other statements need not
 
     operator = planned.operator(queries)
     plan, asof = operator.plan, planned.asof
     assert asof.carried is not None
-    halves = [
-        {column: unquoted(name) for column, name in zip(columns, names)}
+    lefts, rights = (
+        partial(row_texts, spark, {column: unquoted(name) for column, name in zip(columns, names)})
         for columns, names in ((plan.left, asof.carried.columns), (plan.right, asof.right_columns))
-    ]
+    )
 
     def facts(state: State, show: ShowTime) -> Iterator[Fact]:
-        return asof_facts(operator, state, halves[0] | halves[1], show)
+        return asof_facts(operator, state, lefts, rights, show)
 
     def results(coming: Sequence[Coming]) -> Sequence[str | None]:
-        return [_shown(row, *halves) for row in coming]
+        rows = pa.Table.from_batches([row.rows.slice(row.row, 1) for row in coming])
+        partners = (column.is_valid() for column in rows.select(list(plan.right)).columns)
+        return [
+            f"{left} with {right}" if has_partner else f"{left} without a partner"
+            for left, right, has_partner in zip(lefts(rows), rights(rows), reduce(pc.or_, partners).to_pylist())
+        ]
 
     (clause,) = planned.stream_clauses
     keys = {name: column_name(str(key.left)) for name, key in zip(plan.keys, asof.conditions.keys)}
@@ -46,11 +55,3 @@ def kept_asof(planned: StreamAsof, queries: Queries) -> KeptClause:
         facts=facts,
         results=results,
     )
-
-
-def _shown(row: Coming, lefts: Mapping[str, str], rights: Mapping[str, str]) -> str:
-    """A left row and its partner."""
-    table = pa.Table.from_batches([row.rows])
-    left = row_text(table, row.row, lefts)
-    has_partner = any(table.column(column)[row.row].is_valid for column in rights)
-    return f"{left} with {row_text(table, row.row, rights)}" if has_partner else f"{left} without a partner"

@@ -24,7 +24,7 @@ from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.row_json import row_json
 from sqlext.engine.streams.stored_state import HAS_PARTNER, StoredJoin
-from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, ShowTime, not_yet, row_text
+from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, ShowTime, not_yet
 from sqlext.rewriter.joins.join_conditions import (
     LEFT,
     RIGHT,
@@ -44,7 +44,7 @@ from sqlext.rewriter.text.names import column_name, quoted, unquoted
 from sqlext.rewriter.text.splice import Text, join
 
 _OURS = "__sqlext"  # how the names of columns begin that the rewritten join adds
-_ROW = "__sqlext_kept"  # the kept row
+_ROW, _KEY = "__sqlext_kept", "__sqlext_key"  # the kept row and its key, as JSON
 _TIME = "__sqlext_time"  # the time of the kept row
 _SINCE, _UNTIL = "__sqlext_since", "__sqlext_until"  # the first and the last time of its partners
 _LAST = "__sqlext_last"  # how the names of the columns begin that have the last time of a partner by one comparison
@@ -104,10 +104,18 @@ def dropped_at(time: int, lasts: Sequence[Last]) -> int:
     return (-(-time // 1000) + width) * 1000
 
 
-def _why_kept(side: str, fields: Mapping[str, Any], show: ShowTime) -> str:
-    since, until = fields[_SINCE], fields[_UNTIL]
-    times = "of the same time" if since is None else f"from {show(since)} to {show(until)}"
-    return f"kept because a {other_side(side)} row {times} may be its partner"
+def _between(since: str, until: str, *, excludes_since: bool, excludes_until: bool) -> str:
+    """The times of the partners of a row.
+
+    >>> for first, last in ((False, False), (False, True), (True, False), (True, True)):
+    ...     print(_between("4", "9", excludes_since=first, excludes_until=last))
+    from 4 to 9
+    from 4 and before 9
+    after 4 up to 9
+    after 4 and before 9
+    """
+    up_to = "and before" if excludes_until else "up to" if excludes_since else "to"
+    return f"{'after' if excludes_since else 'from'} {since} {up_to} {until}"
 
 
 @dataclass(frozen=True)
@@ -181,10 +189,9 @@ class KeptInterval:
         for side in (LEFT, RIGHT):
             own = queries()
             found = own.run(self._query(side, condition, own)).toArrow()
-            names = {name: name for name in self.keys}
-            for i, fields in enumerate(found.slice(0, MAX_ROWS).drop_columns([*names]).to_pylist()):
-                key, row = row_text(found, i, names), fields[_ROW]
-                yield KeptRow(key, Fact(ROW, fields[_TIME], f"{side} row {row}, {_why_kept(side, fields, show)}"))
+            for fields in found.slice(0, MAX_ROWS).to_pylist():
+                key, row = fields[_KEY], fields[_ROW]
+                yield KeptRow(key, Fact(ROW, fields[_TIME], f"{side} row {row}, {self._why_kept(side, fields, show)}"))
                 at = self._dropped_at(side, fields)
                 if at is not None and not fields[HAS_PARTNER]:
                     unsure = ", unless a pair has had it" if fields[HAS_PARTNER] is None else ""
@@ -193,6 +200,14 @@ class KeptInterval:
                 yield KeptRow(None, Fact(ROW, None, f"further {side} rows are kept"))
         for at, key, row in sorted(padded):
             yield KeptRow(key, not_yet(at, self.stored.watermark_us or 0, row, show))
+
+    def _why_kept(self, side: str, fields: Mapping[str, Any], show: ShowTime) -> str:
+        since, until, times = fields[_SINCE], fields[_UNTIL], "of the same time"
+        if since is not None and self._range is not None:
+            ends = self._range.excludes_lower, self._range.excludes_upper
+            first, last = ends[::-1] if self.sides.side_of(self._range.time) == side else ends
+            times = _between(show(since), show(until), excludes_since=first, excludes_until=last)
+        return f"kept because a {other_side(side)} row {times} may be its partner"
 
     def _dropped_at(self, side: str, fields: Mapping[str, Any]) -> int | None:
         """When a row is dropped that the join then shows without a partner; None if it does not."""
@@ -228,7 +243,8 @@ class KeptInterval:
         columns += [f"{text} AS {at}" for at, text in times.items()]
         kept = f"SELECT {', '.join([*columns, _ROW, HAS_PARTNER])} FROM ({inner}) AS {quoted(name or '__sqlext_side')}"
         micros = [f"unix_micros(CAST({at} AS TIMESTAMP_LTZ)) AS {at}" for at in times]
-        shown_columns = ", ".join([*micros, _ROW, HAS_PARTNER, *map(quoted, keys)])
+        key = row_json(_struct({name: quoted(name) for name in keys})) if keys else "'{}'"
+        shown_columns = ", ".join([*micros, _ROW, HAS_PARTNER, f"{key} AS {_KEY}"])
         return join(
             f"SELECT {shown_columns} FROM ({kept}) AS __kept WHERE (", condition,
             f") ORDER BY 1, {_ROW} LIMIT {MAX_ROWS + 1}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
@@ -18,6 +19,7 @@ from sqlext.engine.match.run_stream import (
     stream_clause,
 )
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.row_json import row_texts
 from sqlext.engine.streams.kept_clause import NUMBER, ClauseInput, KeptClause, as_json, coming_rows
 from sqlext.operators.rows.columns import LATE_ROW, ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.operators.stateful.fact import Fact, ShowTime
@@ -44,8 +46,10 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, fai
     hidden = {*plan.carried[: len(plan.partition_by)], LATE_ROW, WITHIN_END, WITHIN_KEY, ROW_TIME}
     names = {c.name: column_of(c.text) for c in plan.columns if c.name not in hidden}
 
+    texts = partial(row_texts, spark, names)
+
     def facts(state: State, show: ShowTime) -> Iterator[Fact]:
-        return match_facts(kept_key(state, operator.plan, plan.clause.pattern), names, failed, show)
+        return match_facts(kept_key(state, operator.plan, plan.clause.pattern), texts, failed, show)
 
     def results(coming: Sequence[Coming]) -> Sequence[str | None]:
         matches = queries.name(coming_rows(spark, coming, times, schema))

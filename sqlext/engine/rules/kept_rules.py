@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.row_json import row_texts
 from sqlext.engine.rules.plan_rules import PlannedRules
 from sqlext.engine.streams.kept_clause import ClauseInput, KeptClause, as_json, coming_rows
 from sqlext.operators.rules.operator import RulesOperator
@@ -39,7 +40,10 @@ def kept_rules(
         return parsed_rule(rule_query(clause, plan.keys, plan.order, plan.max_length)[0])
 
     def facts(state: State, show: ShowTime) -> Iterable[Fact]:
-        return rules_facts(operator, state, lambda clause: parsed(clause).pattern, failed_of, show)
+        # columns that no rule reads are not kept, and are NULL
+        names = {name: name for name in plan.schema.names}
+        texts = partial(row_texts, spark, names, has_nulls=False)
+        return rules_facts(operator, state, lambda clause: parsed(clause).pattern, failed_of, texts, show)
 
     def results(coming: Sequence[Coming]) -> Sequence[str | None]:
         rows = queries.name(coming_rows(spark, coming, (), spark_schema(plan.result_schema)))

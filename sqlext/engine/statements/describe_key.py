@@ -25,6 +25,7 @@ from sqlext.engine.match.kept_match import kept_match
 from sqlext.engine.queries.counts import count
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import time_zone
+from sqlext.engine.queries.row_json import row_texts
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.kept_rules import kept_rules
@@ -36,7 +37,7 @@ from sqlext.engine.streams.stored_state import StoredJoin, StoredOperator, store
 from sqlext.engine.streams.stream_commands import known_table, time_text
 from sqlext.engine.why.failed_in_state import failed_in_rules, failed_in_state
 from sqlext.errors import BindError, Place, UnsupportedError
-from sqlext.operators.stateful.fact import KEY, LATE, NOT_YET, WATERMARK, Fact, ShowTime, not_yet, row_text
+from sqlext.operators.stateful.fact import KEY, LATE, NOT_YET, WATERMARK, Fact, ShowTime, not_yet
 from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
 from sqlext.operators.stateful.operator import State
 from sqlext.operators.stateful.state_log import Stored, plan_of
@@ -100,7 +101,7 @@ def kept_clauses(plan: StatementPlan) -> Iterator[KeptClause]:
         elif isinstance(relation, PlannedEmit) and relation.is_streaming:
             yield kept_emit(relation, plan.queries, plan.call.spark)
         elif isinstance(relation, StreamAsof):
-            yield kept_asof(relation, plan.queries)
+            yield kept_asof(relation, plan.queries, plan.call.spark)
         elif isinstance(relation, PlannedRules) and relation.has_effect:
             yield kept_rules(relation, plan.queries, plan.call.spark, failed_in_rules(relation.run.plan))
 
@@ -173,9 +174,10 @@ class _Description:
             yield self._row(name, None, Fact(KEY, None, text))
         for number, stored in operator.buckets(list(wanted)):
             state = _state(clause, stored)
-            for i in wanted[number]:
-                key = buckets[number].slice(i, 1)
-                shown = row_text(key, 0, clause.keys)
+            keys = buckets[number].take(pa.array(wanted[number])) if clause.keys else buckets[number]
+            texts = row_texts(self.call.spark, clause.keys, keys) or ["{}"]
+            for i, shown in enumerate(texts):
+                key = keys.slice(i, 1)
                 for fact in self._facts(clause, of_key(state, list(clause.keys), key)):
                     yield self._row(name, shown, fact)
         if is_cut:
@@ -271,6 +273,10 @@ class _Description:
             numbers = numbers.append_column(name, values)
         queries = self._queries()
         keys = queries.name(self.call.spark.createDataFrame(numbers))
+            else:
+                at = f"when the watermark reaches {self.show(row.time)}"
+                lost = f"the firing {at} is not in the result: HAVING does not hold on it"
+                yield Fact(NOT_YET, row.time, f"if no further row of the key comes, {lost}")
         query = join(  # without an alias Spark reads `FROM keys WHERE (card)` as keys AS `where` (card)
             f"SELECT {quoted(_NUMBER)} FROM {keys} AS __keys WHERE (",
             self._condition(),

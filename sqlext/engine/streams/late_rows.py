@@ -10,12 +10,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.row_json import row_texts
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.streams.kept_clause import ClauseInput, KeptClause
 from sqlext.engine.streams.side_tables import written_rows
 from sqlext.errors import SqlExtError
 from sqlext.expressions.spark_types import in_sql
-from sqlext.operators.stateful.fact import row_text, seconds
+from sqlext.operators.stateful.fact import seconds
 from sqlext.operators.stateful.side_rows import LATE
 from sqlext.pattern.task.event_time import BEGINNING
 from sqlext.rewriter.text.names import column_name, quoted
@@ -79,7 +80,7 @@ def _of_keys(
         return []
     own = {name: name for name in clause.keys.values()}
     times, watermarks, rows = (column.to_pylist() for column in table.columns[:3])
-    written_keys = [row_text(table, i, own) if own else None for i in range(table.num_rows)]
+    written_keys = row_texts(call.spark, own, table) if own else [None] * table.num_rows
     return [LateRow(*fact) for fact in zip(times, watermarks, rows, written_keys)]
 
 

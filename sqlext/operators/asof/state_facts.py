@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
 
 from sqlext.operators.asof.operator import AsofOperator
 from sqlext.operators.asof.plan import NEAREST, OF_LEFT, OF_RIGHT, SIDE
-from sqlext.operators.rows.arrow import as_numpy, one_chunk
-from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, ShowTime, further_rows, row_text
+from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk
+from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, RowTexts, ShowTime, further_rows
 from sqlext.operators.stateful.operator import State
 from sqlext.pattern.task.event_time import NEVER, later
 
 
-def asof_facts(operator: AsofOperator, state: State, names: Mapping[str, str], show: ShowTime) -> Iterator[Fact]:
-    """The facts: the kept rows of both relations, in the order of their times. `names`: the columns that are shown."""
+def asof_facts(
+    operator: AsofOperator, state: State, lefts: RowTexts, rights: RowTexts, show: ShowTime
+) -> Iterator[Fact]:
+    """The facts: the kept rows of both relations, in the order of their times."""
     times = as_numpy(one_chunk(state.rows.column(operator.time)).view(pa.int64()))
     sides = as_numpy(one_chunk(state.rows.column(SIDE)))
-    for i in np.lexsort((sides, times)).tolist()[:MAX_ROWS]:
-        own = operator.plan.right if sides[i] == OF_RIGHT else operator.plan.left
-        shown = row_text(state.rows, i, {column: names[column] for column in own if column in names})
-        about = _right if sides[i] == OF_RIGHT else _left
-        yield Fact(
-            ROW, int(times[i]), f"{shown}; {about(operator, int(times[i]), int(sides[i]), state.watermark, show)}"
-        )
+    order = np.lexsort((sides, times))[:MAX_ROWS]
+    rows = state.rows.take(as_arrow(order))
+    for i, left, right in zip(order.tolist(), lefts(rows), rights(rows)):
+        shown, about = (right, _right) if sides[i] == OF_RIGHT else (left, _left)
+        facts = about(operator, int(times[i]), int(sides[i]), state.watermark, show)
+        yield Fact(ROW, int(times[i]), f"{shown}; {facts}")
     yield from further_rows(len(times))
 
 

@@ -2,67 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from sqlext.operators.emit import triggers
 from sqlext.operators.emit.operator import EmitOperator
-from sqlext.operators.emit.panes import Panes, stored_panes
-from sqlext.operators.emit.parts import GLOBAL, START, TIMING
-from sqlext.operators.rows.arrow import as_numpy, one_chunk
-from sqlext.operators.stateful.fact import MAX_ROWS, ROW, WINDOW, Fact, ShowTime, further_rows, row_text
-from sqlext.operators.stateful.key_state import coming
+from sqlext.operators.emit.panes import Panes
+from sqlext.operators.emit.parts import EVERY_ROWS, GLOBAL, ON_DELTA
+from sqlext.operators.emit.trace import Trace, WindowFiring, trace_state
+from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk
+from sqlext.operators.stateful.fact import MAX_ROWS, ROW, WINDOW, Fact, RowTexts, ShowTime, further_rows
 from sqlext.operators.stateful.operator import State
+from sqlext.pattern.task.event_time import later
+
+_MAX_LEFT_OUT = 5  # rows of which the times are named
 
 
-def emit_facts(operator: EmitOperator, state: State, names: Mapping[str, str], show: ShowTime) -> Iterator[Fact]:
-    """The facts: the rows and the windows of the key. `names`: the columns that are shown of a row."""
-    yield from _rows(operator, state, names)
-    panes = stored_panes(state.keys, np.zeros(state.keys.num_rows, np.int64), operator.windows)
-    firings = _next_firings(operator, state, show)
-    for i in np.argsort(panes.start, kind="stable").tolist()[:MAX_ROWS]:
-        start = int(panes.start[i])
-        next_firing = firings.pop(start, "no firing follows unless a further row comes")
-        yield Fact(WINDOW, _shown(operator, start), f"{_pane(operator, panes, i, show)}; {next_firing}")
+def emit_facts(operator: EmitOperator, state: State, texts: RowTexts, show: ShowTime) -> Iterator[Fact]:
+    """The facts: the rows and the windows of the key."""
+    trace = trace_state(state, operator.windows)
+    times = as_numpy(one_chunk(state.rows.column(operator.time)).view(pa.int64()))
+    yield from _rows(trace, state, times, texts, show)
+    panes = trace.windows.panes
+    order = np.lexsort((panes.end, panes.start)).tolist()
+    for pane in order[:MAX_ROWS]:
+        start = None if operator.windows.assigner.kind == GLOBAL else int(panes.start[pane])
+        yield Fact(WINDOW, start, "; ".join(_window(trace, pane, times, show)))
     if len(panes) > MAX_ROWS:
         yield Fact(WINDOW, None, f"{len(panes) - MAX_ROWS:,} further windows are open")
-    for start, next_firing in sorted(firings.items()):
-        yield Fact(WINDOW, _shown(operator, start), f"it opens when the watermark passes its first row; {next_firing}")
     if triggers.reads_clock(operator.windows.emit):
         yield Fact(WINDOW, None, "firings by the clock are not foretold")
 
 
-def _rows(operator: EmitOperator, state: State, names: Mapping[str, str]) -> Iterator[Fact]:
-    times = as_numpy(one_chunk(state.rows.column(operator.time)).view(pa.int64()))
-    for i in np.argsort(times, kind="stable").tolist()[:MAX_ROWS]:
-        waits = times[i] > state.watermark
-        about = "the watermark has not passed it" if waits else "a firing of its window may see it"
-        yield Fact(ROW, int(times[i]), f"{row_text(state.rows, i, names)}; {about}")
+def _rows(trace: Trace, state: State, times: np.ndarray, texts: RowTexts, show: ShowTime) -> Iterator[Fact]:
+    order = np.argsort(times, kind="stable")[:MAX_ROWS]
+    for row, text in zip(order.tolist(), texts(state.rows.take(as_arrow(order)))):
+        waits = "the watermark has not passed it, " if times[row] > state.watermark else ""
+        yield Fact(ROW, int(times[row]), f"{text}; {waits}{_fate(trace, row, show)}")
     yield from further_rows(len(times))
 
 
-def _pane(operator: EmitOperator, panes: Panes, i: int, show: ShowTime) -> str:
+def _fate(trace: Trace, row: int, show: ShowTime) -> str:
+    """Which firing sees a row first, or leaves it out."""
+    panes = sorted(trace.panes_of(row), key=lambda pane: (trace.windows.panes.start[pane], trace.end(pane)))
+    if not panes:
+        return "it is in no window"
+    pane, several = panes[0], f", and so on in {len(panes) - 1:,} further windows" if len(panes) > 1 else ""
+    window = f"its window{_between(trace, pane, show)}"
+    for firing in trace.firings(pane):
+        if row in firing.sees:
+            return f"the firing of {window} at {show(firing.time)} sees it{several}"
+        if row in firing.leaves_out:
+            return f"EVICT leaves it out of the firing of {window} at {show(firing.time)}{several}"
+    return f"no firing of {window} sees it unless a further row comes{several}"
+
+
+def _between(trace: Trace, pane: int, show: ShowTime) -> str:
+    if trace.plan.assigner.kind == GLOBAL:
+        return ""
+    return f" from {show(int(trace.windows.panes.start[pane]))} to {show(trace.end(pane))}"
+
+
+def _window(trace: Trace, pane: int, times: np.ndarray, show: ShowTime) -> Iterator[str]:
+    """The sentences about a window."""
+    yield _pane(trace, pane, show)
+    firing = next(trace.firings(pane), None)
+    if firing is not None:
+        left_out = _left_out(firing, times, show)
+        yield f"it fires next ({firing.timing}) when the watermark reaches {show(firing.time)}{left_out}"
+    else:
+        yield "no firing follows unless a further row comes"
+    panes = trace.windows.panes
+    if not panes.was_on_time[pane]:
+        yield from _awaited(trace, pane)
+        return
+    close = int(later(panes.end[[pane]] - trace.plan.lag, trace.plan.emit.lateness)[0])
+    yield f"late rows may join it until the watermark reaches {show(close)}"
+
+
+def _pane(trace: Trace, pane: int, show: ShowTime) -> str:
     """A window in words."""
-    count, fired = int(panes.count[i]), int(panes.fired[i])
-    whole = "" if operator.windows.assigner.kind == GLOBAL else f"to {show(int(panes.end[i]))}: "
-    complete = ", complete" if panes.was_on_time[i] else ""
+    panes: Panes = trace.windows.panes
+    known, end = int(panes.end[pane]), trace.end(pane)
+    is_global = trace.plan.assigner.kind == GLOBAL
+    if trace.windows.origin[pane] < 0:
+        to = "" if is_global else f"to {show(end)}: "
+        return f"{to}it opens when the watermark passes its first row"
+    count, fired = int(panes.count[pane]), int(panes.fired[pane])
+    longer = f", or to {show(end)} with the rows that the watermark has not passed" if end > known else ""
+    whole = "" if is_global else f"to {show(known)}{longer}: "
+    complete = ", complete" if panes.was_on_time[pane] else ""
     return f"{whole}{count:,} row{'s' * (count != 1)}, fired {fired:,} time{'s' * (fired != 1)}{complete}"
 
 
-def _next_firings(operator: EmitOperator, state: State, show: ShowTime) -> dict[int, str]:
-    """The next firing of each window in words, by the window's start."""
-    firings: dict[int, str] = {}
-    for row in coming(operator, state):
-        start = row.rows.column(START)[row.row]
-        text = f"it fires next ({row.rows.column(TIMING)[row.row].as_py()}) when the watermark reaches {show(row.time)}"
-        firings.setdefault(_NO_START if not start.is_valid else start.value, text)
-    return firings
+def _left_out(firing: WindowFiring, times: np.ndarray, show: ShowTime) -> str:
+    """The rows that EVICT leaves out of a firing, by their times."""
+    rows = firing.leaves_out
+    if not len(rows):
+        return ""
+    shown = [show(int(time)) for time in times[rows][:_MAX_LEFT_OUT]]
+    more = [f"{len(rows) - _MAX_LEFT_OUT:,} others"] if len(rows) > _MAX_LEFT_OUT else []
+    return f", and EVICT then leaves out the row{'s' * (len(rows) > 1)} of {_listed([*shown, *more])}"
 
 
-_NO_START = 0  # of the only window of GLOBAL_WINDOW
+def _listed(words: Sequence[str]) -> str:
+    """
+    >>> _listed(["1"]), _listed(["1", "2", "3"])
+    ('1', '1, 2 and 3')
+    """
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def _shown(operator: EmitOperator, start: int) -> int | None:
-    return None if operator.windows.assigner.kind == GLOBAL else start
+def _awaited(trace: Trace, pane: int) -> Iterator[str]:
+    """What the triggers that rows fire wait for."""
+    every, delta = (trace.plan.emit.trigger(kind) for kind in (EVERY_ROWS, ON_DELTA))
+    panes = trace.windows.panes
+    if every is not None:
+        count = int(panes.count[pane]) + int((trace.windows.entries.pane == pane).sum())
+        left = int(every.amount) - count % int(every.amount)
+        yield f"EVERY {int(every.amount)} ROWS fires after {left:,} further row{'s' * (left != 1)}"
+    last = float(panes.own["delta"][pane])
+    if delta is not None and not math.isnan(last):
+        yield f"ON DELTA fires after a row whose value differs by more than {delta.amount:g} from {last:g}"

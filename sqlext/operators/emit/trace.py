@@ -1,4 +1,5 @@
-"""The firings of EMIT over whole keys, and the rows that each of them sees: for EXPLAIN MATCH ANALYZE and WHY.
+"""The firings of EMIT over whole keys, or after the state of a stream, and the rows that each of them sees: for EXPLAIN
+MATCH ANALYZE and WHY, and for FOR KEY.
 
 It is the step of a batch (`step.advance`) without aggregates, so windows and triggers are defined once. Loads Numba.
 """
@@ -25,7 +26,8 @@ from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.spilled_rows import rows_in_memory
 from sqlext.operators.rows.worker_memory import memory_errors
 from sqlext.operators.stateful.arrivals import arrivals
-from sqlext.operators.stateful.operator import first_state
+from sqlext.operators.stateful.key_state import LAST_WATERMARK
+from sqlext.operators.stateful.operator import State, first_state
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
 
 SEES, TOO_EARLY, TAKEN, EVICTED = "sees", "too early", "taken", "evicted"
@@ -57,6 +59,17 @@ class InPane:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WindowFiring:
+    """A firing of a window, which is decided when the watermark reaches `time`. It `sees` these rows of the trace, and
+    EVICT `leaves_out` those others that the window then has."""
+
+    timing: str
+    time: int
+    sees: np.ndarray
+    leaves_out: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
 class Trace:
     """`numbers: int64[n]`: the rows of the table that have a time, by which the other parts number them."""
 
@@ -76,6 +89,32 @@ class Trace:
         evictor = self.plan.emit.evictor
         values = delta_values(evictor.column, self.rows) if evictor is not None and evictor.column else None
         return seen(self.points, self._of_panes, values, self.plan)
+
+    def firings(self, pane: int) -> Iterator[WindowFiring]:
+        """The firings of a pane, in order."""
+        rows, start, stop = self._seen
+        whole = slice(*self._of_panes.bounds[pane : pane + 2].tolist())
+        row, position, before = self._of_panes.row[whole], self._of_panes.position[whole], -1
+        for point in np.flatnonzero(self.points.pane == pane).tolist():
+            count, own = int(self.points.seen[point]), rows[start[point] : stop[point]]
+            at = row[(before < position) & (position <= count)]
+            yield WindowFiring(
+                timing=ON_TIME if self.points.is_complete[point] else EARLY,
+                time=int(self.points.time[point]),
+                sees=own,
+                leaves_out=at[~np.isin(at, own)],
+            )
+            before = count if self.plan.emit.is_discarding else before
+
+    def panes_of(self, row: int) -> list[int]:
+        """The panes that have a row of the trace."""
+        at = np.flatnonzero(self._of_panes.row == row)
+        return (np.searchsorted(self._of_panes.bounds, at, side="right") - 1).tolist()
+
+    def end(self, pane: int) -> int:
+        """The end of a pane, with all rows of the trace."""
+        entries = self.windows.entries
+        return int(entries.end[entries.pane == pane].max(initial=int(self.windows.panes.end[pane])))
 
     def windows_of(self, row: int) -> list[InPane]:
         """The windows of a row of the table, by their start and end."""
@@ -97,7 +136,7 @@ class Trace:
             before = count
         return InPane(
             start=int(panes.start[pane]),
-            end=max(int(panes.end[pane]), int(entries.end[own].max())),
+            end=self.end(pane),
             position=position,
             size=int(own.sum()),
             firings=tuple(firings),
@@ -147,18 +186,24 @@ def trace(table: pa.Table, plan: EmitOperatorPlan) -> Trace:
     plan = replace(plan, keeps_rows=True, aggregates=())
     has_time = table.column(plan.time).is_valid().combine_chunks()
     state = first_state(EmitOperator(windows=plan).tables, BEGINNING)
-    came = arrivals(state, table.filter(has_time), NEVER, time=plan.time, keys=plan.keys)
+    numbers = np.flatnonzero(has_time.to_numpy(zero_copy_only=False))
+    return _traced(state, table.filter(has_time), NEVER, plan, numbers)
+
+
+def trace_state(state: State, plan: EmitOperatorPlan) -> Trace:
+    """The firings that come after a state of one key if no further row arrives, but for triggers on the clock. Its rows
+    are those of the state, in their order."""
+    plan = replace(plan, keeps_rows=True, aggregates=())
+    return _traced(state, state.rows.slice(0, 0), LAST_WATERMARK, plan, np.arange(state.rows.num_rows))
+
+
+def _traced(state: State, arrived: pa.Table, watermark: int, plan: EmitOperatorPlan, numbers: np.ndarray) -> Trace:
+    came = arrivals(state, arrived, watermark, time=plan.time, keys=plan.keys)
     rows = step_rows(came, plan)
-    times = StepTimes(before=came.before, watermark=NEVER, clock=BEGINNING)
+    times = StepTimes(before=came.before, watermark=came.watermark, clock=BEGINNING)
     windows = assigned(rows, stored_panes(state.keys, rows.key_code, plan), times.before, times.moment, plan, [])
     points, _ = points_and_panes(rows, windows, times, plan)
-    return Trace(
-        plan=plan,
-        numbers=np.flatnonzero(has_time.to_numpy(zero_copy_only=False)),
-        rows=rows,
-        windows=windows,
-        points=points,
-    )
+    return Trace(plan=plan, numbers=numbers, rows=rows, windows=windows, points=points)
 
 
 def count_batch(batches: Iterator[pa.RecordBatch], plan: EmitOperatorPlan) -> Iterator[pa.RecordBatch]:

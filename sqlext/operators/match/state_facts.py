@@ -13,9 +13,9 @@ from sqlext.operators.stateful.fact import (
     POSITION,
     ROW,
     Fact,
+    RowTexts,
     ShowTime,
     further_rows,
-    row_text,
 )
 from sqlext.pattern.batch.recorder import MATCH, PARTITION_END, Stop
 from sqlext.pattern.batch.recorder import Mapped as Path
@@ -27,13 +27,11 @@ WAITS = "the watermark has not passed it, "
 Failed = Callable[[KeptKey, Path, Stop], Iterable[str]]
 
 
-def match_facts(kept: KeptKey, names: Mapping[str, str], failed: Failed, show: ShowTime) -> Iterator[Fact]:
-    """The facts about the rows, then the facts of `search_facts`. `names`: the columns that are shown of a row."""
-    n = kept.table.num_rows
-    for i in range(min(n, MAX_ROWS)):
-        about = [row_text(kept.table, i, names), *_conditions(kept, i), fate(kept, i, show)]
-        yield Fact(ROW, int(kept.time[i]), "; ".join(about))
-    yield from further_rows(n)
+def match_facts(kept: KeptKey, texts: RowTexts, failed: Failed, show: ShowTime) -> Iterator[Fact]:
+    """The facts about the rows, then the facts of `search_facts`."""
+    for i, text in enumerate(texts(kept.table.slice(0, MAX_ROWS))):
+        yield Fact(ROW, int(kept.time[i]), "; ".join([text, *_conditions(kept, i), fate(kept, i, show)]))
+    yield from further_rows(kept.table.num_rows)
     yield from search_facts(kept, failed, show)
 
 

@@ -16,7 +16,7 @@ from sqlext.operators.rules.rule_versions import Acting
 from sqlext.operators.rules.shared_rows import SharedRows
 from sqlext.operators.rules.state import RULES, read_versions
 from sqlext.operators.rules.step import kept_rows
-from sqlext.operators.stateful.fact import MAX_ROWS, ROW, RULE, Fact, ShowTime, further_rows, row_text
+from sqlext.operators.stateful.fact import MAX_ROWS, ROW, RULE, Fact, RowTexts, ShowTime, further_rows
 from sqlext.operators.stateful.operator import FIRST_WATERMARK, State
 from sqlext.pattern.task.event_time import NEVER
 
@@ -28,6 +28,7 @@ def rules_facts(
     state: State,
     pattern_of: PatternOf,
     failed_of: Callable[[str], Failed],
+    texts: RowTexts,
     show: ShowTime,
 ) -> Iterator[Fact]:
     """The facts: the rows of the key, then for each rule its search, its partial matches, and why rows are in no match.
@@ -38,7 +39,7 @@ def rules_facts(
     shared = kept_rows(state, operator.plan)
     rules = list(kept_rules(state, shared, compiled, pattern_of))
     begun = [rule for rule in rules if rule.search is not None]
-    yield from _row_facts(shared, begun, operator, state.watermark, show)
+    yield from _row_facts(shared, begun, texts, state.watermark, show)
     for rule in begun[:MAX_RULES]:
         yield _rule_fact(rule.version, show)
         assert rule.search is not None
@@ -53,18 +54,13 @@ def rules_facts(
 
 
 def _row_facts(
-    shared: SharedRows, rules: Sequence[KeptRule], operator: RulesOperator, watermark: int, show: ShowTime
+    shared: SharedRows, rules: Sequence[KeptRule], texts: RowTexts, watermark: int, show: ShowTime
 ) -> Iterator[Fact]:
-    table = pa.table(dict(shared.values.columns))
-    for i, time in enumerate(shared.time.tolist()[:MAX_ROWS]):
-        known = {name: name for name in operator.plan.schema.names if table.column(name)[i].is_valid}
+    table = pa.table(dict(shared.values.columns)).slice(0, MAX_ROWS)
+    for i, (time, row) in enumerate(zip(shared.time.tolist(), texts(table))):
         about = [f"{_name(rule.version)}: {text}" for rule in rules if (text := _fate(rule, i, show)) is not None]
         waits = [WAITS.rstrip(", ")] if time > watermark else []
-        yield Fact(
-            ROW,
-            time,
-            "; ".join([row_text(table, i, known), *waits, *(about or ["no rule maps it, if no further row comes"])]),
-        )
+        yield Fact(ROW, time, "; ".join([row, *waits, *(about or ["no rule maps it, if no further row comes"])]))
     yield from further_rows(len(shared.time))
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
-
-from sqlext.operators.rows.arrow import shown_value
 
 # The kinds of facts.
 KEY, LATE, WATERMARK, ROW, POSITION, PARTIAL, WINDOW, RULE, NO_MATCH, NOT_YET = (
@@ -16,6 +13,7 @@ KEY, LATE, WATERMARK, ROW, POSITION, PARTIAL, WINDOW, RULE, NO_MATCH, NOT_YET = 
 )  # fmt: skip
 MAX_ROWS = 100  # rows, and windows, that are described
 ShowTime = Callable[[int], str]  # a time in int64 microseconds, as users read it
+RowTexts = Callable[[pa.Table], Sequence[str]]  # the rows of a table, as users read them: as JSON
 
 
 class Fact(NamedTuple):
@@ -58,14 +56,3 @@ def seconds(micros: int) -> str:
     """
     whole, rest = divmod(micros, 1_000_000)
     return f"{whole}{f'.{rest:06}'.rstrip('0') if rest else ''} s"
-
-
-def row_text(table: pa.Table, i: int, names: Mapping[str, str]) -> str:
-    """Row i of a table, or its key, as JSON like that of Spark, with these names of its columns; columns without a name
-    are left out.
-
-    >>> row_text(pa.table({"__c0": [1], "__m0": [3]}), 0, {"__c0": "price"})
-    '{"price":1}'
-    """
-    values = {name: shown_value(table.column(column)[i]) for column, name in names.items()}
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":"), default=str)

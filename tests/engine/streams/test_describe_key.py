@@ -99,7 +99,8 @@ def test_windows_of_emit_say_when_they_fire_next_and_other_state_is_refused(even
     append(events, "1 0 A 1", "1 30 C 4", "2 31 A 5", "1 38 A 6", "2 36 A 7")
     events.sql(SUMS)
     assert facts(events.sql("DESCRIBE STREAMING TABLE sums FOR KEY (k = 1)"))[2:] == [
-        'row :38: {"i":6}; the watermark has not passed it',
+        'row :38: {"i":6}; the watermark has not passed it, the firing of its window from :20 to :40 at :39.999999 '
+        "sees it",
         "window :20: to :40: 1 row, fired 0 times; it fires next (ON_TIME) when the watermark reaches :39.999999",
         "not yet :39.999999: the watermark is :33 and needs :39.999999: if no further row of the key comes, the result "
         'then has {"k":1,"window_start":":20.000Z","n":2,"s":10}',
@@ -111,6 +112,23 @@ def test_windows_of_emit_say_when_they_fire_next_and_other_state_is_refused(even
         events.sql("DESCRIBE STREAMING TABLE copies FOR KEY k = 1")
 
 
+def test_rows_of_a_global_window_have_the_values_of_delta_as_they_are_written(events):
+    append(events, "1 0 A 1", "1 30 C 4", "2 31 A 5", "1 38 A 6")
+    events.sql(f"""CREATE STREAMING TABLE changes AS SELECT k, count(*) AS n, sum(i) AS s
+      FROM GLOBAL_WINDOW(TABLE {STREAM}) GROUP BY k HAVING count(*) > 9
+      EMIT EVERY 3 ROWS, ON DELTA(i) > 9 EVICT KEEP DELTA(i - 1) < 3""")
+    assert facts(events.sql("DESCRIBE STREAMING TABLE changes FOR KEY (k = 1)"))[2:] == [
+        'row :00: {"i":1,"i - 1":0.0}; EVICT leaves it out of the firing of its window at :38',
+        'row :30: {"i":4,"i - 1":3.0}; the firing of its window at :38 sees it',
+        'row :38: {"i":6,"i - 1":5.0}; the watermark has not passed it, the firing of its window at :38 sees it',
+        "window None: 2 rows, fired 0 times; it fires next (EARLY) when the watermark reaches :38, and EVICT then "
+        "leaves out the row of :00; EVERY 3 ROWS fires after 3 further rows; ON DELTA fires after a row whose value "
+        "differs by more than 9 from 1",
+        "not yet :38: if no further row of the key comes, the firing when the watermark reaches :38 is not in the "
+        "result: HAVING does not hold on it",
+    ]
+
+
 @pytest.mark.parametrize("join", ["LEFT ASOF JOIN", "ASOF LEFT JOIN"])
 def test_an_asof_join_of_streams_says_which_rows_wait(events, join):
     append(events, "1 0 A 1", "1 6 C 2", "2 31 A 3", "2 31 C 5", "1 28 A 4")
@@ -120,12 +138,32 @@ def test_an_asof_join_of_streams_says_which_rows_wait(events, join):
     described = events.sql("DESCRIBE STREAMING TABLE nearest FOR KEY (k = 1)")
     assert {row.clause for row in described.collect()} == {"ASOF JOIN in line 2"}
     assert facts(described)[2:] == [
-        'row :06: {"k":1,"ts":":06+00:00","i":2}; right row, kept because a left row may take it',
-        'row :28: {"k":1,"ts":":28+00:00","i":4}; left row, decided when the watermark reaches :28: a nearer '
+        'row :06: {"k":1,"ts":":06.000Z","i":2}; right row, kept because a left row may take it',
+        'row :28: {"k":1,"ts":":28.000Z","i":4}; left row, decided when the watermark reaches :28: a nearer '
         "right row may come before",
         'not yet :28: the watermark is :26 and needs :28: if no further row of the key comes, the result then has '
-        '{"k":1,"ts":":28+00:00","i":4} with {"k":1,"ts":":06+00:00","i":2}',
+        '{"k":1,"ts":":28.000Z","i":4} with {"k":1,"ts":":06.000Z","i":2}',
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("condition", ["l.ts >= r.ts", "l.ts < r.ts", "NEAREST (l.ts, r.ts)"])
+def test_a_row_of_an_asof_join_comes_exactly_at_the_watermark_that_is_named(events, condition):
+    """Both streams are advanced, because the watermark of the join is the smaller one of theirs."""
+    events.sql("CREATE TABLE others LIKE events")
+    within = "" if ">=" in condition else "WITHIN INTERVAL 4 SECONDS"
+    joined = f"""CREATE OR REFRESH STREAMING TABLE nearest AS SELECT l.k, l.i, r.i AS partner FROM {STREAM} AS l
+      LEFT ASOF JOIN {STREAM.replace("events", "others")} AS r MATCH_CONDITION ({condition}) {within} ON l.k = r.k"""
+    append(events, "1 30 A 1", "1 40 A 2")
+    events.sql("INSERT INTO others VALUES (1, TIMESTAMP '2026-01-01 00:00:29.5', 'B', 11), "
+               "(1, TIMESTAMP '2026-01-01 00:00:32.001', 'B', 12)")  # fmt: skip
+    events.sql(joined)
+    first, *_ = events.sql("DESCRIBE STREAMING TABLE nearest FOR KEY (k = 1)").where("fact = 'not yet'").collect()
+    left, *right = re.findall(r'"i":(\d+)', first.text)
+    for more, expected in (("4.999", []), ("5.000", [f"1 {left} {right[0] if right else None}"])):
+        for table in ("events", "others"):
+            events.sql(f"INSERT INTO {table} VALUES (9, TIMESTAMP '{first.time}' + INTERVAL '{more}' SECOND, 'X', 0)")
+        events.sql(joined)
+        assert [line for line in lines(events, "nearest") if line.startswith("1 ")] == expected, f"{first}, {more} s"
 
 
 def interval(spark, kind: str, on: str = "l.k = r.k AND") -> None:
@@ -161,6 +199,18 @@ def test_an_interval_join_of_streams_says_which_rows_it_keeps(events, kind):
     with pytest.raises(sqlext.BindError, match=r"The value 'x' of the type \"STRING\" cannot be cast") as error:
         events.sql("DESCRIBE STREAMING TABLE near FOR KEY (k = 'x')")
     assert error.value.place.written == "k = 'x'"
+
+
+def test_an_interval_join_of_streams_says_which_ends_of_its_range_are_excluded(events):
+    append(events, "2 31 A 3", "2 31 C 5")
+    left, right = (f"(SELECT k, ts, i FROM {STREAM} WHERE c {sign} 'C')" for sign in ("<>", "="))
+    events.sql(f"""CREATE STREAMING TABLE near AS SELECT l.i FROM {left} AS l INTERVAL JOIN {right} AS r
+      ON l.k = r.k AND r.ts > l.ts - INTERVAL '5' SECOND AND r.ts <= l.ts + INTERVAL '9' SECOND""")
+    rows = facts(events.sql("DESCRIBE STREAMING TABLE near FOR KEY (k = 2)"))
+    assert [fact.partition("kept because ")[2] for fact in rows[-2:]] == [
+        "a right row after :26 up to :40 may be its partner",
+        "a left row from :22 and before :36 may be its partner",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["", "LEFT ANTI"])
@@ -247,6 +297,49 @@ def test_clauses_in_one_line_are_told_apart_by_their_columns(events):
     assert len(names) == 2 and all("MATCH_RECOGNIZE in line 1, column " in name for name in names)
 
 
+EXACT = f"""(SELECT CAST(k AS DECIMAL(9, 2)) AS k, ts, ts + INTERVAL '0.000001' SECOND AS at, i * 1.50BD AS price,
+  nullif(i, 1) AS n, c FROM {STREAM})"""
+ROW = '"ts":"2026-01-01T01:00:00.000+01:00","at":"2026-01-01T01:00:00.000001+01:00","price":1.50,"n":null'
+
+
+@pytest.mark.parametrize(
+    ("output", "query", "row"),
+    [
+        (
+            "*",
+            f"""FROM {EXACT} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES FIRST(price) AS p, FIRST(n) AS n,
+            FIRST(at) AS at PATTERN (A B) DEFINE B AS price > A.price)""",
+            '{"price":1.50,"n":null,"at":"2026-01-01T01:00:00.000001+01:00"}; by itself it may be ',
+        ),
+        (
+            "l.*",
+            f"""FROM {EXACT} AS l LEFT ASOF JOIN {EXACT.replace("STREAM events", "STREAM others")} AS r
+            MATCH_CONDITION (l.ts <= r.ts) WITHIN INTERVAL 90 SECONDS ON l.k = r.k""",
+            f'{{"k":1.00,{ROW},"c":"A"}}; left row, ',
+        ),
+        (
+            "l.*",
+            f"""FROM {EXACT} AS l LEFT INTERVAL JOIN {EXACT.replace("STREAM events", "STREAM others")} AS r
+            ON l.k = r.k AND r.ts BETWEEN l.ts AND l.ts + INTERVAL 90 SECONDS""",
+            f'left row {{"k":1.00,{ROW},"c":"A"}}, kept ',
+        ),
+    ],
+    ids=["MATCH_RECOGNIZE", "ASOF JOIN", "INTERVAL JOIN"],
+)
+def test_rows_and_keys_are_written_exactly_and_in_the_session_s_time_zone(events, output, query, row):
+    events.sql("CREATE TABLE others LIKE events")
+    zone = events.conf.get("spark.sql.session.timeZone")
+    append(events, "1 0 A 1", "2 31 A 3")
+    events.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        events.sql(f"CREATE STREAMING TABLE exact AS SELECT {output} {query}")
+        rows = events.sql("DESCRIBE STREAMING TABLE exact FOR KEY (k = 1)").collect()
+    finally:
+        events.conf.set("spark.sql.session.timeZone", zone)
+    assert [fact.key for fact in rows if fact.fact == "row"] == ['{"k":1.00}']
+    assert [fact.text.startswith(row) for fact in rows if fact.fact == "row"] == [True], [fact.text for fact in rows]
+
+
 def test_late_rows_of_a_key_say_by_how_much_they_were_late(events):
     events.conf.set("sqlext.late_rows", "too_late")
     try:
@@ -298,5 +391,5 @@ def test_pattern_rules_say_what_they_keep_and_wait_for(events):
     described = facts(events.sql("DESCRIBE STREAMING TABLE alerts FOR KEY (k = 1)"))
     kinds = ["watermark", "late", "row", "row", "rule", "search position", "partial match", "not yet"]
     assert [text.partition(" :")[0].partition(" None")[0] for text in described] == kinds
-    assert described[2].startswith('row :09: {"k":1,"ts":":09+00:00","c":"A","i":2}; pair, version 1: it is A of')
+    assert described[2].startswith('row :09: {"k":1,"ts":":09.000Z","c":"A","i":2}; pair, version 1: it is A of')
     assert described[-1].endswith('"measures":{"i":"6"}}')

@@ -10,7 +10,7 @@ from sqlext.operators.asof.operator import AsofOperator
 from sqlext.operators.asof.plan import KEY, LEFT, OF_LEFT, OF_RIGHT, RIGHT
 from sqlext.operators.asof.state_facts import asof_facts
 from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
-from tests.operators.driven import Driven
+from tests.operators.driven import Driven, row_texts
 from tests.sampling import sample, seeded
 
 from .test_step import FORMS, history, plan_of, portions, table
@@ -52,7 +52,8 @@ def test_a_row_that_is_not_yet_there_comes_exactly_at_the_watermark_that_is_name
 def facts(form: tuple, watermark: int, rows: list) -> list[tuple]:
     driven = Driven(AsofOperator(plan=plan_of(*form)))
     driven.step(watermark, rows=table(rows))
-    return [tuple(fact) for fact in asof_facts(driven.operator, driven.state, NAMES, str)]
+    texts = row_texts(NAMES)  # the columns of the other relation are NULL
+    return [tuple(fact) for fact in asof_facts(driven.operator, driven.state, texts, texts, str)]
 
 
 ROWS = [

@@ -23,7 +23,7 @@ from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.task.task import NO_SKIP, SKIP_PAST_LAST_ROW, MatchTask, Navigation, Output, Skip
 from sqlext.rewriter.match.parse_pattern import parse_pattern
-from tests.operators.driven import Driven
+from tests.operators.driven import Driven, row_texts
 from tests.sampling import seeded
 
 from .stream_cases import Case, portions, random_case
@@ -164,7 +164,7 @@ CLOSEST = "it is in no match, if no further row comes: "
 )
 def test_the_state_says_why_a_row_is_in_no_match(pattern, letters, within, reasons):
     plan, tree, driven = driven_by(pattern, letters, 1, within)
-    facts = match_facts(kept_key(driven.state, plan, tree), {}, by_text({"B": "b > 1"}), str)
+    facts = match_facts(kept_key(driven.state, plan, tree), row_texts({}), by_text({"B": "b > 1"}), str)
     found = {fact.time: fact.text for fact in facts if fact.kind == "no match"}
     assert {time: found[time] for time in reasons} == {time: CLOSEST + reason for time, reason in reasons.items()}
     assert reasons or not found
@@ -173,13 +173,13 @@ def test_the_state_says_why_a_row_is_in_no_match(pattern, letters, within, reaso
 def test_a_row_whose_matches_have_been_emitted_is_not_said_to_be_in_none():
     """With NO SKIP it stays, because later rows may make further matches with it."""
     plan, tree, driven = driven_by("A ->> B", "ABXC", 3, 9, NO_SKIP)
-    facts = match_facts(kept_key(driven.state, plan, tree), {}, by_text({"B": "b > 1"}), str)
+    facts = match_facts(kept_key(driven.state, plan, tree), row_texts({}), by_text({"B": "b > 1"}), str)
     assert [fact.time for fact in facts if fact.kind == "no match"] == [3, 4]
 
 
 def test_a_row_of_a_partial_match_that_comes_when_its_time_is_over_is_said_to_be_in_it():
     plan, tree, driven = driven_by("A -> B", "AXA", 3, 5, shows_timeouts=True)
-    facts = list(match_facts(kept_key(driven.state, plan, tree), {}, by_text({}), str))
+    facts = list(match_facts(kept_key(driven.state, plan, tree), row_texts({}), by_text({}), str))
     announced = coming(MatchOperator(plan=with_times(plan)), driven.state)
     assert [(row.rows.column("f")[row.row].as_py(), row.time) for row in announced] == [(1, 6), (3, 8)]
     texts = [fact.text for fact in facts if fact.kind in ("row", "no match")]
@@ -193,7 +193,7 @@ def test_a_row_of_a_partial_match_that_comes_when_its_time_is_over_is_said_to_be
 def test_the_state_of_a_key_in_words():
     plan, tree, driven = driven_by("A B+ C", "ABXAC", 4, 0)
     kept = kept_key(driven.state, plan, tree)
-    facts = match_facts(kept, {"i": "id"}, by_text({"B": "b > 1"}), str)
+    facts = match_facts(kept, row_texts({"i": "id"}), by_text({"B": "b > 1"}), str)
     assert [f"{fact.kind} {fact.time}: {fact.text}" for fact in facts] == [
         'row 4: {"id":4}; by itself it may be A; it is in no further match, if no further row comes',
         'row 5: {"id":5}; by itself it may be C; the watermark has not passed it, it is in no further match, if no '

@@ -14,7 +14,7 @@ from sqlext.operators.rules.step import kept_rows
 from sqlext.operators.stateful.key_state import LAST_WATERMARK, coming, distinct_keys, of_key
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.rules.rule_text import parsed_rule, rule_query
-from tests.operators.driven import Driven
+from tests.operators.driven import Driven, row_texts
 from tests.sampling import seeded
 
 from .rule_histories import (
@@ -32,6 +32,7 @@ from .rule_histories import (
 
 CASES, PARTS = 360, 48
 FAILED = failed_in_rules(PLAN)
+TEXTS = row_texts({name: name for name in PLAN.schema.names})
 
 
 def parsed(clause: str) -> MatchClause:
@@ -87,7 +88,7 @@ def test_a_row_that_is_not_yet_there_comes_exactly_at_the_watermark_that_is_name
             mapped = matches_in_facts(of_one)
             unlisted = {match for match in listed - mapped if match[2] is not None and match[:2] not in ahead}
             assert mapped <= listed and not unlisted
-            assert list(rules_facts(OPERATOR, of_one, lambda c: parsed(c).pattern, FAILED, str))
+            assert list(rules_facts(OPERATOR, of_one, lambda c: parsed(c).pattern, FAILED, TEXTS, str))
             expected += own
         announced += expected.total()
         for time in sorted({time for time, _ in expected}):
@@ -110,7 +111,7 @@ def test_the_state_of_a_key_in_words():
     events = [("a", 2, 1, "x"), ("a", 4, 1, "y"), ("a", 9, 6, "z"), ("b", 3, 1, "x")]
     driven.step(5 * SECOND, rows=events_table([(k, t * SECOND, v, s) for k, t, v, s in events]))
     state = of_key(driven.state, ["k"], distinct_keys([driven.state], ["k"]).slice(0, 1))
-    facts = rules_facts(OPERATOR, state, lambda c: parsed(c).pattern, FAILED, lambda us: f"{us // SECOND}")
+    facts = rules_facts(OPERATOR, state, lambda c: parsed(c).pattern, FAILED, TEXTS, lambda us: f"{us // SECOND}")
     day = "1970-01-01 00:00:0"
     assert [f"{fact.kind} {fact.time and fact.time // SECOND}: {fact.text}".replace(day, "") for fact in facts] == [
         'row 4: {"k":"a","ts":"4+00:00","v":1}; pair, version 1: it is A of match 1 at 9, if no further row comes',
@@ -132,7 +133,7 @@ def test_a_reason_has_the_values_that_the_state_keeps():
     events = [("a", 2, 1, "x"), ("a", 4, 9, "y"), ("a", 6, 1, "y"), ("a", 8, 3, "y"), ("a", 9, 3, "y")]
     driven.step(3 * SECOND, rows=events_table([(k, t * SECOND, v, s) for k, t, v, s in events]))
     state = of_key(driven.state, ["k"], distinct_keys([driven.state], ["k"]))
-    facts = rules_facts(OPERATOR, state, lambda c: parsed(c).pattern, FAILED, lambda us: f"{us // SECOND}")
+    facts = rules_facts(OPERATOR, state, lambda c: parsed(c).pattern, FAILED, TEXTS, lambda us: f"{us // SECOND}")
     reasons = [fact.text.partition("the closest is ")[2] for fact in facts if fact.kind == "no match"]
     assert list(filter(None, reasons)) == [
         "A (2); the row of 4 cannot be B: v < 5 is false (v = 9)",
