@@ -155,7 +155,10 @@ def _analyses(plan: StatementPlan) -> Iterator[_Analysis]:
     for relation in plan.relations.values():
         if isinstance(relation, ViewPlan):
             of = f" of view {relation.view.name}"
-            yield from (replace(analysis, of=analysis.of or of) for analysis in _analyses(relation.statement))
+            if relation.other_settings:
+                of += f", read with {relation.other_settings} as when it was created"
+            for analysis in _analyses(relation.statement):
+                yield replace(analysis, of=analysis.of or of, run=partial(relation.run, analysis.run))
         elif isinstance(relation, PhysicalPlan):
             own.append(_of_clause(relation, plan.queries))
         elif isinstance(relation, PlannedEmit):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -24,8 +25,8 @@ from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.match.kept_match import kept_match
 from sqlext.engine.queries.counts import count
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.row_json import row_texts
+from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.kept_rules import kept_rules
@@ -94,7 +95,7 @@ def kept_clauses(plan: StatementPlan) -> Iterator[KeptClause]:
     first."""
     for relation in plan.relations.values():
         if isinstance(relation, ViewPlan):
-            yield from kept_clauses(relation.statement)
+            yield from relation.run(_kept_in_view, relation)
         elif isinstance(relation, PhysicalPlan) and relation.is_streaming:
             failed = failed_in_state(relation, plan.queries, plan.call.spark)
             yield kept_match(relation, plan.queries, plan.call.spark, failed)
@@ -104,6 +105,18 @@ def kept_clauses(plan: StatementPlan) -> Iterator[KeptClause]:
             yield kept_asof(relation, plan.queries, plan.call.spark)
         elif isinstance(relation, PlannedRules) and relation.has_effect:
             yield kept_rules(relation, plan.queries, plan.call.spark, failed_in_rules(relation.run.plan))
+
+
+def _kept_in_view(view: ViewPlan) -> list[KeptClause]:
+    """The clauses of a stored view, whose settings hold for all that is computed of them."""
+
+    def facts(clause: KeptClause, state: State, show: ShowTime) -> Iterable[Fact]:
+        return view.run(lambda: list(clause.facts(state, show)))
+
+    return [
+        replace(clause, facts=partial(facts, clause), results=partial(view.run, clause.results))
+        for clause in kept_clauses(view.statement)
+    ]
 
 
 def stream_joins(plan: StatementPlan) -> Iterator[JoinSides]:
@@ -260,6 +273,10 @@ class _Description:
         for row, text in zip(expected, results):
             if text is not None:
                 yield not_yet(row.time, state.watermark, text, self.show)
+            else:
+                at = f"when the watermark reaches {self.show(row.time)}"
+                lost = f"the firing {at} is not in the result: HAVING does not hold on it"
+                yield Fact(NOT_YET, row.time, f"if no further row of the key comes, {lost}")
         if len(expected) > MAX_COMING:
             yield Fact(NOT_YET, None, f"{len(expected) - MAX_COMING:,} further rows come later")
 
@@ -273,10 +290,6 @@ class _Description:
             numbers = numbers.append_column(name, values)
         queries = self._queries()
         keys = queries.name(self.call.spark.createDataFrame(numbers))
-            else:
-                at = f"when the watermark reaches {self.show(row.time)}"
-                lost = f"the firing {at} is not in the result: HAVING does not hold on it"
-                yield Fact(NOT_YET, row.time, f"if no further row of the key comes, {lost}")
         query = join(  # without an alias Spark reads `FROM keys WHERE (card)` as keys AS `where` (card)
             f"SELECT {quoted(_NUMBER)} FROM {keys} AS __keys WHERE (",
             self._condition(),

@@ -55,11 +55,13 @@ def _condition(call: SqlCall, why: WhyStatement, statement: ParsedStatement) -> 
 
 @dataclass(frozen=True)
 class _ExplainedPart:
-    """A part of a query that WHY can explain: its first word, its name, and the explanation."""
+    """A part of a query that WHY can explain: its first word, its name, and the explanation. `note`: what is said
+    before it."""
 
     place: Place
     title: str
     answer: Callable[[], str]
+    note: str = ""
 
 
 def _explain(call: SqlCall, edits: tuple, condition: RowCondition) -> str:
@@ -77,8 +79,8 @@ def _explain(call: SqlCall, edits: tuple, condition: RowCondition) -> str:
     errors: list[BindError] = []
     for part in parts:
         try:
-            answer = part.answer()
-            answers.append(answer if len(parts) == 1 else f"{part.title}\n{answer}")
+            title = "" if len(parts) == 1 else part.title
+            answers.append("\n".join(filter(None, [title, part.note, part.answer()])))
         except BindError as error:  # the condition may be about the input of one of several parts
             errors.append(error)
             if error.error_class == "SQLEXT_AMBIGUOUS_REFERENCE":
@@ -107,7 +109,11 @@ def _parts(
     """The parts of a statement and of the stored views that it reads. `of`: which view it is, empty for the query."""
     for relation in plan.relations.values():
         if isinstance(relation, ViewPlan):
-            yield from _parts(relation.statement, f" of view {relation.view.name}", (), condition, budget)
+            settings, name = relation.other_settings, relation.view.name
+            as_created = f"View {name} is read with {settings}, as when it was created; so is the condition of FOR ROW."
+            for part in _parts(relation.statement, f" of view {name}", (), condition, budget):
+                note = part.note or (as_created if settings else "")
+                yield replace(part, answer=partial(relation.run, part.answer), note=note)
         elif isinstance(relation, PhysicalPlan):
             rows = ChosenRows(
                 call=plan.call,

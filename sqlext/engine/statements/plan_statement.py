@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
@@ -132,6 +132,9 @@ class StatementPlan:
         return error
 
 
+Result = TypeVar("Result")
+
+
 @dataclass(frozen=True)
 class ViewPlan:
     """A stored view that a statement reads at `place`, and the plan of its query."""
@@ -156,14 +159,25 @@ class ViewPlan:
     def warnings(self) -> tuple[str, ...]:
         return self.statement.warnings
 
+    def run(self, function: Callable[..., Result], *args: Any) -> Result:
+        """The result of a function that plans or runs a part of the view's query."""
+        with with_its_settings(self.view, self.statement.call.spark, self.place):
+            return function(*args)
+
+    @property
+    def other_settings(self) -> str:
+        """The settings of the view's creation to which the session gives other values, empty if there are none:
+        `spark.sql.ansi.enabled = false`."""
+        spark = self.statement.call.spark
+        settings = _settings_of(self.view, spark)
+        return " and ".join(f"{name} = {settings[name]}" for name in other_values(spark, settings))
+
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        with with_its_settings(self.view, spark, self.place):
-            self.statement.build()
+        self.run(self.statement.build)
         return self.preview()
 
     def preview(self) -> DataFrame:
-        with with_its_settings(self.view, self.statement.call.spark, self.place):
-            return view_columns(self.statement.execute(), self.view, self.place)
+        return self.run(lambda: view_columns(self.statement.execute(), self.view, self.place))
 
     def section(self, name: str) -> Section:
         """The section of EXPLAIN MATCH about the view, which the statement reads by this name."""
@@ -361,9 +375,7 @@ def with_its_settings(view: View, spark: SparkSession, place: Place) -> Iterator
 
     A Connect server analyses a query again when it runs. Raises UnsupportedError there if a setting has another value.
     """
-    settings = dict(view.settings)
-    if is_on(spark, "spark.sql.legacy.useCurrentConfigsForView", default="false"):
-        settings = {}
+    settings = _settings_of(view, spark)
     if settings and is_connect(spark):
         for name, now in other_values(spark, settings).items():
             value = settings[name]
@@ -375,6 +387,12 @@ def with_its_settings(view: View, spark: SparkSession, place: Place) -> Iterator
             )
     with temporary_settings(spark, settings):
         yield
+
+
+def _settings_of(view: View, spark: SparkSession) -> dict[str, str]:
+    """The settings with which a view is read, besides those of the session."""
+    is_read_as_now = is_on(spark, "spark.sql.legacy.useCurrentConfigsForView", default="false")
+    return {} if is_read_as_now else dict(view.settings)
 
 
 def _query_of(view: View, call: SqlCall) -> SqlCall:

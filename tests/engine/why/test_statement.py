@@ -58,6 +58,31 @@ def test_clauses_of_stored_views_are_explained(spark):
         spark.sql("DROP VIEW why_view")
 
 
+def test_a_stored_view_is_explained_with_the_settings_of_its_creation(spark):
+    rows = "SELECT * FROM VALUES (1, '1'), (2, 'x'), (3, '3') AS t (n, s)"
+    clause = "ORDER BY n MEASURES A.n AS x PATTERN (A B) DEFINE A AS n = 1, B AS CAST(s AS INT) > A.n"
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        spark.sql(f"CREATE VIEW why_inner AS SELECT * FROM ({rows}) MATCH_RECOGNIZE ({clause})")
+        spark.sql("CREATE VIEW why_view AS SELECT x FROM why_inner WHERE x > 0")
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+    try:
+        lines = sqlext.why("SELECT * FROM why_view", "CAST(s AS INT) IS NULL", spark=spark).splitlines()
+        counted = sqlext.explain("SELECT * FROM why_view", spark=spark, analyze=True)
+    finally:
+        spark.sql("DROP VIEW why_view")
+        spark.sql("DROP VIEW why_inner")
+    assert lines[0] == (
+        "View why_inner is read with spark.sql.ansi.enabled = false, as when it was created; so is the condition of "
+        "FOR ROW."
+    )
+    assert lines[1] == "Row 2 of 3, n = 2"
+    assert "Row 2 (n = 2) cannot be B: CAST(s AS INT) > A.n is NULL (CAST(s AS INT) = NULL, A.n = 1)." in lines
+    of = "of view why_inner, read with spark.sql.ansi.enabled = false as when it was created =="
+    assert counted.splitlines()[0].endswith(of)
+
+
 def test_a_part_that_is_not_explained_does_not_hide_the_answers_about_the_others(spark):
     first = "(SELECT 1 AS x) INTERVAL JOIN range(9) AS r ON r.id BETWEEN x AND x + 5"
     without_name = f"{first} INTERVAL JOIN range(3) AS q ON q.id BETWEEN x AND x + 1"
