@@ -13,7 +13,8 @@ from itertools import pairwise
 
 from sqlext.rewriter.scalars.references import Item, Reference
 from sqlext.rewriter.text.and_list import split_at_all_ands, split_at_and
-from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme, lexemes
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.nesting import MAX_NESTING, balanced
 from sqlext.rewriter.text.tokens import CLOSING, OPENING
@@ -100,6 +101,20 @@ def compared(node: Node) -> list[Node]:
     if node.kind in ("AND", "OR", "NOT"):
         return [value for child in node.children for value in compared(child)]
     return [child for child in node.children or (node,) if not _says_its_value(child)]
+
+
+def compared_parts(condition: Fragment) -> list[Fragment]:
+    """The values that a condition over rows compares, without literals, each once.
+
+    >>> def shown(text):
+    ...     return [part.text for part in compared_parts(Fragment(text, 0, len(text)))]
+    >>> shown("l.k <> 'a'"), shown("f(v) BETWEEN 1 AND v + 1"), shown("NOT (a IS NULL OR a IN (b, -2))"), shown("ok")
+    (['l.k'], ['f(v)', 'v + 1'], ['a', 'b'], [])
+    """
+    items = lexemes(condition)
+    nodes = compared(parse(items, 0, len(items)))
+    parts = (Fragment.of_tokens(condition.source, items, node.start, node.stop) for node in nodes)
+    return list({part.in_line: part for part in parts if part.text != condition.text}.values())
 
 
 def _says_its_value(node: Node) -> bool:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sqlext.engine.emit.plan_emits import PlannedEmit
@@ -29,10 +30,10 @@ from sqlext.operators.stateful.key_state import Coming
 from sqlext.operators.stateful.operator import ROWS, Clock, first_state
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
-from sqlext.rewriter.joins.join_conditions import compared
+from sqlext.rewriter.scalars.expression import compared_parts
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Text, join
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.spark.quiet_probes import quiet_probes
 
 MAX_READ = 20_000  # rows of their keys
 _CHOSEN, _KEPT, _ROW, _HOLDS, _NEAR = "__chosen", "__kept", "__row", "__holds", "__near"
@@ -48,13 +49,29 @@ def explain_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession, co
         raise no_stream(plan.clause.keyword.place)
     windows = window_plan(plan, queries.run(rows_query(plan.columns, plan, planned.prefix)).schema)
     asked = condition.over(queries, planned.prefix, plan.data)
-    query = _query(plan, windows, planned.prefix, condition.sql.unplaced)
-    table = asked.run(lambda: queries.run(query).toArrow())
-    return "\n\n".join(_answers(plan, windows, table, queries, spark, condition.written.text))
+
+    def read(*, in_turn: bool) -> pa.Table:
+        query = _query(plan, windows, planned.prefix, condition.sql.unplaced, in_turn=in_turn)
+        return asked.run(lambda: queries.run(query).toArrow())
+
+    in_turn = False
+    try:
+        with quiet_probes():
+            table = read(in_turn=False)
+    except PySparkException:  # a condition of WHERE that cannot be computed on rows which those before it drop
+        table, in_turn = read(in_turn=True), True
+    return "\n\n".join(_answers(plan, windows, table, queries, spark, condition.written.text, in_turn=in_turn))
 
 
 def _answers(
-    plan: EmitPlan, windows: EmitOperatorPlan, table: pa.Table, queries: Queries, spark: SparkSession, written: str
+    plan: EmitPlan,
+    windows: EmitOperatorPlan,
+    table: pa.Table,
+    queries: Queries,
+    spark: SparkSession,
+    written: str,
+    *,
+    in_turn: bool,
 ) -> Iterator[str]:
     are_chosen, are_kept = (table.column(name).to_pylist() for name in (_CHOSEN, _KEPT))
     chosen = [i for i, is_chosen in enumerate(are_chosen) if is_chosen]
@@ -63,7 +80,7 @@ def _answers(
     about = _About(plan, windows, kept, queries, spark)
     about.show_results([numbers[i] for i in chosen[:MAX_ROWS] if i in numbers])
     for i in chosen[:MAX_ROWS]:
-        lines = about.lines(numbers[i]) if i in numbers else [_dropped(plan, table, i)]
+        lines = about.lines(numbers[i]) if i in numbers else [_dropped(plan, table, i, in_turn=in_turn)]
         cut = [f"{MAX_READ:,} rows were read, and the keys have more."] if table.num_rows == MAX_READ else []
         yield "\n".join([f"Row {table.column(_ROW)[i].as_py()}", *lines, *cut])
     if not chosen:
@@ -72,11 +89,12 @@ def _answers(
         yield more_rows(written)
 
 
-def _query(plan: EmitPlan, windows: EmitOperatorPlan, prefix: Text, condition: Text) -> Text:
+def _query(plan: EmitPlan, windows: EmitOperatorPlan, prefix: Text, condition: Text, *, in_turn: bool) -> Text:
     """The rows of the keys that have a chosen row, as far as they can be in its windows, chosen rows first.
 
     `__kept`: whether WHERE keeps the row; the other columns of the plan are NULL where it does not. w0, w1, …: the
-    members of WHERE, and o0_0, o0_1, …: what they compare, of chosen rows.
+    members of WHERE, and o0_0, o0_1, …: what they compare, of chosen rows. `in_turn`: only of rows on which the members
+    before them hold.
     """
     where = join(*(join("(", text, ")") for _, text in plan.where), separator=" AND ") if plan.where else join("TRUE")
     chosen = join("coalesce((", condition, "), FALSE)")
@@ -84,9 +102,11 @@ def _query(plan: EmitPlan, windows: EmitOperatorPlan, prefix: Text, condition: T
     columns += [join(chosen, f" AS {_CHOSEN}"), join("coalesce(", where, f", FALSE) AS {_KEPT}")]
     columns.append(join("CASE WHEN ", chosen, " THEN ", row_json("struct(*)"), f" END AS {_ROW}"))
     for i, (_, text) in enumerate(plan.where):
-        columns.append(join("CASE WHEN ", chosen, " THEN (", text, f") END AS w{i}"))
+        before = [join("(", other, ")") for _, other in plan.where[:i]] if in_turn else []
+        case = join("CASE WHEN ", join(chosen, *before, separator=" AND "), " THEN ")
+        columns.append(join(case, "(", text, f") END AS w{i}"))
         columns += [
-            join("CASE WHEN ", chosen, " THEN ", typed_text(operand), f" END AS o{i}_{k}")
+            join(typed_text(join(case, "(", operand, ") END")), f" AS o{i}_{k}")
             for k, operand in enumerate(_operands(text))
         ]
     rows = join("SELECT ", join(*columns, separator=", "), " FROM ", plan.data)
@@ -110,15 +130,13 @@ def _near(windows: EmitOperatorPlan) -> str:
 
 
 def _operands(text: Text) -> list[Text]:
-    """The two sides of a condition that is a comparison."""
+    """The values that a condition compares."""
     whole = str(text)
-    comparison = compared(Fragment(whole, 0, len(whole)))
-    parts = () if comparison is None else (comparison.left, comparison.right)
-    return [text.part(part.start, part.stop) for part in parts]
+    return [text.part(part.start, part.stop) for part in compared_parts(Fragment(whole, 0, len(whole)))]
 
 
-def _dropped(plan: EmitPlan, table: pa.Table, i: int) -> str:
-    """The reason why WHERE drops a row."""
+def _dropped(plan: EmitPlan, table: pa.Table, i: int, *, in_turn: bool) -> str:
+    """The reason why WHERE drops a row: all members that do not hold or, `in_turn`, the first one."""
 
     def value(column: str) -> Any:
         return table.column(column)[i].as_py()
@@ -128,13 +146,11 @@ def _dropped(plan: EmitPlan, table: pa.Table, i: int) -> str:
         verdict = value(f"w{number}")
         if verdict:
             continue
-        values = [
-            f"{operand} = {shown_text(**value(f'o{number}_{k}'))}"
-            for k, operand in enumerate(_operands(text))
-            if any(token.is_name for token in tokenize(str(operand)))
-        ]
+        values = [f"{operand} = {shown_text(**value(f'o{number}_{k}'))}" for k, operand in enumerate(_operands(text))]
         shown_values = f" ({', '.join(values)})" if values else ""
         reasons.append(f"{written} is {'NULL' if verdict is None else 'false'}{shown_values}")
+        if in_turn:
+            break
     return f"It is in no window: of WHERE, {'; '.join(reasons)}."
 
 

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from pyspark.errors import PySparkException
 from pyspark.sql import types as T
 
 from sqlext.engine.joins.bind_asof import bind_asof
 from sqlext.engine.joins.bind_interval import range_between
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.counts import count, short
-from sqlext.engine.queries.near_equal import difference
+from sqlext.engine.queries.near_equal import difference, text_compared
 from sqlext.engine.queries.row_json import row_json
 from sqlext.engine.queries.shown_values import interval, shown_text, typed_text
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
@@ -26,10 +27,12 @@ from sqlext.errors import BindError
 from sqlext.rewriter.joins.asof_sql import AsofJoin, is_backward
 from sqlext.rewriter.joins.join_clause import NEAREST
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, between, compared, other_side
+from sqlext.rewriter.scalars.expression import compared_parts
 from sqlext.rewriter.text.fragments import Fragment, in_line
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Text, TextLike, join
+from sqlext.spark.quiet_probes import quiet_probes
 
 MAX_CANDIDATES = 3
 _LONGEST_ROW = 400  # characters of a row
@@ -42,9 +45,10 @@ class _Conjunct:
 
     Of a condition that bounds a time, `far`: how far the pair is from satisfying it (negative if it does); `is_below`:
     whether the time is below its bounds; `wider`: the condition that pairs satisfy which are no farther away, with
-    `{far}` in the place of the distance: the first one where the time is below the bounds, else the second one. Any
-    other condition can only be left out: `without` says what then is, and is empty if the join needs the condition.
-    `exchanged`: whether the condition holds with bounds that are in the wrong order exchanged, and that condition.
+    `{far}` in the place of the distance: the first one where the time is below the bounds, else the second one;
+    `touching`: the condition that pairs satisfy whose distance is 0, if it is another one. Any other condition can only
+    be left out: `without` says what then is, and is empty if the join needs the condition. `exchanged`: whether the
+    condition holds with bounds that are in the wrong order exchanged, and that condition.
     """
 
     sql: Text
@@ -54,6 +58,7 @@ class _Conjunct:
     far: Text | None = None
     is_below: TextLike = "FALSE"
     wider: tuple[str, str] | None = None
+    touching: str = ""
     exchanged: tuple[TextLike, str] = ("FALSE", "")
 
 
@@ -68,11 +73,20 @@ def explain_join(sides: JoinSides, condition: RowCondition) -> str:
         raise no_stream(clause.keyword.place)
     asof = bind_asof(sides).asof if clause.kind == "ASOF" else None
     pairing = _Pairing(sides, chosen.by, asof, shape_of(sides))
-    query = pairing.query(condition.sql.unplaced)
-    rows = chosen.condition.run(lambda: sides.queries.run(query).collect())
+
+    def read() -> list[T.Row]:
+        return chosen.condition.run(lambda: sides.queries.run(pairing.query(condition.sql.unplaced)).collect())
+
+    try:
+        with quiet_probes():
+            rows = read()
+    except PySparkException:  # a condition that cannot be computed on pairs which those before it refuse
+        pairing.in_turn = True
+        rows = read()
     if len({(row["__chosen"], row["__candidate"]) for row in rows}) < len(rows):  # equal rows have one answer
-        pairing = _Pairing(sides, chosen.by, asof, pairing.shape, is_distinct=True)
-        rows = sides.queries.run(pairing.query(condition.sql.unplaced)).collect()
+        in_turn, pairing = pairing.in_turn, _Pairing(sides, chosen.by, asof, pairing.shape, is_distinct=True)
+        pairing.in_turn = in_turn
+        rows = read()
     partners = _partners_of(pairing, rows)
     groups = groupby(rows, key=lambda row: row["__chosen"])
     answers = ["\n".join(pairing.lines(list(group), partners)) for _, group in groups]
@@ -93,6 +107,7 @@ def _partners_of(pairing: _Pairing, rows: Sequence[T.Row]) -> Mapping[str, T.Row
     if not left_rows:
         return {}
     every = _Pairing(pairing.sides, LEFT, pairing.asof, pairing.shape)
+    every.in_turn = pairing.in_turn
     texts = ", ".join(map(string_literal, left_rows))
     query = every.query(join(row_json(every.operands[LEFT].row), f" IN ({texts})"), most=len(left_rows))
     return {row["__chosen"]: row for row in pairing.sides.queries.run(query).collect() if row["__rank"] == 1}
@@ -149,7 +164,10 @@ def _chosen(sides: JoinSides, condition: RowCondition) -> _Chosen:
 
 class _Pairing:
     """The rows of the relation `side`, each with the rows of the other one. `by`: what the condition chooses;
-    `is_distinct`: of equal rows of `side` one is paired, if it is one relation."""
+    `is_distinct`: of equal rows of `side` one is paired, if it is one relation; `in_turn`: each condition is computed
+    only on pairs on which those before it hold."""
+
+    in_turn = False
 
     def __init__(
         self, sides: JoinSides, by: str, asof: AsofJoin | None, shape: JoinShape, *, is_distinct: bool = False
@@ -179,9 +197,11 @@ class _Pairing:
         times = list(zip(self._names_of_times(asof), (left, right)))
         far = self._distance(left, right)
         if asof.operator != NEAREST:
-            shown = f"{times[0][0]} {asof.operator} {times[1][0]}"
+            shown, touching = f"{times[0][0]} {asof.operator} {times[1][0]}", ""
             if condition is not None:
                 shown = f"{condition.left.in_line} {condition.operator} {condition.right.in_line}"
+                or_equal = f"{condition.left.in_line} {condition.operator}= {condition.right.in_line}"
+                touching = f"MATCH_CONDITION ({or_equal})" if condition.operator in (">", "<") else ""
             has_nearest = far is not None and condition is not None and not asof.conditions.bounds
             nearest = f"MATCH_CONDITION (NEAREST ({times[0][0]}, {times[1][0]}))"
             yield _Conjunct(
@@ -190,6 +210,7 @@ class _Pairing:
                 operands=times,
                 far=far,
                 wider=(nearest, nearest) if has_nearest else None,
+                touching=touching,
             )
         elif asof.distance is None or asof.distance.limit is None:  # else WITHIN is NULL if a time is
             yield _Conjunct(
@@ -255,11 +276,8 @@ class _Pairing:
         return f"{qualifier}.{name}" if qualifier else f"{name} of the {side} relation"
 
     def _plain(self, text: Fragment) -> _Conjunct:
-        comparison = compared(text)
-        operands = () if comparison is None else (comparison.left, comparison.right)
-        return _Conjunct(
-            sql=self.sides.text(text), shown=text.in_line, without=text.in_line, operands=self._operands(*operands)
-        )
+        operands = self._operands(*compared_parts(text))
+        return _Conjunct(sql=self.sides.text(text), shown=text.in_line, without=text.in_line, operands=operands)
 
     def _operands(self, *parts: Fragment) -> list[tuple[str, Text]]:
         return [(part.in_line, self.sides.text(part)) for part in parts]
@@ -268,12 +286,12 @@ class _Pairing:
         """A condition that bounds a time, which a larger distance widens."""
         if self.kind == TEXT:
             return self._plain(text)
-        whole = between(text)
+        whole, operands = between(text), self._operands(*compared_parts(text))
         if whole is not None:
-            operands = self._operands(whole.time, whole.lower, whole.upper)
-            time, low, high = (number(self.kind, sql) for _, sql in operands)
+            ends = self._operands(whole.time, whole.lower, whole.upper)
+            time, low, high = (number(self.kind, sql) for _, sql in ends)
             below, above = join("try_subtract(", low, ", ", time, ")"), join("try_subtract(", time, ", ", high, ")")
-            shown = [name for name, _ in operands]
+            shown = [name for name, _ in ends]
             wider = (
                 f"{shown[0]} BETWEEN {shown[1]} - {{far}} AND {shown[2]}",
                 f"{shown[0]} BETWEEN {shown[1]} AND {shown[2]} + {{far}}",
@@ -291,10 +309,10 @@ class _Pairing:
             )
         comparison = compared(text)
         assert comparison is not None
-        operands = self._operands(comparison.left, comparison.right)
+        ends = self._operands(comparison.left, comparison.right)
         sign, operator = ("+", "<=") if comparison.operator in ("<", "<=") else ("-", ">=")
-        wide = f"{operands[0][0]} {operator} {operands[1][0]} {sign} {{far}}"
-        (a, b) = (number(self.kind, sql) for _, sql in operands)
+        wide = f"{ends[0][0]} {operator} {ends[1][0]} {sign} {{far}}"
+        (a, b) = (number(self.kind, sql) for _, sql in ends)
         far = join("try_subtract(", *((a, ", ", b) if sign == "+" else (b, ", ", a)), ")")
         return _Conjunct(sql=self.sides.text(text), shown=text.in_line, operands=operands, far=far, wider=(wide, wide))
 
@@ -313,12 +331,14 @@ class _Pairing:
         columns: list[TextLike] = [join(row_json(own), " AS __chosen"), join(row_json(rest), " AS __candidate")]
         columns.append(f"{self.operands[other].is_missing} AS __is_missing")
         for i, c in enumerate(self.conjuncts):
-            columns.append(join("coalesce((", c.sql, f"), FALSE) AS __c{i}"))
-            columns.append(join("((", c.sql, f") IS NULL) AS __n{i}"))
-            columns += [join(typed_text(sql), f" AS __o{i}_{k}") for k, (_, sql) in enumerate(c.operands)]
-            columns.append(join(c.far or "NULL", f" AS __f{i}"))
-            columns.append(join("coalesce(", c.is_below, f", FALSE) AS __b{i}"))
-            columns.append(join("coalesce(", c.exchanged[0], f", FALSE) AS __x{i}"))
+            columns.append(join("coalesce((", self._guarded(i, c.sql), f"), FALSE) AS __c{i}"))
+            columns.append(join("((", self._guarded(i, c.sql), f") IS NULL) AS __n{i}"))
+            columns += [
+                join(typed_text(self._guarded(i, sql)), f" AS __o{i}_{k}") for k, (_, sql) in enumerate(c.operands)
+            ]
+            columns.append(join(self._guarded(i, c.far or "NULL"), f" AS __f{i}"))
+            columns.append(join("coalesce(", self._guarded(i, c.is_below), f", FALSE) AS __b{i}"))
+            columns.append(join("coalesce(", self._guarded(i, c.exchanged[0]), f", FALSE) AS __x{i}"))
         columns.append(join("coalesce(", self.is_reversed, ", FALSE) AS __is_reversed"))
         columns.append(join(*self._nearest(), separator=", "))
         refused = " + ".join(f"IF(__c{i}, 0, 1)" for i in range(len(self.conjuncts))) or "0"
@@ -341,6 +361,13 @@ class _Pairing:
             f"WHERE __rank <= {MAX_CANDIDATES} OR (__refused = 1 AND __rank_of_mask = 1) ",
             f"ORDER BY __chosen, __rank LIMIT {most * shown}",
         )  # fmt: skip
+
+    def _guarded(self, i: int, value: TextLike) -> TextLike:
+        """SQL for a value of conjunct i, computed only where it can be."""
+        before = [join("(", conjunct.sql, ")") for conjunct in self.conjuncts[:i]]
+        if not (self.in_turn and before):
+            return value
+        return join("CASE WHEN ", join(*before, separator=" AND "), " THEN ", value, " END")
 
     def _nearest(self) -> Iterator[TextLike]:
         """How far the time is from its range, and what decides between two that are equally far: in ASOF JOIN the
@@ -403,7 +430,8 @@ class _Pairing:
         why = ": the range ends before it begins, so no time can be in it" if is_reversed else ""
         yield f"It has no partner{why}. The nearest candidates:"
         for row in shown:
-            refusals = (self._refusal(row, i) for i in range(len(self.conjuncts)) if not row[f"__c{i}"])
+            refused = [i for i in range(len(self.conjuncts)) if not row[f"__c{i}"]]
+            refusals = (self._refusal(row, i) for i in (refused[:1] if self.in_turn else refused))
             yield f"{_shown_row(row['__candidate'])}: {'; '.join(refusals)}."
         changes: dict[tuple[int, bool], list[str]] = {}  # of several rows that the same one helps, the nearest
         for row in rows:
@@ -415,13 +443,15 @@ class _Pairing:
 
     def _partners(self, number: int, candidates: Sequence[T.Row], partners: Mapping[str, T.Row]) -> Iterator[str]:
         if self.asof is None:
-            yield f"It has {count(number, 'partner')}, the nearest first:"
+            yield "It has 1 partner:" if number == 1 else f"It has {number:,} partners, the nearest first:"
             yield from (_shown_row(row["__candidate"]) for row in candidates)
             return
         if self.by == _PAIR:
             yield f"All conditions hold for {count(number, 'candidate')}; its partner is the nearest of all right rows:"
+        elif self.side == LEFT and number == 1:
+            yield "Its partner is the only candidate:"
         elif self.side == LEFT:
-            yield f"Its partner is the nearest of {count(number, 'candidate')}, which comes first:"
+            yield f"Its partner is the nearest of {number:,} candidates, which comes first:"
         else:
             yield f"It is a candidate of {count(number, 'left row')}; each of them takes its nearest right row:"
         for row in candidates:
@@ -456,7 +486,8 @@ class _Pairing:
         what = "is NULL" if row[f"__n{i}"] else "is false"
         both = [row[f"__o{i}_{k}"] for k in range(len(conjunct.operands))]
         values = [f"{name} = {shown_text(*value)}" for (name, _), value in zip(conjunct.operands, both)]
-        note = difference(*(value["text"] for value in both)) if len(both) == 2 and not row[f"__n{i}"] else ""
+        texts = [*(value["text"] for value in both), *filter(None, [text_compared(conjunct.shown)])]
+        note = difference(*texts) if len(texts) == 2 and not row[f"__n{i}"] else ""
         values[-1:] = [f"{values[-1]}; {note}" if note else values[-1]] if values else []
         shown = f" ({', '.join(values)})" if values else ""
         return f"{conjunct.shown} {what}{shown}"
@@ -466,6 +497,8 @@ class _Pairing:
         conjunct, far, pair = self.conjuncts[i], row[f"__f{i}"], _shown_row(row["__candidate"])
         if row[f"__x{i}"]:
             yield f"Would match with: {conjunct.exchanged[1]}  -- in place of {conjunct.shown}: {pair}"
+        elif far == 0 and conjunct.touching and not row[f"__n{i}"]:
+            yield f"Would match with: {conjunct.touching}  -- in place of {conjunct.shown}: {pair}"
         elif conjunct.wider is not None and far is not None and not row[f"__n{i}"]:
             wider = conjunct.wider[0 if row[f"__b{i}"] else 1].replace("{far}", self._shown_far(far))
             yield f"Would match with: {wider}  -- in place of {conjunct.shown}: {pair}"

@@ -31,6 +31,7 @@ from sqlext.pattern.batch.recorder import (
     Mapped,
     Stop,
 )
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.conditions.conditions import Path
 from sqlext.pattern.task.skip import failure_text, resume_row
 from sqlext.pattern.task.task import NO_SKIP, SKIP_TO_NEXT_ROW, Rows, Skip, Task
@@ -220,6 +221,9 @@ class PartitionWhy:
             return f"{timeless} has no time, which WITHIN needs."
         late = self._too_late(path, stop) if stop.reason == WITHIN else ""
         reason = why_refused(stop, name, self._row(stop.row), self._failed(path, stop), late)
+        if stop.reason == WITHIN and stop.label is not None and not isinstance(self.task, CepTask):
+            failed = "; ".join(self._failed(path, stop))  # then a larger bound alone is not enough
+            reason += f", and cannot be {name}: {failed}" if failed else ""
         edge = {NOT_FIRST: stop.row, NOT_LAST: max(stop.row - 1, 0)}.get(stop.reason)
         return f"{reason}{f', which row {self._n(edge)} is not' if edge is not None else ''}."
 
