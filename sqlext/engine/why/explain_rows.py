@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sqlext.engine.match.forms import PhysicalPlan
@@ -30,12 +31,14 @@ from sqlext.operators.rows.arrow import as_numpy
 from sqlext.operators.rows.row_order import key_codes
 from sqlext.pattern.task.task import LiteralValue
 from sqlext.pattern.why.row_search import Budget
+from sqlext.rewriter.lowering.guard import cannot_fail, is_computable
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_conjuncts import SearchPlan
 from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.names import repeated
 from sqlext.rewriter.text.splice import Edit, Text, TextLike, join
+from sqlext.spark.quiet_probes import quiet_probes
 
 MAX_READ = 20_000  # rows of their partitions
 WHOLE_PARTITION, BEFORE, AFTER = 5_000, 2_000, 500  # rows; of a longer partition, those around the chosen rows
@@ -83,6 +86,21 @@ class ChosenRows:
     def _read(self, plan: SearchPlan) -> pa.Table:
         """The rows of the partitions of chosen rows, by partition and in order, at most MAX_READ of them."""
         texts = self._texts(plan)
+        try:
+            with quiet_probes():
+                return self._rows(plan, texts)
+        except PySparkException:  # a part of DEFINE that can be computed only where those before it hold
+            return self._rows(plan, {name: self._or_null(text) for name, text in texts.items()})
+
+    def _or_null(self, text: Text) -> Text:
+        """An expression that is NULL on a row on which it cannot be computed."""
+        types = {name.lower(): spark_type for name, spark_type in self.physical.plan.input_types}
+        if cannot_fail(str(text), types):
+            return text
+        return join("CASE WHEN ", is_computable([text]), " THEN ", text, " END")
+
+    def _rows(self, plan: SearchPlan, texts: Mapping[str, Text]) -> pa.Table:
+        """The rows of `_read`. `texts`: the expressions of a row, by how they are written."""
         keys = join("PARTITION BY ", join(*plan.partition_by, separator=", ")) if plan.partition_by else join("")
         order = join("ORDER BY ", join(*(join(*key) for key in plan.order_by), separator=", "))
         columns = [join("(", text, f") AS __w{i}") for i, text in enumerate(texts.values())]

@@ -58,6 +58,18 @@ def test_clauses_of_stored_views_are_explained(spark):
         spark.sql("DROP VIEW why_view")
 
 
+def test_a_part_of_define_that_cannot_be_computed_on_a_row_is_null_there(spark):
+    """The query never computes it there, because the part before it is false."""
+    query = """SELECT * FROM VALUES (1, 1), (2, 2), (3, 1) AS t (n, v)
+      MATCH_RECOGNIZE (ORDER BY n MEASURES COUNT(*) AS m PATTERN (A C)
+      DEFINE C AS v <> 1 AND 10 / (v - 1) > 70 AND v > A.v)"""
+    assert spark.sql(query).collect() == []
+    assert sqlext.why(query, "n = 3", spark=spark).splitlines()[2] == (
+        "Row 3 (n = 3) cannot be C: v <> 1 is false (v = 1); 10 / (v - 1) > 70 is NULL (10 / (v - 1) = NULL); v > A.v "
+        "is false (v = 1, A.v = 2)."
+    )
+
+
 def test_a_stored_view_is_explained_with_the_settings_of_its_creation(spark):
     rows = "SELECT * FROM VALUES (1, '1'), (2, 'x'), (3, '3') AS t (n, s)"
     clause = "ORDER BY n MEASURES A.n AS x PATTERN (A B) DEFINE A AS n = 1, B AS CAST(s AS INT) > A.n"
