@@ -15,17 +15,19 @@ from sqlext.expressions.function import (
     FEWER_FRACTIONAL_DIGITS,
     FEWEST_DIGITS,
     LOWER_PERCENTILES,
+    MAP_KEYS,
     NAN_OF_ZERO_DIVISORS,
     PADDED_IS_STRING,
+    PATTERN_FUNCTIONS,
     SIZE_OF_NULL,
+    TIME_PARSER,
 )
 from sqlext.rewriter.statements.resumed_words import resumed_tokens, word_of
 from sqlext.rewriter.text.tokens import NUMBER, STRING, Token, tokenize
 
 _ALWAYS = "spark.sql.ansi.enabled"
 _PATTERNS = (
-    "DATE_FORMAT FROM_UNIXTIME UNIX_TIMESTAMP TO_UNIX_TIMESTAMP TO_DATE TRY_TO_DATE TO_TIMESTAMP TRY_TO_TIMESTAMP "
-    "TO_TIMESTAMP_LTZ TO_TIMESTAMP_NTZ TO_CSV FROM_CSV TO_JSON FROM_JSON"
+    " ".join(sorted(PATTERN_FUNCTIONS)).upper() + " TO_TIMESTAMP_LTZ TO_TIMESTAMP_NTZ TO_CSV FROM_CSV TO_JSON FROM_JSON"
 )
 _AS_TEXT = "STRING || CONCAT CONCAT_WS FORMAT_STRING PRINTF LISTAGG STRING_AGG"
 # The functions and types whose values a setting changes.
@@ -40,9 +42,9 @@ _WORDS = {
     LOWER_PERCENTILES: "PERCENTILE_DISC",
     SIZE_OF_NULL: "SIZE CARDINALITY",
     NAN_OF_ZERO_DIVISORS: ("STDDEV STD STDDEV_SAMP VARIANCE VAR_SAMP SKEWNESS KURTOSIS COVAR_SAMP CORR"),
-    "spark.sql.legacy.timeParserPolicy": _PATTERNS,
+    TIME_PARSER: _PATTERNS,
     "spark.sql.legacy.truncateForEmptyRegexSplit": "SPLIT",
-    "spark.sql.mapKeyDedupPolicy": "MAP MAP_CONCAT MAP_FROM_ARRAYS MAP_FROM_ENTRIES STR_TO_MAP TRANSFORM_KEYS",
+    MAP_KEYS: "MAP MAP_CONCAT MAP_FROM_ARRAYS MAP_FROM_ENTRIES STR_TO_MAP TRANSFORM_KEYS",
 }
 _SETTINGS_OF_WORDS = {
     word: frozenset(name for name, words in _WORDS.items() if word in words.split())
@@ -56,6 +58,7 @@ _TOKENS: dict[str, Callable[[Token], bool]] = {
     EXPONENT_IS_DECIMAL: lambda token: token.kind == NUMBER and _EXPONENT.match(token.text) is not None,
 }
 _OF_DECIMALS = frozenset({FEWER_FRACTIONAL_DIGITS, FEWEST_DIGITS})
+ALL_SETTINGS = frozenset({_ALWAYS, *_WORDS, *_TOKENS, *_OF_DECIMALS})
 _WITHOUT_PARENTHESES = frozenset({"||", "STRING", "VARCHAR", "CHAR"})
 _BEFORE_ALL_COLUMNS = frozenset({"(", ",", ".", "SELECT", "DISTINCT"})
 

@@ -32,9 +32,14 @@ QUOTED_NAMES = "spark.sql.ansi.doubleQuotedIdentifiers"
 CASE_OF_ICU = "spark.sql.icu.caseMappings.enabled"
 NAN_OF_ZERO_DIVISORS = "spark.sql.legacy.statisticalAggregate"
 LOWER_PERCENTILES = "spark.sql.legacy.percentileDiscCalculation"
-LAST_KEY_WINS = "spark.sql.mapKeyDedupPolicy = LAST_WIN"
-LEGACY_TIMES = "spark.sql.legacy.timeParserPolicy = LEGACY"
-COMPARED_TIMES = "spark.sql.legacy.timeParserPolicy = EXCEPTION"
+MAP_KEYS = "spark.sql.mapKeyDedupPolicy"
+TIME_PARSER = "spark.sql.legacy.timeParserPolicy"
+LAST_KEY_WINS = f"{MAP_KEYS} = LAST_WIN"
+LEGACY_TIMES = f"{TIME_PARSER} = LEGACY"
+COMPARED_TIMES = f"{TIME_PARSER} = EXCEPTION"
+# The functions that always read or write times by a pattern, and those that do so with a second argument.
+ALWAYS_BY_PATTERN = frozenset({"date_format", "from_unixtime", "unix_timestamp", "to_unix_timestamp"})
+PATTERN_FUNCTIONS = ALWAYS_BY_PATTERN | {"to_date", "try_to_date", "to_timestamp", "try_to_timestamp"}
 BOOLEAN_SETTINGS = (
     ESCAPED_STRINGS,
     CONSECUTIVE_STRINGS,

@@ -23,8 +23,10 @@ from sqlext.expressions.calendars import (
 from sqlext.expressions.casts import cast
 from sqlext.expressions.coercion import takes
 from sqlext.expressions.function import (
+    ALWAYS_BY_PATTERN,
     COMPARED_TIMES,
     LEGACY_TIMES,
+    PATTERN_FUNCTIONS,
     Evaluate,
     ExecutionSettings,
     Function,
@@ -46,8 +48,6 @@ _SIZES = {
     "WEEK": 7 * DAY_US,
 }
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
-_ALWAYS_BY_PATTERN = frozenset({"date_format", "from_unixtime", "unix_timestamp", "to_unix_timestamp"})
-_WITH_PATTERNS = _ALWAYS_BY_PATTERN | {"to_date", "try_to_date", "to_timestamp", "try_to_timestamp"}
 _TIME = "timestamp|timestamp_ntz"
 
 
@@ -187,7 +187,7 @@ def refused_policy(name: str, types: Types, settings: ExecutionSettings) -> str:
     >>> [refused_policy(name, ("string", "string"), compared) for name in ("to_date", "try_to_date")]
     ['', 'EXCEPTION']
     """
-    if name not in _WITH_PATTERNS or len(types) <= (name not in _ALWAYS_BY_PATTERN):
+    if name not in PATTERN_FUNCTIONS or len(types) <= (name not in ALWAYS_BY_PATTERN):
         return ""
     if LEGACY_TIMES in settings.is_on:
         return "LEGACY"

@@ -35,24 +35,27 @@ from sqlext.catalog.checkpoint import (
 )
 from sqlext.engine.queries.session_settings import time_zone, timestamp_type, values_of_settings
 from sqlext.engine.queries.spark_errors import user_error
+from sqlext.engine.queries.temporary_objects import is_temporary_view
 from sqlext.engine.streams import reports, side_tables
-from sqlext.engine.streams.fingerprint import recorded_words
+from sqlext.engine.streams.fingerprint import COLUMN, recorded_words
 from sqlext.engine.streams.idle_sources import has_beats
 from sqlext.engine.streams.last_progress import last_known
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.engine.streams.target_table import as_table, check_target, checkpoint_in, prepare, renamed
 from sqlext.engine.streams.upsert import UpsertWriter, check_table, plan_upsert
 from sqlext.errors import BindError, Place, SetupError, UnsupportedError
+from sqlext.expressions.spark_types import TIMESTAMP_TYPE
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW, TRIGGER_HINT, trigger_of
 from sqlext.rewriter.statements.local_times import reads_local_times
-from sqlext.rewriter.statements.read_settings import read_settings
+from sqlext.rewriter.statements.read_settings import ALL_SETTINGS, read_settings
 from sqlext.rewriter.statements.resumed_words import resumed_tokens
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.rewriter.text.splice import Text
 from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.tree.sources import relations
 from sqlext.spark.kind import is_connect
 from sqlext.spark.user_warnings import warn
 
@@ -170,15 +173,25 @@ def _stored_query(
         for clause in clauses
     )
     texts = [target.text, *(clause.text for clause in clauses)]
+    # Spark keeps the texts of temporary views, so such a query may depend on all settings.
+    has_views = any(is_temporary_view(spark, name.parts) for name in relations(target.text))
+    reads_zone = has_views or any(map(reads_local_times, texts)) or any(map(_has_two_kinds_of_times, clauses))
+    names = {*ALL_SETTINGS, TIMESTAMP_TYPE} if has_views else frozenset().union(*map(read_settings, texts))
     return StoredQuery(
         clauses=tuple(stored),
         words=tuple(recorded_words(text)),
         statement=target.text.strip() if is_repeatable else "",
         timestamp_type=_timestamp_type(spark, texts),
-        time_zone=time_zone(spark) if any(map(reads_local_times, texts)) else "",
-        settings=values_of_settings(spark, frozenset().union(*map(read_settings, texts))),
+        time_zone=time_zone(spark) if reads_zone else "",
+        settings=values_of_settings(spark, names),
         upsert_key=tuple(column.name.lower() for column in target.upsert_key),
     )
+
+
+def _has_two_kinds_of_times(clause: StreamClause) -> bool:
+    """Return True if a clause reads a TIMESTAMP and a date or local time, which Spark compares in the time zone."""
+    kinds = {kind for name, kind in clause.fingerprint.parts.items() if name.startswith(COLUMN)}
+    return "timestamp" in kinds and not kinds.isdisjoint({"date", "timestamp_ntz"})
 
 
 def _timestamp_type(spark: SparkSession, texts: Sequence[str]) -> str:

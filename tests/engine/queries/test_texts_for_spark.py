@@ -208,3 +208,31 @@ def test_a_stream_resumes_with_other_settings_unless_its_values_depend_on_them(e
     finally:
         events.sql("DROP TABLE IF EXISTS texts.sizes")
         events.sql("DROP TABLE IF EXISTS texts.larger")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("is_of_view", [True, False], ids=["a temporary view", "a date beside a time"])
+def test_a_stream_resumes_only_in_its_time_zone_where_its_text_does_not_show_what_it_reads(events, is_of_view):
+    rows = "SELECT *, hour(ts) AS h FROM STREAM texts.events" if is_of_view else "SELECT * FROM STREAM texts.days"
+    condition = "h = A.h" if is_of_view else "d <= A.ts"
+    clause = f"""MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.ts AS a, B.ts AS b PATTERN (A B)
+        DEFINE B AS {condition})"""
+    source = "shown" if is_of_view else f"({rows})"
+    create = f"""CREATE STREAMING TABLE texts.hidden OPTIONS ('trigger' = 'available-now')
+        AS SELECT * FROM {source} WATERMARK ts DELAY OF INTERVAL 0 SECONDS {clause}"""
+    berlin, kolkata = ({"spark.sql.session.timeZone": zone} for zone in ("Europe/Berlin", "Asia/Kolkata"))
+    events.sql("CREATE TABLE texts.days USING delta AS SELECT *, DATE '2026-01-01' AS d FROM texts.events")
+    try:
+        with settings(events, berlin):
+            events.sql(f"CREATE OR REPLACE TEMPORARY VIEW shown AS {rows}")
+            events.sql(create)
+        with settings(events, kolkata):
+            events.sql(f"CREATE OR REPLACE TEMPORARY VIEW shown AS {rows}")
+            with pytest.raises(BindError, match="written in the time zone Europe/Berlin"):
+                events.sql(create)
+        with settings(events, berlin):
+            events.sql(create)
+    finally:
+        events.sql("DROP TABLE IF EXISTS texts.hidden")
+        events.sql("DROP TABLE IF EXISTS texts.days")
+        events.sql("DROP VIEW IF EXISTS shown")
