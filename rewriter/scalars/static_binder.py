@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import BindError, Place, UnsupportedError
-from sqlext.expressions.function import CALENDAR_INTERVALS, TIME_PARSER, ExecutionSettings
+from sqlext.expressions.function import CALENDAR_INTERVALS, ExecutionSettings
 from sqlext.expressions.function_table import FUNCTIONS
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, call_python, columns_in
@@ -149,8 +149,8 @@ class _TreeBuilder:
         if policy := refused_policy(name, tuple(argument.type for argument in arguments), settings):
             raise UnsupportedError(
                 "RULE_EXPRESSION",
-                f"a rule cannot compute {name}() as {TIME_PARSER} = {policy} wants it",
-                hint=f"SET {TIME_PARSER} = CORRECTED.",
+                f"a rule cannot compute {name}() as spark.sql.legacy.timeParserPolicy = {policy} wants it",
+                hint="SET spark.sql.legacy.timeParserPolicy = CORRECTED.",
             )
         try:
             return self._with_interval(call(name, arguments, settings))

@@ -38,7 +38,6 @@ from sqlext.expressions.casts import CASTS
 from sqlext.expressions.comparisons import COMPARISONS
 from sqlext.expressions.control import CONTROL
 from sqlext.expressions.function import (
-    TIME_PARSER,
     Evaluate,
     ExecutionSettings,
     Function,
@@ -120,8 +119,9 @@ def bind(
     if policy := refused_policy(name, types, settings):
         raise UnsupportedError(
             "FUNCTION_OVER_SEVERAL_ROWS",
-            f"{name}() cannot be computed over several rows as {TIME_PARSER} = {policy} wants it",
-            hint=f"SET {TIME_PARSER} = CORRECTED, or compute it in the navigation where one row decides it.",
+            f"{name}() cannot be computed over several rows as spark.sql.legacy.timeParserPolicy = {policy} wants it",
+            hint="SET spark.sql.legacy.timeParserPolicy = CORRECTED, or compute it in the navigation where one row "
+            "decides it.",
         )
     signature = Signature(name=name, types=types, result=result, settings=settings, constants=constants or {})
     evaluate = of_one_row(name, limited(function, function.bind(signature), result))
