@@ -52,7 +52,8 @@ class RuleEvents:
 
     `columns`: the name and simple type of each column; `keys`, `order`: the columns in PARTITION BY and ORDER BY of
     MATCH_RULES, the event time first, both empty if they are not known yet; `functions`: Python UDFs by their names in
-    lower case; `max_length`: characters that a rule may have.
+    lower case; `max_length`: characters that a rule may have; `padded`: the lengths of CHAR columns, known only where
+    a rule is checked.
     """
 
     columns: Sequence[tuple[str, str]]
@@ -61,6 +62,7 @@ class RuleEvents:
     settings: ExecutionSettings
     functions: Mapping[str, PythonFunction] = field(default_factory=dict)
     max_length: int = MAX_LENGTH
+    padded: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
     def of(rules: RulesPlan) -> RuleEvents:
@@ -76,7 +78,13 @@ class RuleEvents:
 
     def binder(self, text: str) -> StaticBinder:
         """Computes expressions of a rule, which is the query `text`, over the events."""
-        return StaticBinder(columns=dict(self.columns), settings=self.settings, functions=self.functions, text=text)
+        return StaticBinder(
+            columns=dict(self.columns),
+            settings=self.settings,
+            functions=self.functions,
+            text=text,
+            padded=self.padded,
+        )
 
     def relation(self, text: str) -> InputRelation:
         """The events as the input of a rule, which is the query `text`."""

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.expressions.comparisons import COMPARISONS
 from sqlext.expressions.function import CALENDAR_INTERVALS, ExecutionSettings
 from sqlext.expressions.function_table import FUNCTIONS
 from sqlext.expressions.python_functions import PythonFunction
@@ -42,11 +43,13 @@ class StaticBinder:
     """Binds expressions to columns of known types. It is a TypeResolver for lowering clauses without Spark.
 
     `columns`: the Spark type of each column, by its name; `functions`: the Python UDFs of the session, by their names
-    in lower case; `text`: the user's whole text, for places of errors.
+    in lower case; `text`: the user's whole text, for places of errors; `padded`: the lengths of the
+    CHAR columns, whose values Spark pads.
     """
 
     columns: Mapping[str, str]
     settings: ExecutionSettings
+    padded: Mapping[str, int] = field(default_factory=dict)
     functions: Mapping[str, PythonFunction] = field(default_factory=dict)
     text: str = ""
     trees: dict[str, Scalar] = field(default_factory=dict)
@@ -146,6 +149,8 @@ class _TreeBuilder:
             return self._python_call(python, arguments)
         if name not in FUNCTIONS:
             raise self._not_read(name)
+        if name in COMPARISONS:
+            self._check_padded(arguments)
         if policy := refused_policy(name, tuple(argument.type for argument in arguments), settings):
             raise UnsupportedError(
                 "RULE_EXPRESSION",
@@ -163,6 +168,22 @@ class _TreeBuilder:
                 f"a rule cannot compute {name} of {types}",
                 hint="CAST its arguments to types that it takes.",
             ) from None
+
+    def _check_padded(self, arguments: Sequence[Scalar]) -> None:
+        """Raise UnsupportedError for a comparison in which Spark pads a text to the length of a CHAR column."""
+        columns = {
+            a.name: self.texts.padded[a.name]
+            for a in arguments
+            if isinstance(a, Column) and a.name in self.texts.padded
+        }
+        texts = [a.value for a in arguments if isinstance(a, Constant) and isinstance(a.value, str)]
+        if columns and len({*columns.values(), *map(len, texts)}) > 1:
+            column, length = next(iter(columns.items()))
+            raise UnsupportedError(
+                "RULE_EXPRESSION",
+                f"Spark pads what it compares with {column}, which is CHAR({length}), and a rule does not",
+                hint=f"write rtrim({column}), or texts of {length:,} characters.",
+            )
 
     def _with_interval(self, scalar: Scalar) -> Scalar:
         """The expression, unless it is an interval that has another type for Spark. Raises UnsupportedError."""

@@ -20,6 +20,7 @@ from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import count, settings_of_rules
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.plan_rules import MAX_LENGTH_SETTING, can_be_read
+from sqlext.engine.shipped.data_types import lengths_of_chars
 from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors, UnsupportedError
 from sqlext.expressions.spark_types import in_sql
 from sqlext.operators.rules.limits import MAX_LENGTH
@@ -126,6 +127,7 @@ def _compiled(call: SqlCall, clause: str, table: RulesTable, schema: T.StructTyp
         settings=settings_of_rules(call.spark),
         functions=python_functions(call.spark),
         max_length=count(call.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
+        padded=lengths_of_chars(schema),
     )
     return compile_rule(clause, events)
 

@@ -61,6 +61,17 @@ def char_type(field: T.StructField) -> dict[str, str]:
     return {name: value for name, value in field.metadata.items() if name == CHAR_TYPE}
 
 
+def lengths_of_chars(rows: T.StructType) -> dict[str, int]:
+    """The lengths of the CHAR columns, without those of VARCHAR, which Spark does not pad.
+
+    >>> fields = [T.StructField(t, T.StringType(), metadata={CHAR_TYPE: t}) for t in ("char(5)", "varchar(5)")]
+    >>> lengths_of_chars(T.StructType(fields))
+    {'char(5)': 5}
+    """
+    types = {field.name: str(field.metadata.get(CHAR_TYPE, "")) for field in rows.fields}
+    return {name: int(of[5:-1]) for name, of in types.items() if of.startswith("char(")}
+
+
 def with_char_types(result: T.StructType, rows: T.StructType) -> T.StructType:
     """The columns that workers return, in which each CHAR and VARCHAR column of `rows` is one again."""
     types = {field.name: char_type(field) for field in rows.fields}

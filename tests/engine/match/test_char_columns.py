@@ -61,3 +61,30 @@ def test_texts_are_padded_on_streams(chars, time):
         SELECT c = 'ab' AS c, m, w = 'ab' AS w FROM {rows} {match}""")
     assert chars.table("chars.found").collect() == [(True, True, True)]
     chars.sql("DROP TABLE chars.found")
+
+
+CONDITIONS = {  # of a rule → whether it is refused, because Spark pads a text that the rule does not
+    "c = 'ab'": True,
+    "c IN ('abcde', 'ab')": True,
+    "c > 'aa'": True,
+    "c = w": True,
+    "CASE c WHEN 'ab' THEN true END": True,
+    "c = 'ab   '": False,
+    "w IN ('EUR', 'USD')": False,
+    "rtrim(c) = 'ab' AND x = 'ab'": False,
+    "c = x": False,
+    "c LIKE 'ab%'": False,
+}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_rules_have_the_rows_of_spark_or_are_refused(chars, condition):
+    rule = f"MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS {condition})"
+    create = f"CREATE OR REPLACE PATTERN RULE compares ON chars.compared FOR TABLE chars.rows AS {rule}"
+    if CONDITIONS[condition]:
+        with pytest.raises(sqlext.UnsupportedError, match=r"RULE_EXPRESSION.*which is CHAR"):
+            chars.sql(create)
+        return
+    chars.sql(create)
+    found = chars.sql("SELECT * FROM chars.rows MATCH_RULES (PARTITION BY c ORDER BY ts RULES chars.compared)").count()
+    assert found == chars.sql(f"SELECT * FROM chars.rows WHERE {condition}").count()
