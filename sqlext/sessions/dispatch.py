@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.catalog import views, warehouse
@@ -188,8 +189,12 @@ def _run(call: SqlCall) -> DataFrame:
 
 
 def _text_result(call: SqlCall, text: str) -> DataFrame:
-    """A text as a result. Spark reads the rows of `createDataFrame` in a job, and literals without one."""
-    return call.sql("VALUES (:plan) AS result(plan)", {"plan": text})
+    """A text as a result. Spark reads the rows of `createDataFrame` in a job, and literals without one.
+
+    It is no parameter of the SQL: Spark 4.2 finds none with the parser of Delta, unless a setting of `sqlext.session()` is
+    made.
+    """
+    return call.sql("VALUES (1) AS result(one)").select(F.lit(text).alias("plan"))
 
 
 def _run_plain(call: SqlCall) -> DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sqlext
+from tests.statements.cases import settings
 
 pytestmark = pytest.mark.spark
 TICKS = """SELECT * FROM VALUES
@@ -189,3 +190,12 @@ def test_explain_without_analyze_runs_no_job(spark, query):
     finally:
         context.setLocalProperty("spark.jobGroup.id", None)
         spark.catalog.dropTempView("numbers")
+
+
+@pytest.mark.parametrize("words", ["", "ANALYZE", "WHY"])
+def test_answers_need_no_setting_of_our_sessions(spark, words):
+    """With Delta's parser, Spark 4.2 drops all parameters unless this setting is made, as `sqlext.session()` does."""
+    chosen = " FOR ROW sym = 'b'" if words == "WHY" else ""
+    with settings(spark, {"spark.sql.legacy.parameterSubstitution.constantsOnly": "false"}):
+        ((answer,),) = spark.sql(f"EXPLAIN MATCH {words} {QUERY}{chosen}").collect()
+    assert "DOWN" in answer
