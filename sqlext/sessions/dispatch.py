@@ -191,8 +191,8 @@ def _run(call: SqlCall) -> DataFrame:
 def _text_result(call: SqlCall, text: str) -> DataFrame:
     """A text as a result. Spark reads the rows of `createDataFrame` in a job, and literals without one.
 
-    It is no parameter of the SQL: Spark 4.2 finds none with the parser of Delta, unless a setting of `sqlext.session()` is
-    made.
+    It is no parameter of the SQL, because with the parser of Delta Spark 4.2 drops these, unless a setting is made as
+    in `sqlext.session()`.
     """
     return call.sql("VALUES (1) AS result(one)").select(F.lit(text).alias("plan"))
 
