@@ -25,8 +25,11 @@ from sqlext.operators.rows.columns import LATE_ROW, ROW_TIME, WITHIN_END, WITHIN
 from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
 from sqlext.operators.stateful.operator import State
-from sqlext.rewriter.lowering.match_plan import ShownColumn
+from sqlext.rewriter.lowering.match_plan import MatchPlan, ShownColumn
 from sqlext.rewriter.lowering.operator_plan import column_of
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import names_in
+from sqlext.rewriter.text.names import column_name
 from sqlext.rewriter.text.splice import join
 
 if TYPE_CHECKING:
@@ -44,9 +47,7 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, fai
     operator = replace(operator, plan=with_times(operator.plan))
     times, schema = returned_columns(plan, arriving)
     hidden = {*plan.carried[: len(plan.partition_by)], LATE_ROW, WITHIN_END, WITHIN_KEY, ROW_TIME}
-    names = {c.name: column_of(c.text) for c in plan.columns if c.name not in hidden}
-
-    texts = partial(row_texts, spark, names)
+    texts = partial(row_texts, spark, _shown_columns(plan, hidden))
 
     def facts(state: State, show: ShowTime) -> Iterator[Fact]:
         return match_facts(kept_key(state, operator.plan, plan.clause.pattern), texts, failed, show)
@@ -67,3 +68,14 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, fai
         facts=facts,
         results=results,
     )
+
+
+def _shown_columns(plan: MatchPlan, hidden: set[str]) -> dict[str, str]:
+    """The columns of a kept row that are shown, with the user's names. An expression is shown only if it reads a column
+    that is not kept itself."""
+    texts = {c.name: column_of(c.text) for c in plan.columns if c.name not in hidden}
+    inputs = {name.lower() for name, _ in plan.input_types}
+    kept = {column_name(text).lower() for text in texts.values()} & inputs
+    reads = {name: names_in(Fragment(text, 0, len(text))) & inputs for name, text in texts.items()}
+    is_column = {name: column_name(text).lower() in inputs for name, text in texts.items()}
+    return {name: text for name, text in texts.items() if is_column[name] or not reads[name] or reads[name] - kept}

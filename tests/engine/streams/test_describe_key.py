@@ -112,6 +112,19 @@ def test_windows_of_emit_say_when_they_fire_next_and_other_state_is_refused(even
         events.sql("DESCRIBE STREAMING TABLE copies FOR KEY k = 1")
 
 
+def test_rows_are_shown_without_what_is_computed_from_them(events):
+    append(events, "1 0 A 1", "1 1 B 2", "1 30 C 4")
+    events.sql(f"""CREATE STREAMING TABLE rising AS SELECT * FROM {STREAM} MATCH_RECOGNIZE (
+      PARTITION BY k ORDER BY ts MEASURES LAST(B.i) AS l, LAST(upper(c)) AS c
+      PATTERN (A B+ C) DEFINE B AS i + 1L > A.i * 1.5, C AS i < A.i + 9)""")
+    rows = [text.partition(";")[0] for text in facts(events.sql("DESCRIBE STREAMING TABLE rising FOR KEY (k = 1)"))]
+    assert rows[2:5] == [
+        'row :00: {"i":1,"upper(c)":"A"}',
+        'row :01: {"i":2,"upper(c)":"B"}',
+        'row :30: {"i":4,"upper(c)":"C"}',
+    ]
+
+
 def test_rows_of_a_global_window_have_the_values_of_delta_as_they_are_written(events):
     append(events, "1 0 A 1", "1 30 C 4", "2 31 A 5", "1 38 A 6")
     events.sql(f"""CREATE STREAMING TABLE changes AS SELECT k, count(*) AS n, sum(i) AS s
