@@ -10,6 +10,7 @@ from typing import Union
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import WATERMARK
 from sqlext.errors import UnsupportedError
+from sqlext.expressions.spark_types import COLLATED
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin, RightColumn, anti_join, plain_join, same_key
 from sqlext.rewriter.joins.join_conditions import (
     BOTH,
@@ -31,7 +32,6 @@ from sqlext.rewriter.text.splice import Edit, Text, join
 
 _WHY = "Spark's own stream-stream join, whose state the range and the watermarks bound."
 EQUAL = frozenset({"=", "<=>"})
-_COLLATED = re.compile(r"\bcollate\b")
 Buckets = Callable[[], Union[RewrittenJoin, None]]
 _KEPT = {"LEFT": LEFT, "LEFT SEMI": LEFT, "LEFT ANTI": LEFT, "RIGHT": RIGHT}
 
@@ -92,7 +92,7 @@ def _check_key_types(sides: JoinSides) -> None:
     for comparison in join_keys(sides, EQUAL):
         for key in (comparison.left, comparison.right):
             field = sides.field_on(sides.side_of(key), key)
-            if field is not None and _COLLATED.search(field.dataType.simpleString()):
+            if field is not None and COLLATED in field.dataType.simpleString():
                 raise UnsupportedError(
                     "KEY_TYPE",
                     f"an INTERVAL JOIN of streams cannot compare keys of type {field.dataType.simpleString()}",
