@@ -81,6 +81,8 @@ def _run(arguments: list[str]) -> int:
         return int(options.tool(options))
     if options.action == "run" and (wrong := _wrong_output(options)):
         parser.error(wrong)
+    if options.action == "explain" and options.rule is not None and options.why is None:
+        parser.error("--rule needs --why CONDITION")
     from sqlext.cli import run_command  # PySpark takes half a second to load
 
     return run_command.run_command(options)
@@ -155,7 +157,11 @@ def _parser() -> argparse.ArgumentParser:
         "--null", metavar="TEXT", help='the text for NULL (default: nothing in CSV, where an empty text is "")'
     )
     run.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the rows of the one result to FILE")
-    _command(commands, "explain", "show how the statements of a file would be run, and why")
+    explain = _command(commands, "explain", "show how the statements of a file would be run, and why")
+    analysis = explain.add_mutually_exclusive_group()
+    analysis.add_argument("--analyze", action="store_true", help="run each query, and show where its rows are lost")
+    analysis.add_argument("--why", metavar="CONDITION", help="show why the rows of the condition match or not")
+    explain.add_argument("--rule", metavar="NAME", help="the pattern rule that --why explains")
     _command(commands, "compile", "print the statements of a file in plain Spark SQL")
     _add_rules(commands)
     check_command.add_command(commands)

@@ -29,7 +29,7 @@ from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.sessions import results
-from sqlext.sessions.explain import compile, explain
+from sqlext.sessions.explain import compile, explain, why
 from sqlext.sessions.failures import reason
 from sqlext.sessions.session import session
 from sqlext.spark.progress import kept_state, whole
@@ -242,10 +242,19 @@ def progress_line(progress: Any) -> str:
 
 
 def _explain(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
+    explains_rows = options.analyze or options.why is not None
     for number, statement in enumerate(statements, 1):
         with _numbered(number, len(statements)):
-            print(explain(statement, dict(options.param) or None, spark=spark))
+            if not (explains_rows and _makes_temporary_view(statement)):
+                print(_explanation(spark, statement, options))
             _make_temporary_view(spark, statement, options)
+
+
+def _explanation(spark: SparkSession, statement: str, options: argparse.Namespace) -> str:
+    arguments = dict(options.param) or None
+    if options.why is not None:
+        return why(statement, options.why, arguments, rule=options.rule, spark=spark)
+    return explain(statement, arguments, spark=spark, analyze=options.analyze)
 
 
 def _compile(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
@@ -258,9 +267,13 @@ def _compile(spark: SparkSession, statements: list[str], options: argparse.Names
 def _make_temporary_view(spark: SparkSession, statement: str, options: argparse.Namespace) -> None:
     """Create a temporary view, which later statements may read and which ends with this process. No other statement is
     run."""
-    head = parse_head(statement)
-    if head is not None and head.verb == CREATE_VIEW and head.is_temporary:
+    if _makes_temporary_view(statement):
         spark.sql(statement, dict(options.param) or None)
+
+
+def _makes_temporary_view(statement: str) -> bool:
+    head = parse_head(statement)
+    return head is not None and head.verb == CREATE_VIEW and head.is_temporary
 
 
 ACTIONS: Mapping[str, Callable[[SparkSession, list[str], argparse.Namespace], None]] = {

@@ -65,7 +65,8 @@ def test_a_file_is_split_into_statements_on_their_lines(text, statements):
     "arguments",
     [[], ["no-such-command"], ["run"], ["run", "-", "--param", "1=2"], ["run", "-", "--param", "d=2026-02-30"],
      ["run", "-", "--limit", "-1"], ["run", "-", "-e", "SELECT 1"], ["run", "-", "-o", "result"],
-     ["run", "-", "--format", "parquet"], ["run", "-", "--format", "xml"]],
+     ["run", "-", "--format", "parquet"], ["run", "-", "--format", "xml"],
+     ["explain", "-", "--analyze", "--why", "a = 1"], ["explain", "-", "--rule", "r"]],
 )  # fmt: skip
 def test_a_wrong_call_ends_with_status_2(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:
@@ -291,6 +292,22 @@ def test_a_terminal_gets_a_table(run, monkeypatch):
 
 
 RISE = "AS MATCH_RECOGNIZE (MEASURES LAST(B.x) AS x PATTERN (A B+) DEFINE B AS x > PREV(x))"
+
+
+PAIRS = """CREATE TEMP VIEW cli_pairs AS SELECT * FROM VALUES (1, 5), (2, 4), (3, 4) AS t(n, x);
+SELECT * FROM cli_pairs MATCH_RECOGNIZE (ORDER BY n MEASURES b.n AS n PATTERN (a b) DEFINE b AS x < PREV(x))"""
+EXPLANATIONS = [
+    (("--analyze",), "== Clause 1, line 2 ==\n== Start here ==\n1 match is found"),
+    (("--why", "n = 3"), "Row 3 of 3, n = 3\nIt is in no match."),
+    ((), "No clause of the extended language"),
+]
+
+
+@pytest.mark.parametrize(("options", "expected"), EXPLANATIONS)
+def test_queries_of_a_file_are_explained_over_its_temporary_views(spark, capsys, options, expected):
+    assert main(["explain", "-e", PAIRS, "--warehouse", spark.conf.get(WAREHOUSE), *options]) == 0
+    assert expected in capsys.readouterr().out
+    spark.sql("DROP VIEW cli_pairs")
 
 
 @pytest.fixture
