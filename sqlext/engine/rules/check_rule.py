@@ -6,7 +6,6 @@ The clause is compiled as the workers of a stream will compile it; errors get th
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -70,10 +69,12 @@ def check_rule(call: SqlCall, definition: RuleDefinition, rule: ParsedRule, tabl
 
 
 _CANNOT_COMPUTE = ("SQLEXT_RULE_EXPRESSION", "SQLEXT_TYPE_OF_EXPRESSION")
-# A name with a dot may be of a variable, which Spark does not know.
-_MISTAKES = re.compile(
-    "SQLEXT_(PARSE_SYNTAX_ERROR|INVALID_SQL_SYNTAX|UNSUPPORTED_DATATYPE|UNRESOLVED_ROUTINE|OUTSIDE_MATCH_RECOGNIZE|"
-    r"UNRESOLVED_COLUMN\w*: .* name `[^`.]+` cannot)"
+_MISTAKES = (
+    "SQLEXT_PARSE_SYNTAX_ERROR",
+    "SQLEXT_INVALID_SQL_SYNTAX",
+    "SQLEXT_UNSUPPORTED_DATATYPE",
+    "SQLEXT_UNRESOLVED_ROUTINE",
+    "SQLEXT_OUTSIDE_MATCH_RECOGNIZE",
 )
 
 
@@ -90,8 +91,17 @@ def _spark_error(call: SqlCall, clause: Text, error: UnsupportedError, schema: T
     try:
         Queries(call.sql, {}, call.text).run(join("SELECT (", expression, ") FROM (SELECT ", ", ".join(columns), ")"))
     except BindError as of_spark:
-        return of_spark if _MISTAKES.match(str(of_spark)) else None
+        return of_spark if _is_mistake(of_spark) else None
     return None
+
+
+def _is_mistake(error: BindError) -> bool:
+    """Return True if an expression is wrong whatever its variables are. A name with a dot may be of a variable, which
+    Spark does not know."""
+    if error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
+        place = error.place
+        return place is not None and "." not in place.text[place.start : place.stop]
+    return error.error_class in _MISTAKES
 
 
 def compiled_rule(call: SqlCall, clause: str, table: RulesTable) -> CompiledRule:
