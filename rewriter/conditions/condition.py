@@ -17,6 +17,7 @@ from sqlext.pattern.task.task import Condition
 from sqlext.rewriter.conditions.compiled_condition import CompiledCondition
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
 from sqlext.rewriter.conditions.interpreted_condition import InterpretedCondition
+from sqlext.rewriter.conditions.padded_texts import with_padding
 from sqlext.rewriter.scalars.expression import parse
 from sqlext.rewriter.text.splice import Text
 
@@ -26,7 +27,7 @@ def texts_of_condition(parts: ConditionParts, ranges: Sequence[tuple[int, int]])
     texts: list[Text] = []
     for start, stop in ranges:
         try:
-            node = parse(parts.items, start, stop)
+            node = with_padding(parse(parts.items, start, stop), parts)
             texts.append(parts.typed_text(node))
             texts += CompiledCondition(parts).texts_to_type(node)
         except SqlExtError:
@@ -39,7 +40,7 @@ def build_condition(parts: ConditionParts, start: int, stop: int, undo: Callable
 
     Raises BindError (the condition is not Boolean, or Spark refuses a part of it) and UnsupportedError.
     """
-    node = parse(parts.items, start, stop)
+    node = with_padding(parse(parts.items, start, stop), parts)
     parts.resolve([parts.typed_text(node)])
     if parts.type(node) not in ("boolean", "void"):
         raise not_boolean(parts.type(node), parts.place(node))

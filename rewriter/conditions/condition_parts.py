@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from sqlext.aggregates.registry import kernel_result
@@ -41,7 +41,8 @@ class ConditionParts:
     `column(text, spark_type, kind)` returns the index of an operand column of a kind, see `OperandColumn`.
     `is_local(reference)` returns whether the current row alone decides what the reference reads. `local_text` returns
     the text by which Spark computes such a reference. `names`: the value of CLASSIFIER() for each label.
-    `python_function(name)` returns a UDF of the session. Without `spark_computes`, matchers also evaluate the parts
+    `python_function(name)` returns a UDF of the session. `char_length(text)` returns the length of the CHAR column that
+    a text is, or None. Without `spark_computes`, matchers also evaluate the parts
     that need only one row. `types`: the types of the texts that have been resolved.
     """
 
@@ -56,6 +57,7 @@ class ConditionParts:
     local_text: Callable[[Reference], Text]
     names: tuple[str, ...]
     python_function: Callable[[str], PythonFunction | None]
+    char_length: Callable[[Text], int | None]
     spark_computes: bool = True
     types: dict[str, str] = field(default_factory=dict)
 
@@ -152,6 +154,8 @@ class ConditionParts:
 
     def text(self, node: Node, replace_reference: Callable[[Reference], Text]) -> Text:
         """The text that Spark computes. A column alone has no parentheses: `v` and `(v)` would become two columns."""
+        if node.padded:
+            return join("rpad(", self.text(replace(node, padded=0), replace_reference), f", {node.padded})")
         items = self.items[node.start : node.stop]
         reference = items[0]
         if len(items) == 1 and isinstance(reference, Reference) and reference.kind == "navigation":

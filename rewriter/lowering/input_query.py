@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from sqlext.rewriter.lowering.match_plan import InputColumn, ShownColumn
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.scalars.references import Reference, Scope, unknown_column
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import lexemes, names_in
+from sqlext.rewriter.text.lexemes import Lexeme, lexemes, names_in
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Source, Text, join
 
@@ -33,7 +33,7 @@ class InputRelation:
     `takes_start_bounds`: conjuncts of DEFINE may become bounds. `unread`: the columns of the clause's result, in lower
     case, that nothing reads. `is_streaming`: the rows never end, and Spark has no window functions over them.
     `shown`: the columns, in lower case, that the query around a window shows; `ambiguous`: the columns that several
-    relations have.
+    relations have. `chars`: the lengths of the CHAR columns, where Spark computes conditions.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -47,6 +47,7 @@ class InputRelation:
     unread: frozenset[str] = frozenset()
     shown: frozenset[str] = frozenset()
     ambiguous: frozenset[str] = frozenset()
+    chars: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,17 +127,28 @@ class Context:
 
         Raises BindError if the expression is a name that no column has.
         """
-        parts = lexemes(fragment, self.source)
+        scope, name = self.scope(in_define=False), self._name_of(lexemes(fragment, self.source))
+        column = scope.column(name) if name else None
+        if name and column is None:
+            raise unknown_column(name, scope)
+        return column
+
+    def char_length(self, text: Text) -> int | None:
+        """The length of the CHAR column that a text is, perhaps in parentheses, or None."""
+        if not self.relation.chars:
+            return None
+        words = [x for x in lexemes(Fragment(str(text), 0, len(str(text)))) if x.raw not in "()"]
+        name = self._name_of(words)
+        return self.relation.chars.get(self.scope(in_define=False).column(name) or "") if name else None
+
+    def _name_of(self, parts: Sequence[Lexeme]) -> Lexeme | None:
+        """The name of the column in `column` or `alias.column`; None for other expressions."""
         if len(parts) not in (1, 3) or not parts[-1].is_name or (len(parts) == 3 and parts[1].raw != "."):
             return None
-        scope = self.scope(in_define=False)
-        qualifier = scope.column(parts[0]) if len(parts) == 3 else None
+        qualifier = self.scope(in_define=False).column(parts[0]) if len(parts) == 3 else None
         if qualifier and dict(self.relation.columns)[qualifier].startswith("struct<"):
             return None  # a field of a struct, not alias.column
-        column = scope.column(parts[-1])
-        if column is None:
-            raise unknown_column(parts[-1], scope)
-        return column
+        return parts[-1]
 
     def is_local(self, reference: Reference, label: int) -> bool:
         """True if the current row alone, considered as mapped to the tested label, decides what the reference reads."""

@@ -99,6 +99,7 @@ def plan_of(
         bounds=(),
         needs_window=conditions.needs_window,
         input_types=context.relation.columns,
+        chars=context.relation.chars,
         settings=context.relation.settings,
     )
 

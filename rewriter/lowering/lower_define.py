@@ -32,6 +32,7 @@ class DefineLowering:
 
     def __init__(self, context: Context):
         self.context, self.needs_window = context, False
+        self.compares_chars = False  # whether PREV or NEXT reads a CHAR column
         self.operands: list[OperandColumn] = []
         self.masks: list[Mask] = []
         self.mask_shapes: list[Text] = []  # the conjuncts of masks without window functions, of the same types
@@ -50,6 +51,8 @@ class DefineLowering:
             except SqlExtError as e:
                 errors.append(e)
         raise_all(errors)
+        references = (x for _, items in defined.values() for x in items if isinstance(x, Reference) and x.step)
+        self.compares_chars = any(self.context.char_length(x.arguments[0]) for x in references)
         return defined
 
     def _check_no_numbers(self, items: Sequence[Item]) -> None:
@@ -164,6 +167,7 @@ class DefineLowering:
             local_text=lambda r: self._local_text(r, label),
             names=self.context.clause.labels,
             python_function=self.context.relation.python_function,
+            char_length=self.context.char_length,
             spark_computes=not self.context.relation.is_static,
         )
 
@@ -177,10 +181,11 @@ class DefineLowering:
     def _can_be_mask(self, items: list[Item], conjunct: tuple[int, int], label: int) -> bool:
         """True if this conjunct can be a mask. If times are needed, a mask must not hide how many rows ahead it reads.
 
-        Workers can find that number in conditions on neighbours, but not in Spark's window functions.
+        Workers can find that number in conditions on neighbours, but not in Spark's window functions, which do not
+        return CHAR either, so Spark would not pad what it compares with them.
         """
-        reads = self.context.needs_times and _reads_neighbours(items, conjunct)
-        return not reads or self._neighbours(items, [conjunct], label) is not None
+        needs_workers = (self.context.needs_times or self.compares_chars) and _reads_neighbours(items, conjunct)
+        return not needs_workers or self._neighbours(items, [conjunct], label) is not None
 
     def _text(self, items: list[Item], conjunct: tuple[int, int], label: int) -> Text:
         """A part of a condition as SQL over the rows of the input query."""

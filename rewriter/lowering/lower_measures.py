@@ -17,6 +17,11 @@ from sqlext.rewriter.scalars.references import Item, Reference, place_of, render
 from sqlext.rewriter.text.splice import Text, join, standing_for
 
 
+def of_matches(text: Text) -> Text:
+    """A measure that is NULL on unmatched rows."""
+    return join(f"CASE WHEN {IS_MATCHED} THEN ", text, " END")
+
+
 class Measures:
     """Lowers MEASURES and collects their slots. `of_all_rows`: the measures that unmatched rows have as well."""
 
@@ -55,11 +60,12 @@ class Measures:
         return texts
 
     def of_matches(self, values: list[tuple[str, Text]]) -> list[tuple[str, Text]]:
-        """The measures for a result with unmatched rows, which have NULL in all measures except `of_all_rows`."""
-        return [
-            (name, text if name in self.of_all_rows else join(f"CASE WHEN {IS_MATCHED} THEN ", text, " END"))
-            for name, text in values
-        ]
+        """The measures for a result with unmatched rows, which have NULL in all measures except `of_all_rows`.
+
+        Workers return NULL for the value of a navigation, which keeps its type: CASE would make STRING of CHAR.
+        """
+        null = {slot.name for slot in self.slots if slot.kind == "value"}
+        return [(n, text if n in self.of_all_rows or str(text) in null else of_matches(text)) for n, text in values]
 
     def _check_no_free_star(self, items: Sequence[Item]) -> None:
         if len(items) == 1 and not isinstance(items[0], Reference) and items[0].raw == "*":

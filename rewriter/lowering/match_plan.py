@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sqlext.expressions.function import SPARK_DEFAULTS, ExecutionSettings
 from sqlext.operators.match.plan import Bound, FrameEnd, OperandColumn, Slot
@@ -71,14 +72,14 @@ class ShownColumn:
 class MatchPlan:
     """Everything that the engine needs to run a clause.
 
-    `relation` is the input as written, and `input_types` are its columns with their Spark types. `columns` are the
-    columns of the input query; `carried` names the columns that the result shows for a row of the match (with ONE ROW
-    PER MATCH, for its first row). `filters` are conditions that remove whole partitions without changing the result.
-    `order_by` contains pairs (expression, direction). `masks[b]` is the condition of bit b; `operands` are the columns
-    that conditions read (Rows.columns). All `bounds` hold at once. Without `needs_window`, workers compute the parts of
-    masks that read neighbouring rows, and find the partitions by comparing keys. `frame_end` is the end of a window's
-    frame. `settings` are the session's. `conjuncts` are the conjuncts of DEFINE, except the ones that bound the
-    match as WITHIN does.
+    `relation` is the input as written, and `input_types` are its columns with their Spark types; `chars` are the
+    lengths of those of type CHAR. `columns` are the columns of the input query; `carried` names the columns that the
+    result shows for a row of the match (with ONE ROW PER MATCH, for its first row). `filters` are conditions that
+    remove whole partitions without changing the result. `order_by` contains pairs (expression, direction). `masks[b]`
+    is the condition of bit b; `operands` are the columns that conditions read (Rows.columns). All `bounds` hold at
+    once. Without `needs_window`, workers compute the parts of masks that read neighbouring rows, and find the
+    partitions by comparing keys. `frame_end` is the end of a window's frame. `settings` are the session's. `conjuncts`
+    are the conjuncts of DEFINE, except the ones that bound the match as WITHIN does.
     """
 
     clause: MatchClause
@@ -96,6 +97,7 @@ class MatchPlan:
     needs_window: bool = True
     filters: tuple[Text, ...] = ()
     input_types: tuple[tuple[str, str], ...] = ()
+    chars: Mapping[str, int] = field(default_factory=dict)
     frame_end: FrameEnd = FrameEnd()
     settings: ExecutionSettings = SPARK_DEFAULTS
     conjuncts: tuple[CountedConjunct, ...] = ()

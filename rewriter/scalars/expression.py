@@ -58,7 +58,7 @@ class Node:
     `name`), "query" (a scalar subquery, or EXISTS with its subquery), "IN query" (also NOT IN; its child is the value
     that is searched), "field" (`name`), "element", "path" (`va:a`), "reference", "literal", "column" or "opaque" (its
     `name` is DEEP if it is nested too deep to be read). `depth` is the number of nodes from this one to the furthest
-    leaf.
+    leaf. `padded`: the length to which a text is padded with blanks, 0 for none.
     """
 
     kind: str
@@ -67,6 +67,7 @@ class Node:
     children: tuple[Node, ...] = ()
     name: str = ""
     depth: int = 1
+    padded: int = 0
 
 
 def conjuncts(items: Sequence[Item]) -> list[tuple[int, int]]:

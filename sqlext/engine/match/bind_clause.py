@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 from sqlext.engine.queries.python_functions import python_function
 from sqlext.engine.queries.queries import WATERMARK, Queries, SparkTypeResolver, is_aggregate, with_outer_hint
 from sqlext.engine.queries.session_settings import execution_settings
-from sqlext.engine.shipped.data_types import CHAR_TYPE
+from sqlext.engine.shipped.data_types import CHAR_TYPE, lengths_of_chars
 from sqlext.engine.streams.planner import NOT_PORTABLE
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.conditions.condition_parts import TypeResolver
@@ -121,6 +121,7 @@ class ClauseBinder:
             takes_start_bounds=not self.is_portable,
             is_streaming=is_streaming,
             ambiguous=repeated(rows.columns),
+            chars=lengths_of_chars(rows.schema),
             unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),
         )
         plan = lower(clause, source, inputs, self.strategy)

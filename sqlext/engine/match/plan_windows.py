@@ -16,6 +16,7 @@ from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.python_functions import python_function
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, is_aggregate, with_outer_hint
 from sqlext.engine.queries.session_settings import execution_settings
+from sqlext.engine.shipped.data_types import lengths_of_chars
 from sqlext.engine.streams.planner import Planned, PlannedRelation, Section
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError, UnsupportedError
@@ -136,6 +137,7 @@ class _QueryPlanner:
             python_function=cache(partial(python_function, self.planner.spark)),
             shown=self._shown(columns),
             ambiguous=repeated(frame.columns),
+            chars=lengths_of_chars(frame.schema),
             settings=self.settings,
         )
 

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlext.engine.streams.plan_parts import bounds_of, former_parts, outline_of, slot_parts
 from sqlext.expressions.spark_types import as_recorded
 from sqlext.operators.rows.columns import LATE_ROW
-from sqlext.rewriter.lowering.match_plan import InputColumn, MatchPlan
+from sqlext.rewriter.lowering.lower_measures import of_matches
+from sqlext.rewriter.lowering.match_plan import InputColumn, MatchPlan, ShownColumn
 from sqlext.rewriter.statements.resumed_words import resumed_words
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import TextLike, join
@@ -90,7 +91,7 @@ def match_fingerprint(plan: MatchPlan) -> Fingerprint:
         "ORDER BY": [[words(text), direction] for text, direction in plan.order_by],
         "WITHIN": [bounds_of(plan), [column for column in named if column[0] in of_bounds]],
         "the columns that it keeps": [column for column in named if column[0] not in of_bounds],
-        "MEASURES": [[slot_parts(slot) for slot in plan.slots], [[c.name, words(c.text)] for c in plan.shown]],
+        "MEASURES": [[slot_parts(slot) for slot in plan.slots], [[c.name, words(c.text)] for c in _recorded(plan)]],
     }
     read = [
         *(c.text for c in columns),
@@ -101,12 +102,19 @@ def match_fingerprint(plan: MatchPlan) -> Fingerprint:
     return fingerprint_of(parts, read, plan.input_types, plan.relation, _former_of_match(plan))
 
 
+def _recorded(plan: MatchPlan) -> Iterator[ShownColumn]:
+    """The columns of the result as checkpoints record them: with unmatched rows in a CASE that earlier versions had."""
+    values = {slot.name for slot in plan.slots if slot.kind == "value" and plan.task.output.shows_unmatched}
+    for column in plan.shown:
+        yield replace(column, text=of_matches(column.text)) if str(column.text) in values else column
+
+
 def _former_of_match(plan: MatchPlan) -> Iterable[str]:
     """The former fingerprints of the plan with its first columns, since columns may have been added after them. With a
     table of late rows, the fingerprint in the state differed from that in the record."""
     own = tuple(column for column in plan.columns if column.name != LATE_ROW)
     for columns in (own, (*own, InputColumn(LATE_ROW, join("to_json(struct(*))")))):
-        parts = former_parts(plan, columns)
+        parts = former_parts(replace(plan, shown=tuple(_recorded(plan))), columns)
         for count in range(len(plan.input_types), 0, -1):
             yield digest_of([*parts, plan.input_types[:count]])
 

@@ -192,6 +192,7 @@ def input_of(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> I
         python_function=cache(partial(python_function, spark)),
         settings=settings,
         ambiguous=repeated(names),
+        chars=plan.chars,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import sqlext
@@ -18,8 +20,12 @@ PADDED = {
         FROM chars.rows {MATCH.format("1 AS one", "ALL ROWS PER MATCH", "true")}""",
     "an aggregate of Spark": f"""SELECT c = 'ab', w = 'ab', h IS NOT NULL, m
         FROM chars.rows {MATCH.format("A.w AS w, histogram_numeric(v, 5) AS h, A.c = 'ab' AS m", "", "true")}""",
-    "OVER a window": """SELECT DISTINCT c = 'ab', m OVER x, true, true FROM chars.rows WINDOW x AS (
-        PARTITION BY c ORDER BY ts MEASURES A.c = 'ab' AS m ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+    "ALL ROWS WITH UNMATCHED ROWS": f"""SELECT c = 'ab', g = 'ab', g = h, g IN (w)
+        FROM chars.rows {MATCH.format("A.c AS g, A.w AS h", "ALL ROWS PER MATCH WITH UNMATCHED ROWS", "v > 2")}
+        WHERE g IS NOT NULL""".replace("(A B)", "(A B?)").replace("B AS", "A AS v = 1, B AS"),
+    "OVER a window": """SELECT DISTINCT c = 'ab', m OVER x, g OVER x = 'ab', g OVER x = h OVER x
+        FROM chars.rows WINDOW x AS (PARTITION BY c ORDER BY ts MEASURES A.c = 'ab' AS m, A.c AS g, A.w AS h
+        ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
         AFTER MATCH SKIP TO NEXT ROW PATTERN (A) DEFINE A AS true)""",
     "EMIT": """SELECT c = 'ab', w = 'ab', c = w, max(x) = 'ab' FROM GLOBAL_WINDOW(TABLE chars.rows)
         GROUP BY c, w HAVING c = 'ab' EMIT AFTER WATERMARK""",
@@ -31,9 +37,10 @@ PADDED = {
 @pytest.fixture(scope="module")
 def chars(spark):
     spark.sql("CREATE SCHEMA chars")
-    spark.sql("CREATE TABLE chars.rows (ts TIMESTAMP, c CHAR(5), w CHAR(3), x VARCHAR(5), v INT) USING delta")
-    spark.sql("""INSERT INTO chars.rows VALUES (timestamp_seconds(1), 'ab', 'ab', 'ab', 1),
-        (timestamp_seconds(2), 'ab', 'ab', 'ab', 2)""")
+    spark.sql("""CREATE TABLE chars.rows (ts TIMESTAMP, c CHAR(5), w CHAR(3), x VARCHAR(5), v INT,
+        s STRUCT<c: CHAR(5)>) USING delta""")
+    spark.sql("""INSERT INTO chars.rows SELECT timestamp_seconds(id), 'ab', 'ab', 'ab', id, struct('ab')
+        FROM range(1, 3)""")
     rule = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS v > 0)"
     spark.sql(f"CREATE PATTERN RULE any ON chars.rules FOR TABLE chars.rows AS {rule}")
     yield spark
@@ -45,11 +52,63 @@ def test_texts_are_padded(chars, kind):
     assert chars.sql(PADDED[kind]).collect() == [(True, True, True, True)]
 
 
-def test_texts_are_padded_in_other_ways(chars):
-    query = PADDED["ONE ROW PER MATCH"]
+@pytest.mark.parametrize("kind", ["ONE ROW PER MATCH", "ALL ROWS WITH UNMATCHED ROWS"])
+def test_texts_are_padded_in_other_ways(chars, kind):
+    query = PADDED[kind]
     assert chars.sql(sqlext.compile(query, spark=chars)).collect() == [(True, True, True, True)]
     with settings(chars, {"sqlext.engine": "udtf"}):
         assert chars.sql(query).collect() == [(True, True, True, True)]
+
+
+# All rows have the same values, so that Spark knows the answer from one row.
+OVER_SEVERAL_ROWS = [
+    "A.c = B.w",
+    "B.w = (A.c)",
+    "B.w < A.c",
+    "A.c <> B.w",
+    "A.c <=> B.w",
+    "A.c IS DISTINCT FROM B.w",
+    "NOT A.c = LAST(B.w)",
+    "A.c = B.c AND A.w >= B.w",
+    "A.c IN (B.w)",
+    "A.c IN (B.w, A.w)",
+    "A.c IN (B.w, 'ab')",
+    "A.c IN (B.w, B.x)",
+    "A.c = B.x",
+    "A.c BETWEEN B.w AND B.c",
+    "B.w BETWEEN A.c AND 'abc'",
+    "equal_null(A.c, B.w)",
+    "nullif(A.c, B.w) IS NULL",
+    "CASE A.c WHEN B.x THEN false WHEN B.w THEN true END",
+    "CASE A.c WHEN 'ab' THEN B.v > 0 END",
+    "CASE WHEN A.c = B.w THEN concat(A.x, B.x) = 'abab' END",
+    "A.c = A.w",
+    "coalesce(A.c, B.x) = B.w",
+    "A.c = w",
+    "(rows.w) < A.c",
+    "rtrim(A.c) = B.x",
+    "A.s.c = B.w",
+    "A.c = B.s.c",
+    "PREV(c) = w",
+    "PREV(c) = 'ab'",
+    "PREV(c) = PREV(w)",
+    "PREV(c) = 'ab' AND concat(PREV(x), x) = 'abab'",
+]
+
+
+@pytest.mark.parametrize("condition", OVER_SEVERAL_ROWS)
+def test_conditions_over_several_rows_pad_what_conditions_over_one_row_pad(chars, condition):
+    define = MATCH.format("count(*) AS n", "", condition)
+    over_one_row = re.sub(r"\b[AB]\.|PREV|LAST", "", condition)
+    (expected,) = chars.sql(f"SELECT DISTINCT coalesce({over_one_row}, false) FROM chars.rows").first()
+    for key in ("c", "v / v"):  # a window of Spark finds the second
+        matches = chars.sql(f"SELECT * FROM chars.rows {define.replace('BY c', f'BY {key}')}")
+        assert bool(matches.count()) == expected, key
+
+
+def test_portable_conditions_pad(chars):
+    query = f"SELECT n FROM chars.rows {MATCH.format('count(*) AS n', '', 'A.c = B.w')}"
+    assert chars.sql(sqlext.compile(query, spark=chars)).collect() == [(2,)]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
