@@ -256,7 +256,8 @@ class ClauseReport:
             holds = f" It holds on {count(variable.true, 'row')}, but on none where PATTERN needs it."
         if not before:
             return f"No start row can begin with {name}.{holds}"
-        hint = " Write -> before it if other rows may lie between." if self.is_contiguous and holds else ""
+        refused = element.lost.get(FALSE, 0) + element.lost.get(NULL, 0)
+        hint = " Write -> before it if other rows may lie between." if self.is_contiguous and holds and refused else ""
         last = next((e for e in reversed(before) if e.reached), before[-1])
         found = count(last.reached if last.enough is None else last.enough, "start row")
         return f"{found} reached {last.written}, and then no row was {name}: {lost_by}.{holds}{hint}"

@@ -23,11 +23,15 @@ ROWS = """SELECT * FROM VALUES ('A', 1, 10.0), ('A', 2, 9.0), ('A', 3, 8.0), ('A
 CASES = [part.split("\n", 1) for part in (Path(__file__).parent / "analyze.txt").read_text().split("\n--- ")[1:]]
 
 
+def option(name: str, case: str) -> str:
+    """What follows `name: ` in a line of a case, or ""."""
+    return next((line.removeprefix(f"{name}: ") for line in case.splitlines() if line.startswith(f"{name}: ")), "")
+
+
 def statement(case: str) -> tuple[str, list[str]]:
     """The query of a case, and the lines that are expected."""
     lines = case.strip().splitlines()
-    after = next((line.removeprefix("query: ") for line in lines if line.startswith("query: ")), "")
-    output = next((line.removeprefix("output: ") for line in lines if line.startswith("output: ")), "")
+    after, output = option("query", case), option("output", case)
     variable = re.findall(r"\w+", lines[0])[0]
     query = (
         f"SELECT * FROM ({ROWS}) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST({variable}.ts) AS t\n"
@@ -46,6 +50,8 @@ def test_the_report_says_where_rows_are_lost(spark, title, case):
         assert found is not None, f"{line!r} is missing in\n" + "\n".join(shown)
         at = found
     assert any(expected[0] in line for line in shown[:5])
+    missing = option("missing", case)
+    assert not missing or not any(missing in line for line in shown)
 
 
 def test_options_and_methods_of_the_session(spark):
