@@ -72,7 +72,7 @@ class _Flink:
         self.system, self.spark = system, spark
 
     def prepare(self, workload: Workload, rows: int, path: Path) -> Callable[[], list[tuple]]:
-        self.system.prepare(self.spark, path.name, path)
+        self.system.prepare(self.spark, path.name, path, workload.order[0])
         sql = workload.peer_query(path.name, rows, FLINK_ORDER)
         return lambda: self.system.query(sql)
 
