@@ -61,10 +61,11 @@ class EmitPlan:
 
     `columns` are pairs (name, text) that Spark computes on each row of `relation`, which has the user's WHERE: first
     the keys (`keys` is their number; `float_keys` are those of type FLOAT or DOUBLE, with their types), then the time,
-    then the columns that aggregates and DELTA read. `data` is the relation without the WHERE, and `where` has each
-    member of its AND: (as written, text for Spark). `durations` are the durations of the window function in
-    microseconds. `shown` are pairs (name, text) that Spark computes on each firing for which `having` holds.
-    `input_types` are the columns of the data with their types. `settings` are the session's.
+    then the columns that aggregates and DELTA read; `deltas` are the expressions of DELTA by their columns. `data` is
+    the relation without the WHERE, and `where` has each member of its AND: (as written, text for Spark). `durations`
+    are the durations of the window function in microseconds. `shown` are pairs (name, text) that Spark computes on each
+    firing for which `having` holds. `input_types` are the columns of the data with their types. `settings` are the
+    session's.
     """
 
     clause: EmitClause
@@ -73,6 +74,7 @@ class EmitPlan:
     float_keys: Mapping[str, str]
     columns: tuple[tuple[str, Text], ...]
     durations: Mapping[str, int]
+    deltas: Mapping[str, Text]
     emit: Emit
     aggregates: tuple[FiringAggregate, ...]
     shown: tuple[tuple[str, Text], ...]
@@ -111,6 +113,7 @@ class _EmitLowering:
     columns: list[tuple[str, Text]] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)  # the text of a key in lower case → its column
     aggregates: list[FiringAggregate] = field(default_factory=list)
+    deltas: dict[str, Text] = field(default_factory=dict)
     aliases: Mapping[str, Fragment] = field(default_factory=dict)  # the items of the select list that HAVING may name
 
     def plan(self) -> EmitPlan:
@@ -140,6 +143,7 @@ class _EmitLowering:
                 name: duration(d, self.source, self.resolver, is_positive=name != "OFFSET")
                 for name, d in call.durations.items()
             },
+            deltas=self.deltas,
             emit=Emit(
                 triggers=triggers,
                 is_discarding=clause.is_discarding,
@@ -277,21 +281,24 @@ class _EmitLowering:
         self.columns.append((name, text))
         return name
 
-    def _part(self, part: EmitPart) -> tuple[str, float, str]:
+    def _part(self, part: EmitPart) -> tuple[str, float, str, int]:
         """The fields of a Trigger or an Evictor."""
         assert part.amount is not None
         if part.is_of_rows:
-            return part.kind, int(part.amount.text), ""
+            return part.kind, int(part.amount.text), "", 0
         if part.expression is None:
-            return part.kind, duration(part.amount, self.source, self.resolver), ""
+            return part.kind, duration(part.amount, self.source, self.resolver), "", 0
         kind = number_type(part.expression, self.source, self.resolver, "DELTA_TYPE")
         amount = threshold(part.amount, self.source, self.resolver, is_positive=part.kind == KEEP_DELTA)
-        number = join("CAST(", self.source.of(part.expression), " AS DOUBLE)")
+        written = self.source.of(part.expression)
+        number = join("CAST(", written, " AS DOUBLE)")
         _, scale = decimal_of(kind) or (0, 0)
         if scale:  # whole numbers, since differences of decimal fractions are not exact as DOUBLE
             amount = float(Decimal(repr(amount)).scaleb(scale))
             number = join("round(", number, f" * 1e{scale}D)")
-        return part.kind, amount, self._column(number)
+        column = self._column(number)
+        self.deltas[column] = written
+        return part.kind, amount, column, scale
 
     # the columns of firings
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from sqlext.engine.emit.plan_emits import PlannedEmit
@@ -28,10 +29,10 @@ def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> Ke
 
     plan = planned.plan
     operator = emit_operator(plan, queries, planned.prefix, skips_failures=planned.skips_failures)
-    names = _shown_columns(plan, operator.windows.emit)
+    names = _shown_columns(plan)
 
     def facts(state: State, show: ShowTime) -> Iterator[Fact]:
-        return emit_facts(operator, state, partial(row_texts, spark, names), show)
+        return emit_facts(operator, state, lambda rows: row_texts(spark, names, _unscaled(rows, plan.emit)), show)
 
     def results(coming: Sequence[Coming]) -> Sequence[str | None]:
         firings = queries.name(coming_rows(spark, coming, (), firing_schema(operator.windows)))
@@ -49,17 +50,25 @@ def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> Ke
     )
 
 
-def _shown_columns(plan: EmitPlan, emit: Emit) -> dict[str, str]:
+def _shown_columns(plan: EmitPlan) -> dict[str, str]:
     """The columns of a row that are shown, by their names in the state. A value of DELTA is kept as a double, and shown
     if it is no column that is kept as well."""
-    deltas = dict.fromkeys(part.column for part in (*emit.triggers, emit.evictor) if part is not None and part.column)
-    written = {name: str(text) for name, text in plan.columns[plan.keys :] if name != TIME}
-    names = {name: column_name(text) for name, text in written.items() if name not in deltas}
-    for name in deltas:
-        of_delta = column_name(written[name].removeprefix("CAST(").removesuffix(" AS DOUBLE)"))
-        if of_delta not in names.values():
-            names[name] = of_delta
+    others = plan.columns[plan.keys :]
+    names = {name: column_name(str(text)) for name, text in others if name not in (TIME, *plan.deltas)}
+    for name, text in plan.deltas.items():
+        written = column_name(str(text))
+        if written not in names.values():
+            names[name] = written
     return names
+
+
+def _unscaled(rows: pa.Table, emit: Emit) -> pa.Table:
+    """Rows with the values of DELTA as users know them, of decimals too."""
+    scales = {part.column: part.scale for part in (*emit.triggers, emit.evictor) if part is not None and part.scale}
+    for column, scale in scales.items():
+        values = pc.divide(rows.column(column), 10.0**scale)
+        rows = rows.set_column(rows.column_names.index(column), column, values)
+    return rows
 
 
 def _key_name(plan: EmitPlan, i: int) -> str:

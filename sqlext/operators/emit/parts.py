@@ -65,20 +65,24 @@ EVICTOR_FORMS = (
 
 @dataclass(frozen=True)
 class Trigger:
-    """`amount`: a duration, a number of rows, or the threshold of ON DELTA, whose expression is `column`."""
+    """`amount`: a duration, a number of rows, or the threshold of ON DELTA, whose expression is `column`. The threshold
+    and the values of `column` are multiplied by 10^`scale`, which makes decimals whole numbers."""
 
     kind: str
     amount: float
     column: str = ""
+    scale: int = 0
 
 
 @dataclass(frozen=True)
 class Evictor:
-    """`amount`: a number of rows, a duration, or the threshold of KEEP DELTA, whose expression is `column`."""
+    """`amount`: a number of rows, a duration, or the threshold of KEEP DELTA, whose expression is `column`, with its
+    `scale` as in a trigger."""
 
     kind: str
     amount: float
     column: str = ""
+    scale: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

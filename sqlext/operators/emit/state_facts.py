@@ -126,4 +126,5 @@ def _awaited(trace: Trace, pane: int) -> Iterator[str]:
         yield f"EVERY {int(every.amount)} ROWS fires after {left:,} further row{'s' * (left != 1)}"
     last = float(panes.own["delta"][pane])
     if delta is not None and not math.isnan(last):
-        yield f"ON DELTA fires after a row whose value differs by more than {delta.amount:g} from {last:g}"
+        by, value = (f"{number / 10**delta.scale:.15g}" for number in (delta.amount, last))
+        yield f"ON DELTA fires after a row whose value differs by more than {by} from {value}"

@@ -129,14 +129,15 @@ def test_rows_of_a_global_window_have_the_values_of_delta_as_they_are_written(ev
     append(events, "1 0 A 1", "1 30 C 4", "2 31 A 5", "1 38 A 6")
     events.sql(f"""CREATE STREAMING TABLE changes AS SELECT k, count(*) AS n, sum(i) AS s
       FROM GLOBAL_WINDOW(TABLE {STREAM}) GROUP BY k HAVING count(*) > 9
-      EMIT EVERY 3 ROWS, ON DELTA(i) > 9 EVICT KEEP DELTA(i - 1) < 3""")
+      EMIT EVERY 3 ROWS, ON DELTA(i * 0.25) > 2.25 EVICT KEEP DELTA(i - 1) < 3""")
     assert facts(events.sql("DESCRIBE STREAMING TABLE changes FOR KEY (k = 1)"))[2:] == [
-        'row :00: {"i":1,"i - 1":0.0}; EVICT leaves it out of the firing of its window at :38',
-        'row :30: {"i":4,"i - 1":3.0}; the firing of its window at :38 sees it',
-        'row :38: {"i":6,"i - 1":5.0}; the watermark has not passed it, the firing of its window at :38 sees it',
+        'row :00: {"i":1,"i * 0.25":0.25,"i - 1":0.0}; EVICT leaves it out of the firing of its window at :38',
+        'row :30: {"i":4,"i * 0.25":1.0,"i - 1":3.0}; the firing of its window at :38 sees it',
+        'row :38: {"i":6,"i * 0.25":1.5,"i - 1":5.0}; the watermark has not passed it, the firing of its window at :38 '
+        "sees it",
         "window None: 2 rows, fired 0 times; it fires next (EARLY) when the watermark reaches :38, and EVICT then "
         "leaves out the row of :00; EVERY 3 ROWS fires after 3 further rows; ON DELTA fires after a row whose value "
-        "differs by more than 9 from 1",
+        "differs by more than 2.25 from 0.25",
         "not yet :38: if no further row of the key comes, the firing when the watermark reaches :38 is not in the "
         "result: HAVING does not hold on it",
     ]
