@@ -132,7 +132,7 @@ def stream_joins(plan: StatementPlan) -> Iterator[JoinSides]:
 def _states_of(clauses: Sequence[KeptClause], operators: Sequence[StoredOperator]) -> list[StoredOperator | None]:
     """For each clause the operator of the checkpoint that runs it, found by its fingerprint; None if no micro-batch has
     been completed."""
-    written = {operator: plan_of(header) for operator in operators for header in list(operator.headers().values())[:1]}
+    written = {operator: plan_of(header) for operator in operators for header in list(operator.headers.values())[:1]}
     states: list[StoredOperator | None] = []
     for clause in clauses:
         own = (clause.clause.fingerprint.digest, *clause.clause.fingerprint.former)

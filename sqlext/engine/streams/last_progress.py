@@ -91,7 +91,7 @@ def _stored_counts(checkpoint: Checkpoint) -> StateCounts | None:
     """The counts in the state of all clauses; None without a clause, or if its state cannot be read."""
     with suppress(PySparkException, DataError):
         operators = stored_operators(checkpoint.spark, checkpoint.location)
-        headers = [header for operator in operators for header in operator.headers().values()]
+        headers = [header for operator in operators for header in operator.headers.values()]
         return counts(headers) if headers else None
     return None
 

@@ -5,8 +5,9 @@ Spark's state data source reads it without changing the checkpoint, also while t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
 from pyspark.errors import PySparkException
@@ -42,18 +43,21 @@ class _StoredState:
 class StoredOperator(_StoredState):
     """The state of one of our operators."""
 
-    def headers(self) -> dict[int, bytes]:
-        """The header of each bucket, by the bucket's number."""
+    @cached_property
+    def headers(self) -> Mapping[int, bytes]:
+        """The header of each bucket, by the bucket's number. Spark opens the store of each partition for it, which
+        takes a tenth of a second or more."""
         rows = self._read(stateVarName="header").select("key.bucket", "value.value").collect()
         return {int(bucket): bytes(header) for bucket, header in rows}
 
     def buckets(self, numbers: Collection[int] | None = None) -> Iterator[tuple[int, Stored]]:
-        """The state of the buckets of these numbers, or of all buckets; one of Spark's partitions is in memory at a
-        time."""
-        headers = {number: header for number, header in self.headers().items() if numbers is None or number in numbers}
+        """The state of the buckets of these numbers, which are read at once, or of all buckets. Of these two of Spark's
+        partitions are in memory at a time: a job reads the next one meanwhile."""
+        headers = {number: header for number, header in self.headers.items() if numbers is None or number in numbers}
         chunks = self._read(stateVarName="chunks").where(F.col("key.bucket").isin(list(headers)))
-        columns = ("partition_id", "key.bucket", "user_map_key.number", "user_map_value.value")
-        for _, rows in groupby(chunks.select(*columns).toLocalIterator(), key=lambda row: row[0]):
+        chunks = chunks.select("partition_id", "key.bucket", "user_map_key.number", "user_map_value.value")
+        read = chunks.toLocalIterator(prefetchPartitions=True) if numbers is None else iter(chunks.collect())
+        for _, rows in groupby(read, key=lambda row: row[0]):
             values: dict[int, dict[int, bytes]] = {}
             for _, bucket, number, value in rows:
                 values.setdefault(int(bucket), {})[int(number)] = bytes(value)
