@@ -52,7 +52,9 @@ class DefineLowering:
                 errors.append(e)
         raise_all(errors)
         references = (x for _, items in defined.values() for x in items if isinstance(x, Reference) and x.step)
-        self.compares_chars = any(self.context.char_length(x.arguments[0]) for x in references)
+        self.compares_chars = any(
+            self.context.char_length(x.arguments[0]) for x in references if x.kind == "navigation"
+        )
         return defined
 
     def _check_no_numbers(self, items: Sequence[Item]) -> None:
