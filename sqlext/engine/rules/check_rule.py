@@ -69,7 +69,7 @@ def check_rule(call: SqlCall, definition: RuleDefinition, rule: ParsedRule, tabl
 
 
 _CANNOT_COMPUTE = ("SQLEXT_RULE_EXPRESSION", "SQLEXT_TYPE_OF_EXPRESSION")
-_MISTAKES = (
+_MISTAKES = (  # what their classes begin with
     "SQLEXT_PARSE_SYNTAX_ERROR",
     "SQLEXT_INVALID_SQL_SYNTAX",
     "SQLEXT_UNSUPPORTED_DATATYPE",
@@ -101,7 +101,7 @@ def _is_mistake(error: BindError) -> bool:
     if error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
         place = error.place
         return place is not None and "." not in place.text[place.start : place.stop]
-    return error.error_class in _MISTAKES
+    return error.error_class.startswith(_MISTAKES)
 
 
 def compiled_rule(call: SqlCall, clause: str, table: RulesTable) -> CompiledRule:
