@@ -42,8 +42,8 @@ class ConditionParts:
     `is_local(reference)` returns whether the current row alone decides what the reference reads. `local_text` returns
     the text by which Spark computes such a reference. `names`: the value of CLASSIFIER() for each label.
     `python_function(name)` returns a UDF of the session. `char_length(text)` returns the length of the CHAR column that
-    a text is, or None. Without `spark_computes`, matchers also evaluate the parts
-    that need only one row. `types`: the types of the texts that have been resolved.
+    a text is, or None. Without `spark_computes`, matchers also evaluate the parts that need only one row. `types`: the
+    types of the texts that have been resolved.
     """
 
     items: Sequence[Item]

@@ -52,7 +52,7 @@ class RuleEvents:
 
     `columns`: the name and simple type of each column; `keys`, `order`: the columns in PARTITION BY and ORDER BY of
     MATCH_RULES, the event time first, both empty if they are not known yet; `functions`: Python UDFs by their names in
-    lower case; `max_length`: characters that a rule may have; `padded`: the lengths of CHAR columns, known only where
+    lower case; `max_length`: characters that a rule may have; `chars`: the lengths of CHAR columns, known only where
     a rule is checked.
     """
 
@@ -62,7 +62,7 @@ class RuleEvents:
     settings: ExecutionSettings
     functions: Mapping[str, PythonFunction] = field(default_factory=dict)
     max_length: int = MAX_LENGTH
-    padded: Mapping[str, int] = field(default_factory=dict)
+    chars: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
     def of(rules: RulesPlan) -> RuleEvents:
@@ -83,7 +83,7 @@ class RuleEvents:
             settings=self.settings,
             functions=self.functions,
             text=text,
-            padded=self.padded,
+            chars=self.chars,
         )
 
     def relation(self, text: str) -> InputRelation:

@@ -43,13 +43,13 @@ class StaticBinder:
     """Binds expressions to columns of known types. It is a TypeResolver for lowering clauses without Spark.
 
     `columns`: the Spark type of each column, by its name; `functions`: the Python UDFs of the session, by their names
-    in lower case; `text`: the user's whole text, for places of errors; `padded`: the lengths of the
+    in lower case; `text`: the user's whole text, for places of errors; `chars`: the lengths of the
     CHAR columns, whose values Spark pads.
     """
 
     columns: Mapping[str, str]
     settings: ExecutionSettings
-    padded: Mapping[str, int] = field(default_factory=dict)
+    chars: Mapping[str, int] = field(default_factory=dict)
     functions: Mapping[str, PythonFunction] = field(default_factory=dict)
     text: str = ""
     trees: dict[str, Scalar] = field(default_factory=dict)
@@ -172,9 +172,7 @@ class _TreeBuilder:
     def _check_padded(self, arguments: Sequence[Scalar]) -> None:
         """Raise UnsupportedError for a comparison in which Spark pads a text to the length of a CHAR column."""
         columns = {
-            a.name: self.texts.padded[a.name]
-            for a in arguments
-            if isinstance(a, Column) and a.name in self.texts.padded
+            a.name: self.texts.chars[a.name] for a in arguments if isinstance(a, Column) and a.name in self.texts.chars
         }
         texts = [a.value for a in arguments if isinstance(a, Constant) and isinstance(a.value, str)]
         if columns and len({*columns.values(), *map(len, texts)}) > 1:

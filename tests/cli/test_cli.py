@@ -291,9 +291,6 @@ def test_a_terminal_gets_a_table(run, monkeypatch):
     assert "the first 1 rows; --limit N shows more" in out
 
 
-RISE = "AS MATCH_RECOGNIZE (MEASURES LAST(B.x) AS x PATTERN (A B+) DEFINE B AS x > PREV(x))"
-
-
 PAIRS = """CREATE TEMP VIEW cli_pairs AS SELECT * FROM VALUES (1, 5), (2, 4), (3, 4) AS t(n, x);
 SELECT * FROM cli_pairs MATCH_RECOGNIZE (ORDER BY n MEASURES b.n AS n PATTERN (a b) DEFINE b AS x < PREV(x))"""
 EXPLANATIONS = [
@@ -308,6 +305,9 @@ def test_queries_of_a_file_are_explained_over_its_temporary_views(spark, capsys,
     assert main(["explain", "-e", PAIRS, "--warehouse", spark.conf.get(WAREHOUSE), *options]) == 0
     assert expected in capsys.readouterr().out
     spark.sql("DROP VIEW cli_pairs")
+
+
+RISE = "AS MATCH_RECOGNIZE (MEASURES LAST(B.x) AS x PATTERN (A B+) DEFINE B AS x > PREV(x))"
 
 
 @pytest.fixture

@@ -137,7 +137,7 @@ def _compiled(call: SqlCall, clause: str, table: RulesTable, schema: T.StructTyp
         settings=settings_of_rules(call.spark),
         functions=python_functions(call.spark),
         max_length=count(call.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
-        padded=lengths_of_chars(schema),
+        chars=lengths_of_chars(schema),
     )
     return compile_rule(clause, events)
 

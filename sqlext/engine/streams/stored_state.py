@@ -56,7 +56,7 @@ class StoredOperator(_StoredState):
         headers = {number: header for number, header in self.headers.items() if numbers is None or number in numbers}
         chunks = self._read(stateVarName="chunks").where(F.col("key.bucket").isin(list(headers)))
         chunks = chunks.select("partition_id", "key.bucket", "user_map_key.number", "user_map_value.value")
-        read = chunks.toLocalIterator(prefetchPartitions=True) if numbers is None else iter(chunks.collect())
+        read = chunks.toLocalIterator(prefetchPartitions=True) if numbers is None else chunks.collect()
         for _, rows in groupby(read, key=lambda row: row[0]):
             values: dict[int, dict[int, bytes]] = {}
             for _, bucket, number, value in rows:
