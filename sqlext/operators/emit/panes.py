@@ -14,7 +14,7 @@ from sqlext.operators.emit.firing_points import NOTHING, PaneTimes
 from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.operators.emit.triggers import Columns, empty_columns, stored_columns
 from sqlext.operators.emit.whole import partial_fields
-from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk
+from sqlext.operators.rows.arrow import are_valid, as_arrow, as_numpy, one_chunk
 
 _NUMBERS = ("start", "end", "count", "fired", "news")
 _ARRAYS = (*_NUMBERS, "was_on_time")
@@ -88,10 +88,16 @@ def stored_panes(table: pa.Table, code: np.ndarray, plan: EmitOperatorPlan) -> P
     """The panes of the state; `code`: the numbers of their keys."""
     columns = [one_chunk(column) for column in table.columns]
     rest = iter(columns[len(plan.keys) :])
-    arrays = {field.name.removeprefix("__"): as_numpy(next(rest)).copy() for field in _fields(plan)}
-    own = {column.name: arrays.pop(column.name) for column in stored_columns(plan.emit)}
+    known = {field.name.removeprefix("__"): next(rest) for field in _fields(plan)}
+    own = {column.name: _filled(known.pop(column.name), column.empty) for column in stored_columns(plan.emit)}
+    arrays = {name: as_numpy(column).copy() for name, column in known.items()}
     partials = tuple(restored([next(rest) for _ in fields]) for fields in partial_fields(plan))
     return Panes(code=code, keys=table.select(plan.keys), own=own, partials=partials, **arrays)
+
+
+def _filled(column: pa.Array, empty: int | float) -> np.ndarray:
+    """A column of a trigger, which is NULL in states from before triggers stored it."""
+    return np.where(are_valid(column), as_numpy(column), empty)
 
 
 def new_panes(

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlext.operators.emit.assigned import Assigned, StepRows
+from sqlext.operators.emit.distances import DeltaValues, distances
 from sqlext.operators.emit.firing_points import Points
 from sqlext.operators.emit.parts import END, KEEP_DELTA, KEEP_ROWS, KEEP_TIME, SESSION, START
 from sqlext.operators.emit.plan import EmitOperatorPlan
-from sqlext.operators.rows.arrow import are_valid, as_arrow, as_numpy, one_chunk, to_values
+from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk
 from sqlext.operators.rows.row_order import sorted_rows
 from sqlext.pattern.task.event_time import earlier
 
@@ -57,11 +58,11 @@ def _pane_of(kept: np.ndarray, rows: StepRows, windows: Assigned, plan: EmitOper
 
 
 def seen(
-    points: Points, of_panes: PaneRows, values: np.ndarray | None, plan: EmitOperatorPlan
+    points: Points, of_panes: PaneRows, values: DeltaValues | None, plan: EmitOperatorPlan
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The rows that each point sees: point i sees `start[i]` to `stop[i]` of the array of rows.
 
-    `values: float64[n]`: the values of EVICT KEEP DELTA for all rows, NaN for NULL.
+    `values`: the values of EVICT KEEP DELTA for all rows.
     """
     parts, before, in_order = [], dict[int, int](), _come_in_order(of_panes)
     for pane, count in zip(points.pane.tolist(), points.seen.tolist()):
@@ -100,7 +101,7 @@ def _first_left(start: int, stop: int, of_panes: PaneRows, plan: EmitOperatorPla
     return start + int(np.searchsorted(time, earlier(time[-1:], int(evictor.amount))[0], side="right"))
 
 
-def evicted(at: np.ndarray, of_panes: PaneRows, values: np.ndarray | None, plan: EmitOperatorPlan) -> np.ndarray:
+def evicted(at: np.ndarray, of_panes: PaneRows, values: DeltaValues | None, plan: EmitOperatorPlan) -> np.ndarray:
     """The rows that EVICT keeps of the rows `at` of PaneRows, in order."""
     evictor = plan.emit.evictor
     if evictor is None or not len(at):
@@ -110,8 +111,8 @@ def evicted(at: np.ndarray, of_panes: PaneRows, values: np.ndarray | None, plan:
     if evictor.kind == KEEP_TIME:
         return at[of_panes.time[at] > earlier(of_panes.time[at[-1:]], int(evictor.amount))]
     assert evictor.kind == KEEP_DELTA and values is not None
-    own = values[of_panes.row[at]]
-    return at[np.abs(own - own[-1]) < evictor.amount]
+    own = values.take(of_panes.row[at])
+    return at[~own.is_null & ~own.is_null[-1] & (distances(own.number, own.number[-1]) < evictor.amount)]
 
 
 def still_seen(
@@ -134,10 +135,3 @@ def still_seen(
         else:
             at = at[of_panes.time[at] > earlier(of_panes.time[at[stop - 1]], int(evictor.amount))]
     return of_panes.row[at], pane[at]
-
-
-def delta_values(column: str, rows: StepRows) -> np.ndarray:
-    """`float64[n]`: the values of an expression of ON DELTA or KEEP DELTA, NaN for NULL."""
-    values = to_values(one_chunk(rows.table.column(column)))
-    valid = are_valid(one_chunk(rows.table.column(column)))
-    return np.where(valid, values.values.astype(np.float64), np.nan)

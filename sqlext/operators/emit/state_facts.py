@@ -124,7 +124,17 @@ def _awaited(trace: Trace, pane: int) -> Iterator[str]:
         count = int(panes.count[pane]) + int((trace.windows.entries.pane == pane).sum())
         left = int(every.amount) - count % int(every.amount)
         yield f"EVERY {int(every.amount)} ROWS fires after {left:,} further row{'s' * (left != 1)}"
-    last = float(panes.own["delta"][pane])
-    if delta is not None and not math.isnan(last):
-        by, value = (f"{number / 10**delta.scale:.15g}" for number in (delta.amount, last))
+    if delta is not None and triggers.has_fired_on(panes.own)[pane]:
+        numbers = (delta.amount, float(panes.own["delta"][pane]))
+        by, value = (_number(number / 10**delta.scale) for number in numbers)
         yield f"ON DELTA fires after a row whose value differs by more than {by} from {value}"
+
+
+def _number(number: float) -> str:
+    """
+    >>> _number(0.1), _number(-math.inf), _number(math.nan)
+    ('0.1', '-Infinity', 'NaN')
+    """
+    if math.isfinite(number):
+        return f"{number:.15g}"
+    return str(number).replace("inf", "Infinity").replace("nan", "NaN")

@@ -20,12 +20,13 @@ import pyarrow as pa
 from sqlext.operators.emit import firing_points, triggers
 from sqlext.operators.emit.aggregate_states import Aggregation, States
 from sqlext.operators.emit.assigned import Assigned, StepRows, assigned, step_rows
+from sqlext.operators.emit.distances import delta_values
 from sqlext.operators.emit.firing_points import NOTHING, Points
 from sqlext.operators.emit.firings import failures, firing_rows, merged_rows, partial_values
 from sqlext.operators.emit.panes import Panes, stored_panes
 from sqlext.operators.emit.parts import END, START
 from sqlext.operators.emit.plan import EmitOperatorPlan
-from sqlext.operators.emit.seen_rows import PaneRows, delta_values, pane_rows, seen, still_seen
+from sqlext.operators.emit.seen_rows import PaneRows, pane_rows, seen, still_seen
 from sqlext.operators.emit.triggers import TriggerInput
 from sqlext.operators.emit.whole import aggregations
 from sqlext.operators.rows.arrow import as_arrow, one_chunk
@@ -129,7 +130,7 @@ def points_and_panes(
         size=size,
         panes=replace(panes, news=np.where(is_open_again, NOTHING, panes.news)).times,
         columns=panes.own,
-        values=lambda column: delta_values(column, rows)[windows.row[is_open]],
+        values=lambda column: delta_values(rows.table.column(column)).take(windows.row[is_open]),
         before=before,
         watermark=times.watermark,
         clock=times.clock,
@@ -183,7 +184,7 @@ def _values_of_rows(
     points: Points, of_panes: PaneRows, rows: StepRows, aggregations: Sequence[Aggregation], plan: EmitOperatorPlan
 ) -> list[States]:
     evictor = plan.emit.evictor
-    values = delta_values(evictor.column, rows) if evictor is not None and evictor.column else None
+    values = delta_values(rows.table.column(evictor.column)) if evictor is not None and evictor.column else None
     seen_rows, start, stop = seen(points, of_panes, values, plan)
     return [a.reduce(seen_rows, start, stop) for a in aggregations]
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sqlext.operators.emit.distances import DeltaValues, distances
 from sqlext.operators.emit.firing_points import NOTHING, Entries, PaneTimes, Points, early
 from sqlext.operators.emit.parts import AFTER_DELAY, EARLY_EVERY, EVERY_ROWS, ON_CLOCK, ON_DELTA, Emit, Trigger
 from sqlext.pattern.task.event_time import NEVER, later
@@ -52,7 +53,7 @@ class TriggerInput:
     - `entries`: the new rows of windows that were not complete before the step;
     - `size: int64[p]`: how many new rows each pane gets, including the rows of complete windows;
     - `panes`, `columns`: the panes before the step, and the columns that triggers store of them;
-    - `values`: for a column of rows, its value for each entry, `float64[e]`, NaN for NULL;
+    - `values`: for a column of rows, its value for each entry;
     - `before`, `watermark`: the watermark before the step and after it; `clock`: the time of day.
     """
 
@@ -60,7 +61,7 @@ class TriggerInput:
     size: np.ndarray
     panes: PaneTimes
     columns: Columns
-    values: Callable[[str], np.ndarray]
+    values: Callable[[str], DeltaValues]
     before: int
     watermark: int
     clock: int
@@ -145,18 +146,28 @@ def _every_rows(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns
 def _on_delta(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns]:
     """Fire where the expression has changed by more than the threshold.
 
-    The stored column `delta` is the value on which each pane last fired, NaN before its first row.
+    The stored column `delta` is the value on which each pane last fired, at first that of its first row that is not
+    NULL. It is NaN before that row, and `delta_is_nan` is 1 where the value is NaN itself.
     """
-    entries, values = inputs.entries, inputs.values(trigger.column)
-    last, fires = inputs.columns["delta"].tolist(), np.zeros(len(entries.pane), np.bool_)
-    for i, (pane, value) in enumerate(zip(entries.pane.tolist(), values.tolist())):
+    entries, values, columns = inputs.entries, inputs.values(trigger.column), inputs.columns
+    last, has_last = columns["delta"].tolist(), has_fired_on(columns).tolist()
+    fires = np.zeros(len(entries.pane), np.bool_)
+    at = np.flatnonzero(~values.is_null)
+    for i, pane, value in zip(at.tolist(), entries.pane[at].tolist(), values.number[at].tolist()):
         distance = abs(value - last[pane])
-        if distance > trigger.amount:
-            fires[i] = True
-        if distance > trigger.amount or math.isnan(last[pane]):
-            last[pane] = value
+        if math.isnan(distance):
+            distance = float(distances(value, last[pane]))
+        fires[i] = has_last[pane] and distance > trigger.amount
+        if fires[i] or not has_last[pane]:
+            last[pane], has_last[pane] = value, True
     points = early(entries.pane[fires], entries.position[fires], entries.decided[fires])
-    return points, {"delta": np.array(last, np.float64)}
+    delta = np.array(last, np.float64)
+    return points, {"delta": delta, "delta_is_nan": (np.array(has_last, np.bool_) & np.isnan(delta)).astype(np.int64)}
+
+
+def has_fired_on(columns: Columns) -> np.ndarray:
+    """`bool[p]`: the panes whose column `delta` is a value with which ON DELTA compares."""
+    return ~np.isnan(columns["delta"]) | (columns["delta_is_nan"] == 1)
 
 
 def _early_every(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns]:
@@ -188,7 +199,11 @@ TRIGGERS = {
     ),
     EVERY_ROWS: TriggerKind(fire=_every_rows),
     ON_DELTA: TriggerKind(
-        fire=_on_delta, columns=(PaneColumn(name="delta", empty=math.nan, is_in_every_state=True),)
+        fire=_on_delta,
+        columns=(
+            PaneColumn(name="delta", empty=math.nan, is_in_every_state=True),
+            PaneColumn(name="delta_is_nan", empty=0),
+        ),
     ),
     EARLY_EVERY: TriggerKind(fire=_early_every),
 }  # fmt: skip
