@@ -17,6 +17,7 @@ from sqlext.expressions.function import (
     ExecutionSettings,
 )
 from sqlext.expressions.scalar_tree import Constant
+from sqlext.expressions.spark_types import is_year_month
 from sqlext.expressions.time_texts import has_zone
 from sqlext.rewriter.text.lexemes import string_value
 
@@ -29,6 +30,10 @@ _SMALL = {
     "MICROSECOND": ("SECOND", Decimal("1e-6")),
 }
 _YEAR_MONTH = {"YEAR": 12, "MONTH": 1}
+_LIMITS = {"MONTH": 12, "HOUR": 24, "MINUTE": 60, "SECOND": 60}  # of a unit that follows a larger one
+_SEPARATORS = {"MONTH": "-", "HOUR": " "}  # before a unit that follows a larger one; others have a colon
+_AMOUNT = re.compile(r"((?:[+-]\s*)*)(\d+\.?\d*|\.\d+)\s+([a-z]+)", re.IGNORECASE)
+_AMOUNTS = re.compile(rf"(?:{_AMOUNT.pattern}(?:\s+|$))+", re.IGNORECASE)
 
 
 def literal(words: Sequence[str], settings: ExecutionSettings) -> Constant:
@@ -55,7 +60,7 @@ def _literal(words: Sequence[str], settings: ExecutionSettings) -> Constant:
     if first in ("TRUE", "FALSE", "NULL"):
         return Constant({"TRUE": True, "FALSE": False, "NULL": None}[first], "void" if first == "NULL" else "boolean")
     if first == "INTERVAL":
-        return _interval([word for word in words[1:]])
+        return _interval(words[1:])
     if len(words) == 2 and words[1][:1] in "'\"":
         return _typed(first, words[1], settings)
     if first[0] in "'\"" or first[:2] in ("R'", 'R"'):
@@ -116,42 +121,67 @@ def _typed(kind: str, raw: str, settings: ExecutionSettings) -> Constant:
         raise UnsupportedError("EXPRESSION", f"a literal {kind} cannot be read here")
     value = cast("string", types[kind], replace(settings, is_ansi=False))(text)
     if value is None:
-        raise BindError("LITERAL", f"{raw} is no {types[kind]}")
+        hint = "write DATE '2026-03-02' or TIMESTAMP '2026-03-02 10:00:00'."
+        raise BindError("LITERAL", f"{raw} is no {types[kind]}", hint=hint)
     return Constant(value, types[kind])
 
 
-def _interval(words: list[str]) -> Constant:
+def _interval(words: Sequence[str]) -> Constant:
     """The value of `'1' DAY`, `-5 MINUTES`, `'1 2' DAY TO HOUR`, `1 DAY 2 HOURS` or `'10 minutes'`."""
-    upper = [word.upper() for word in words]
-    if len(words) == 1 and words[0][:1] in "'\"":
-        return _interval(re.findall(r"[+-]|[\d.]+|[A-Za-z]+", string_value(words[0])))
-    if "TO" in upper:
-        return _range_of_units(string_value(words[0]), upper[-3], upper[-1])
-    total, units, sign = Decimal(0), [], 1
-    for word in upper:
-        if word in ("-", "+"):
-            sign = -1 if word == "-" else 1
-        elif word[:1] in "'\"" or word[:1].isdigit():
-            amount, sign = sign * Decimal(string_value(word).strip() if word[:1] in "'\"" else word), 1
-        else:
-            unit, times = _SMALL.get(word.rstrip("S"), (word.rstrip("S"), Decimal(1)))
-            units.append(unit)
-            total += amount * times * _size(unit)
-    return Constant(int(total), _type(units))
+    texts = [string_value(word).strip() if word[:1] in "'\"" else word for word in words]
+    if len(words) >= 4 and words[-2].upper() == "TO":
+        return _range_of_units("".join(texts[:-3]), words[-3].upper(), words[-1].upper())
+    text = " ".join(texts)
+    if len(words) == 1:
+        text = re.sub(r"^interval\s", "", text, flags=re.IGNORECASE)
+    if not _AMOUNTS.fullmatch(text.strip()):
+        raise BindError("LITERAL", f"'{text}' is no interval", hint="write INTERVAL 1 DAY 2 HOURS.")
+    total, units = Decimal(0), []
+    for signs, amount, written in _AMOUNT.findall(text):
+        name = written.upper().removesuffix("S")
+        unit, times = _SMALL.get(name, (name, Decimal(1)))
+        if "." in amount and name != "SECOND":
+            raise BindError(
+                "LITERAL",
+                f"only seconds have a fraction, not {amount} {written}",
+                hint="write INTERVAL 1 DAY 12 HOURS.",
+            )
+        units.append(unit)
+        total += _sign(signs) * Decimal(amount) * times * _size(unit)
+    return _interval_of(total, units)
 
 
 def _range_of_units(text: str, first: str, last: str) -> Constant:
     """The value of `'1 02:03' DAY TO MINUTE` or `'1-2' YEAR TO MONTH`."""
     units = list(_YEAR_MONTH if first in _YEAR_MONTH else _DAY_TIME)
-    if first not in units or last not in units:
-        raise BindError("LITERAL", f"there is no interval {first} TO {last}")
-    sign = -1 if text.strip().startswith("-") else 1
-    amounts = re.findall(r"[\d.]+", text)
+    if first not in units or last not in units[units.index(first) + 1 :]:
+        hint = "the units are YEAR TO MONTH, or two of DAY, HOUR, MINUTE and SECOND, the larger one first."
+        raise BindError("LITERAL", f"there is no interval {first} TO {last}", hint=hint)
     named = units[units.index(first) : units.index(last) + 1]
-    if len(amounts) != len(named):
-        raise BindError("LITERAL", f"'{text}' is no interval {first} TO {last}")
-    total = sum((Decimal(amount) * _size(unit) for amount, unit in zip(amounts, named)), Decimal(0))
-    return Constant(sign * int(total), _type(named))
+    separators = [_SEPARATORS.get(unit, ":") for unit in named[1:]]
+    fraction = r"(?:\.\d{1,9})?" if last == "SECOND" else ""
+    later = [rf"{separator}(\d\d?)" for separator in separators[:-1]] + [rf"{separators[-1]}(\d\d?{fraction})"]
+    match = re.fullmatch(r"([+-]*)(\d+)" + "".join(later), text)
+    amounts = [Decimal(amount) for amount in match.groups()[1:]] if match else []
+    if match is None or any(amount >= _LIMITS[unit] for amount, unit in zip(amounts[1:], named[1:])):
+        example = "1" + "".join(f"{separator}{i}" for i, separator in enumerate(separators, 2))
+        hint = f"write INTERVAL '{example}' {first} TO {last}."
+        raise BindError("LITERAL", f"'{text}' is no interval {first} TO {last}", hint=hint)
+    total = sum((amount * _size(unit) for amount, unit in zip(amounts, named)), Decimal(0))
+    return _interval_of(_sign(match[1]) * total, named)
+
+
+def _sign(signs: str) -> int:
+    return -1 if signs.count("-") % 2 else 1
+
+
+def _interval_of(total: Decimal, units: Sequence[str]) -> Constant:
+    """An interval of so many months or microseconds. Raises BindError (LITERAL) if it has more bits than Spark's."""
+    spark_type = _type(units)
+    largest = (1 << (31 if is_year_month(spark_type) else 63)) - 1
+    if not -largest - 1 <= int(total) <= largest:
+        raise BindError("LITERAL", "the interval is too long", hint="write fewer days or years.")
+    return Constant(int(total), spark_type)
 
 
 def _size(unit: str) -> int:
