@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import UnsupportedError
 from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION
 from sqlext.rewriter.emit.select_items import comma_list, is_key_of_all, select_items
 from sqlext.rewriter.emit.window_relations import WINDOW, spark_window
-from sqlext.rewriter.emit.window_tvf import WindowTvf
+from sqlext.rewriter.emit.window_tvf import WindowTvf, check_session_keys
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import lexemes
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Edit, Source, join
 from sqlext.rewriter.tree.keywords import ends_operand, is_at
@@ -47,7 +49,9 @@ def grouped_stream(tree: Tree, call: WindowTvf, source: Source, durations: Mappi
         )
     keys = _keys_of_all(tree, query) if is_all else comma_list(tree, *group)
     if call.kind == SESSION:
-        _check_keys(tree, call, group, keys)
+        fragments = (tree.fragment(*key) for key in keys)
+        others = [key for key in fragments if _normal(key) not in _FIELDS]
+        check_session_keys(call, others, _normal, tree.fragment(*group).place)
     time = source.of(call.time)
     data = source.of(call.data)
     rows = join("(SELECT *, ", spark_window(call, durations, time), f" AS {WINDOW} FROM ", data, ")")
@@ -103,14 +107,5 @@ def _keys_of_all(tree: Tree, query: Query) -> list[tuple[int, int]]:
     return [(i.lo, i.hi) for i in items if not any(_is_window_name(tree, k) for k in range(i.lo, i.hi))]
 
 
-def _check_keys(tree: Tree, call: WindowTvf, group: tuple[int, int], keys: list[tuple[int, int]]) -> None:
-    """Raise BindError (SESSION_KEYS) unless the keys of SESSION are the keys of GROUP BY."""
-    words = {" ".join(t.text.lower() for t in tree.tokens[lo:hi]) for lo, hi in keys}
-    own = {" ".join(key.text.lower().split()) for key in call.partition_by}
-    if words - set(_FIELDS) != own:
-        raise BindError(
-            "SESSION_KEYS",
-            "on a stream the keys of SESSION and those of GROUP BY must be the same",
-            place=tree.fragment(*group).place,
-            hint=f"write GROUP BY {', '.join([*sorted(own), 'window_start', 'window_end'])}.",
-        )
+def _normal(key: Fragment) -> str:
+    return " ".join(word.raw.lower() for word in lexemes(key))

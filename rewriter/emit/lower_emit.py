@@ -34,6 +34,7 @@ from sqlext.rewriter.emit.durations import as_timestamp, duration, number_type, 
 from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart
 from sqlext.rewriter.emit.select_items import SelectItem
 from sqlext.rewriter.emit.window_relations import WINDOW_KEYS
+from sqlext.rewriter.emit.window_tvf import check_session_keys
 from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, parts_of_text, read_aggregate
 from sqlext.rewriter.scalars.references import Scope, Words
 from sqlext.rewriter.text.and_list import and_list
@@ -250,15 +251,10 @@ class _EmitLowering:
         return bool(names)
 
     def _check_session_keys(self) -> None:
-        own = [self._normal(key) for key in self.clause.call.partition_by]
-        keys = {self._normal(self._key_expression(key)) for key in self.clause.keys} - set(WINDOW_KEYS)
-        if self.clause.call.kind == SESSION and keys != set(own):
-            raise BindError(
-                "SESSION_KEYS",
-                "the keys of SESSION and those of GROUP BY must be the same in a query that EMITs",
-                place=self.clause.keys[0].place,
-                hint=f"write GROUP BY {', '.join([*own, *WINDOW_KEYS[:2]])}, or other keys in PARTITION BY.",
-            )
+        if self.clause.call.kind == SESSION:
+            keys = [self._key_expression(key) for key in self.clause.keys]
+            others = [key for key in keys if self._normal(key) not in WINDOW_KEYS]
+            check_session_keys(self.clause.call, others, self._normal, self.clause.keys[0].place)
 
     def _key_expression(self, key: Fragment) -> Fragment:
         """The key, or the expression of the select list to which the key refers by its number or its alias."""

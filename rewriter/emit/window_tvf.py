@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import pairwise
 
-from sqlext.errors import ParseError, Place
+from sqlext.errors import BindError, ParseError, Place
 from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION, TUMBLE
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import Tokens, closed, directly_inside
+from sqlext.rewriter.text.tokens import Tokens, closed, closing, directly_inside
 from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.read_clauses import read_clauses
+from sqlext.rewriter.tree.read_windows import split_at_commas
 from sqlext.rewriter.tree.statement_tree import Relation, Tree
 
 # The durations of each function in order; in a call they follow DATA and TIMECOL, and OFFSET may be left out.
@@ -127,6 +128,24 @@ def _misplaced(message: str, place: Place, kind: str) -> ParseError:
     return ParseError("MISPLACED_CLAUSE", message, place=place, hint=hint)
 
 
+def check_session_keys(
+    call: WindowTvf, keys: Sequence[Fragment], normal: Callable[[Fragment], str], place: Place
+) -> None:
+    """Raise BindError (SESSION_KEYS) unless the keys of SESSION are `keys`, which are the keys of GROUP BY without the
+    columns of the window. `normal`: an expression in the form in which two of them are compared."""
+    own, grouped = ({normal(key): key.text for key in of} for of in (call.partition_by, keys))
+    if own.keys() == grouped.keys():
+        return
+    if own.keys() < grouped.keys():
+        time = call.time.text if call.time is not None else "ts"
+        arguments = f"TABLE … PARTITION BY {', '.join(grouped.values())}, DESCRIPTOR({time}), …"
+        hint = f"write SESSION({arguments}), so that each key has sessions of its own."
+    else:
+        hint = f"write GROUP BY {', '.join([*own.values(), 'window_start', 'window_end'])}."
+    message = "the keys of SESSION and those of GROUP BY must be the same on a stream and with EMIT"
+    raise BindError("SESSION_KEYS", message, place=place, hint=hint)
+
+
 class _WindowCallReader:
     def __init__(self, tree: Tree, name: int):
         self.tree, self.tokens, self.name = tree, tree.tokens, name
@@ -219,12 +238,14 @@ class _WindowCallReader:
         if self.kind != SESSION:
             message = f"{self.kind} has no PARTITION BY: the windows of all keys are the same"
             raise self.cursor.error(message, at, hi, error_class="MISPLACED_CLAUSE")
-        keys, start = [], at + 2
-        for i in range(start, hi + 1):
-            if i == hi or (self.tokens[i].text == "," and self.tokens[i].depth == depth):
-                keys.append(self.tree.fragment(start, i))
-                start = i + 1
-        return self.tree.fragment(lo + 1, at), tuple(keys)
+        return self.tree.fragment(lo + 1, at), tuple(self._keys(at + 2, hi))
+
+    def _keys(self, start: int, stop: int) -> Iterator[Fragment]:
+        """The keys of PARTITION BY: `k, l` as Flink writes them, and `(k, l)` as Spark does."""
+        if self.tokens[start].text == "(" and closing(self.tokens, start) == stop - 1:
+            start, stop = start + 1, stop - 1
+        for bounds in split_at_commas(self.tokens, start, stop):
+            yield self.tree.fragment(*bounds)
 
     def _time(self, arguments: Mapping[str, tuple[int, int]]) -> Fragment | None:
         if self.kind == GLOBAL:

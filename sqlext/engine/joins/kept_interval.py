@@ -137,6 +137,11 @@ class KeptInterval:
         if None in names:
             what = f"its {side} relation" if len(joined) == 1 else f"a relation that its {side} relation joins"
             return f"{what} has no name: give it an alias"
+        if not self._fits(side):
+            return (
+                f"Spark keeps only a field of a struct of its {side} relation, under another name: name it in a "
+                "subquery that is the relation, (SELECT s.f AS f, …)"
+            )
         if len(joined) > 1 and (self._owners(side) is None or (side == RIGHT and self._renamed)):
             listed = " and ".join(filter(None, names))
             return f"Spark's state does not say which of their columns are of which of {listed}, which are joined"
@@ -168,11 +173,11 @@ class KeptInterval:
         numbers = {match[1] for names in of_stored.values() for name in names if (match := _NUMBERED.search(name))}
         if numbers and numbers != {str(self.sides.number)}:
             return False
-        own = {side: Counter(name.lower() for name in self.sides.whole(side).columns) for side in (LEFT, RIGHT)}
-        return all(
-            Counter(name.lower() for name in names if not name.startswith(_OURS)) <= own[side]
-            for side, names in of_stored.items()
-        )
+        return self._fits(LEFT) and self._fits(RIGHT)
+
+    def _fits(self, side: str) -> bool:
+        own = Counter(name.lower() for name in self.sides.whole(side).columns)
+        return Counter(name.lower() for name in self._shown_columns(side)) <= own
 
     @cached_property
     def keys(self) -> dict[str, tuple[Fragment, Fragment]]:

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, TextLike, join
+from sqlext.spark.versions import spark_schema
 
 # Spark writes a fraction of a second with always as many digits. These two signs, of which no text of a user is full,
 # are around the time of day, from which the zeros after milliseconds are then left out.
@@ -37,6 +38,7 @@ def row_texts(spark: SparkSession, names: Mapping[str, str], rows: pa.Table, *, 
         return ["{}"] * rows.num_rows
     numbered = [f"c{i}" for i in range(len(names))]
     fields = (f"{column} AS {quoted(name)}" for column, name in zip(numbered, names.values()))
-    frame = spark.createDataFrame(rows.select(list(names)).rename_columns(numbered))
+    table = rows.select(list(names)).rename_columns(numbered)
+    frame = spark.createDataFrame(table, spark_schema(table.schema))
     texts = frame.selectExpr(str(row_json(f"struct({', '.join(fields)})", has_nulls=has_nulls)))
     return [text for (text,) in texts.collect()]

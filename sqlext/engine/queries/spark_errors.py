@@ -183,6 +183,7 @@ def _hint(e: PySparkException, condition: str, place: Place | None, user_text: s
         or _result_name_hint(e)
         or _watermark_hint(e, condition, place)
         or _types_hint(e, condition)
+        or _column_names_hint(e)
     )
 
 
@@ -210,6 +211,12 @@ def _types_hint(e: PySparkException, condition: str) -> str | None:
     if any(t.startswith("TIMESTAMP") for t in types) and any(_IS_NUMBER.match(t) for t in types):
         return "a time is compared with a time: write timestamp_seconds(n), or unix_seconds(ts) for its number."
     return None
+
+
+def _column_names_hint(e: PySparkException) -> str | None:
+    """The hint for `year(ts)` without an alias, which is no name of a column of a Delta table."""
+    names = re.search(r"^Invalid column names: (.*)\.$", str(e), re.MULTILINE)
+    return f"a Delta table cannot have columns of these names, so name them with AS: {names[1]}." if names else None
 
 
 def _argument_hint(e: PySparkException, condition: str) -> str | None:

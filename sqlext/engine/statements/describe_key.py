@@ -47,6 +47,7 @@ from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.spark.quiet_probes import quiet_probes
+from sqlext.spark.versions import spark_schema
 
 MAX_KEYS, MAX_COMING = 20, 50  # keys that are described, and of each the result rows that come
 _COLUMNS = "clause STRING, key STRING, fact STRING, time STRING, text STRING"
@@ -289,7 +290,7 @@ class _Description:
             values = pa.concat_tables([keys.select([column]) for keys in buckets.values()]).column(column)
             numbers = numbers.append_column(name, values)
         queries = self._queries()
-        keys = queries.name(self.call.spark.createDataFrame(numbers))
+        keys = queries.name(self.call.spark.createDataFrame(numbers, spark_schema(numbers.schema)))
         query = join(  # without an alias Spark reads `FROM keys WHERE (card)` as keys AS `where` (card)
             f"SELECT {quoted(_NUMBER)} FROM {keys} AS __keys WHERE (",
             self._condition(),

@@ -44,6 +44,7 @@ def test_a_refused_statement_leaves_neither_table_nor_folder_and_replaces_nothin
         if not e.error_class.startswith(f"SQLEXT_{name}") or e.place.text[e.place.start : e.place.stop] != where
     ]  # fmt: skip
     assert wrong == []
+    assert "name them with AS: a b." in str(errors[-1])
     with settings(events, {"sqlext.stream.trigger": "bogus"}), pytest.raises(sqlext.BindError, match="is bogus"):
         events.sql(f"CREATE STREAMING TABLE bad AS {QUERY}")
     folders = {row.name for row in (table_folder(events, events.sql, ("kept",)).parent).iterdir()}

@@ -125,6 +125,29 @@ def test_rows_are_shown_without_what_is_computed_from_them(events):
     ]
 
 
+def test_rows_have_each_column_once_and_times_without_a_zone_as_they_are(events):
+    append(events, "1 0 A 1", "1 1 B 2")
+    events.sql(f"""CREATE STREAMING TABLE steps AS SELECT k, local, i, at
+      FROM (SELECT *, CAST(ts AS TIMESTAMP_NTZ) AS local, CAST(ts AS TIMESTAMP_NTZ) AS at FROM {STREAM})
+      MATCH_RECOGNIZE (PARTITION BY k, local ORDER BY ts
+      ALL ROWS PER MATCH PATTERN (A B C) DEFINE B AS i > PREV(i))""")
+    shown = events.sql("DESCRIBE STREAMING TABLE steps FOR KEY (local = TIMESTAMP_NTZ '2026-01-01 00:00:01')").collect()
+    (row,) = (row for row in shown if row.fact == "row")
+    assert row.key == '{"k":1,"local":"2026-01-01T00:00:01.000"}'
+    assert row.text.partition(";")[0] == '{"i":2,"at":"2026-01-01T00:00:01.000"}'
+
+
+def test_a_join_of_which_spark_keeps_a_field_of_a_struct_says_what_to_write(events):
+    append(events, "1 0 A 1")
+    rows = f"(SELECT ts, i, struct(k, i) AS s FROM {STREAM})"
+    events.sql(f"""CREATE STREAMING TABLE fields AS SELECT l.i, r.i AS partner FROM {rows} AS l
+      LEFT INTERVAL JOIN {rows} AS r ON l.s.k = r.s.k AND r.ts BETWEEN l.ts AND l.ts + INTERVAL 9 SECONDS""")
+    assert facts(events.sql("DESCRIBE STREAMING TABLE fields FOR KEY (true)")) == [
+        "key None: its rows are not shown: Spark keeps only a field of a struct of its left relation, under another "
+        "name: name it in a subquery that is the relation, (SELECT s.f AS f, …)"
+    ]
+
+
 def test_rows_of_a_global_window_have_the_values_of_delta_as_they_are_written(events):
     append(events, "1 0 A 1", "1 30 C 4", "2 31 A 5", "1 38 A 6")
     events.sql(f"""CREATE STREAMING TABLE changes AS SELECT k, count(*) AS n, sum(i) AS s
