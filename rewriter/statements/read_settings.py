@@ -25,7 +25,12 @@ from sqlext.expressions.function import (
 from sqlext.rewriter.statements.resumed_words import resumed_tokens, word_of
 from sqlext.rewriter.text.tokens import NUMBER, STRING, Token, tokenize
 
-_ALWAYS = "spark.sql.ansi.enabled"
+# The settings on which any query may depend. Its text does not show which columns are CHAR: the last three decide what
+# they hold and whether comparisons pad them.
+_ALWAYS = frozenset({
+    "spark.sql.ansi.enabled", "spark.sql.legacy.charVarcharAsString", "spark.sql.legacy.noCharPaddingInPredicate",
+    "spark.sql.readSideCharPadding",
+})  # fmt: skip
 _PATTERNS = (
     " ".join(sorted(PATTERN_FUNCTIONS)).upper() + " TO_TIMESTAMP_LTZ TO_TIMESTAMP_NTZ TO_CSV FROM_CSV TO_JSON FROM_JSON"
 )
@@ -58,24 +63,26 @@ _TOKENS: dict[str, Callable[[Token], bool]] = {
     EXPONENT_IS_DECIMAL: lambda token: token.kind == NUMBER and _EXPONENT.match(token.text) is not None,
 }
 _OF_DECIMALS = frozenset({FEWER_FRACTIONAL_DIGITS, FEWEST_DIGITS})
-ALL_SETTINGS = frozenset({_ALWAYS, *_WORDS, *_TOKENS, *_OF_DECIMALS})
+ALL_SETTINGS = frozenset({*_ALWAYS, *_WORDS, *_TOKENS, *_OF_DECIMALS})
 _WITHOUT_PARENTHESES = frozenset({"||", "STRING", "VARCHAR", "CHAR"})
 _BEFORE_ALL_COLUMNS = frozenset({"(", ",", ".", "SELECT", "DISTINCT"})
 
 
 def read_settings(text: str) -> frozenset[str]:
-    r"""The names of the settings on which the values of a query depend: ANSI mode, and those of its words.
+    r"""The names of the settings on which the values of a query depend: those of any query, and those of its words.
 
-    >>> sorted(read_settings("SELECT count(*) FROM t WHERE size(a) = size AND ts > u - INTERVAL 1 HOUR"))
-    ['spark.sql.ansi.enabled', 'spark.sql.legacy.sizeOfNull']
-    >>> [name.split(".")[-1] for name in sorted(read_settings("PATTERN (A+ B) DEFINE B AS A.a * B.b"))]
-    ['enabled', 'allowPrecisionLoss', 'pickMinimumPrecision']
-    >>> [name.split(".")[-1] for name in sorted(read_settings("PATTERN (A+ B) DEFINE B AS v RLIKE '\\d' AND w < 1e3"))]
-    ['enabled', 'enabled', 'escapedStringLiterals']
+    >>> def of_words(text):
+    ...     return [name.split(".")[-1] for name in sorted(read_settings(text) - read_settings(""))]
+    >>> of_words("SELECT count(*) FROM t WHERE size(a) = size AND ts > u - INTERVAL 1 HOUR")
+    ['sizeOfNull']
+    >>> of_words("PATTERN (A+ B) DEFINE B AS A.a * B.b")
+    ['allowPrecisionLoss', 'pickMinimumPrecision']
+    >>> of_words("PATTERN (A+ B) DEFINE B AS v RLIKE '\\d' AND w < 1e3")
+    ['enabled', 'escapedStringLiterals']
     """
     tokens = _without_patterns(resumed_tokens(tokenize(text)))
     words = ["", *map(word_of, tokens), ""]
-    names = {_ALWAYS}
+    names = set(_ALWAYS)
     for token, before, word, after in zip(tokens, words, words[1:], words[2:]):
         if after == "(" or word in _WITHOUT_PARENTHESES:
             names |= _SETTINGS_OF_WORDS.get(word, frozenset())

@@ -15,6 +15,7 @@ resumes the query. Stopping a query does not end its input: undecided rows stay 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -52,11 +53,12 @@ from sqlext.rewriter.statements.local_times import reads_local_times
 from sqlext.rewriter.statements.read_settings import ALL_SETTINGS, read_settings
 from sqlext.rewriter.statements.resumed_words import resumed_tokens
 from sqlext.rewriter.text.fragments import in_line
-from sqlext.rewriter.text.names import Parts, quote
+from sqlext.rewriter.text.names import Parts, quote, unquoted
 from sqlext.rewriter.text.splice import Text
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.sources import relations
 from sqlext.spark.kind import is_connect
+from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.user_warnings import warn
 
 TRIGGER = "sqlext.stream.trigger"  # available-now, an interval, or empty: each micro-batch starts at once
@@ -175,7 +177,7 @@ def _stored_query(
     texts = [target.text, *(clause.text for clause in clauses)]
     # Spark keeps the texts of temporary views, so such a query may depend on all settings.
     has_views = any(is_temporary_view(spark, name.parts) for name in relations(target.text))
-    reads_zone = has_views or any(map(reads_local_times, texts)) or any(map(_has_two_kinds_of_times, clauses))
+    reads_zone = has_views or any(map(reads_local_times, texts)) or _has_two_kinds_of_times(spark, target, clauses)
     names = {*ALL_SETTINGS, TIMESTAMP_TYPE} if has_views else frozenset().union(*map(read_settings, texts))
     return StoredQuery(
         clauses=tuple(stored),
@@ -188,10 +190,25 @@ def _stored_query(
     )
 
 
-def _has_two_kinds_of_times(clause: StreamClause) -> bool:
-    """Return True if a clause reads a TIMESTAMP and a date or local time, which Spark compares in the time zone."""
-    kinds = {kind for name, kind in clause.fingerprint.parts.items() if name.startswith(COLUMN)}
-    return "timestamp" in kinds and not kinds.isdisjoint({"date", "timestamp_ntz"})
+def _has_two_kinds_of_times(spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamClause]) -> bool:
+    """Return True if a clause, or the query around them, reads a TIMESTAMP and a date or local time, which Spark
+    compares in the time zone."""
+    names = {unquoted(token.text).lower() for token in tokenize(target.text) if token.is_name}
+    fields = itertools.chain.from_iterable(_columns(spark, name.parts) for name in relations(target.text))
+    of_query = {field.dataType.simpleString() for field in fields if field.name.lower() in names}
+    of_clauses = (
+        {kind for name, kind in clause.fingerprint.parts.items() if name.startswith(COLUMN)} for clause in clauses
+    )
+    return any("timestamp" in kinds and kinds & {"date", "timestamp_ntz"} for kinds in (of_query, *of_clauses))
+
+
+def _columns(spark: SparkSession, name: Parts) -> Sequence[T.StructField]:
+    """The columns of a table; none if Spark has no table of that name, but, for example, we have a view."""
+    try:
+        with quiet_probes():
+            return spark.table(quote(name)).schema.fields
+    except PySparkException:
+        return []
 
 
 def _timestamp_type(spark: SparkSession, texts: Sequence[str]) -> str:

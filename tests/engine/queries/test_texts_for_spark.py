@@ -203,6 +203,11 @@ def test_a_stream_resumes_with_other_settings_unless_its_values_depend_on_them(e
             pytest.raises(BindError, match=r"SET spark.sql.ansi.enabled = false resumes it"),
         ):
             events.sql(larger)
+        with (  # the text does not show whether a column is CHAR
+            settings(events, {**first, "spark.sql.legacy.charVarcharAsString": "true"}),
+            pytest.raises(BindError, match=r"SET spark.sql.legacy.charVarcharAsString = false resumes it"),
+        ):
+            events.sql(larger)
         with settings(events, first):
             events.sql(sizes)
     finally:
@@ -236,3 +241,26 @@ def test_a_stream_resumes_only_in_its_time_zone_where_its_text_does_not_show_wha
         events.sql("DROP TABLE IF EXISTS texts.hidden")
         events.sql("DROP TABLE IF EXISTS texts.days")
         events.sql("DROP VIEW IF EXISTS shown")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_join_of_streams_resumes_only_in_its_time_zone_if_it_compares_a_time_with_a_date(events):
+    create = """CREATE STREAMING TABLE texts.{name} OPTIONS ('trigger' = 'available-now') AS SELECT a.v, b.v AS w
+        FROM STREAM texts.dated WATERMARK ts DELAY OF INTERVAL 0 SECONDS AS a
+        INTERVAL JOIN STREAM texts.dated WATERMARK ts DELAY OF INTERVAL 0 SECONDS AS b
+        ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR AND {condition}"""
+    mixed = create.format(name="mixed", condition="b.ts > a.d")
+    plain = create.format(name="plain", condition="b.v > a.v")
+    berlin, kolkata = ({"spark.sql.session.timeZone": zone} for zone in ("Europe/Berlin", "Asia/Kolkata"))
+    events.sql("CREATE TABLE texts.dated USING delta AS SELECT *, DATE '2026-01-01' AS d FROM texts.events")
+    try:
+        with settings(events, berlin):
+            events.sql(mixed)
+            events.sql(plain)
+        with settings(events, kolkata):
+            events.sql(plain)
+            with pytest.raises(BindError, match="written in the time zone Europe/Berlin"):
+                events.sql(mixed)
+    finally:
+        for name in ("mixed", "plain", "dated"):
+            events.sql(f"DROP TABLE IF EXISTS texts.{name}")
