@@ -171,3 +171,35 @@ def test_the_name_of_timestamp_in_our_sql_is_recorded_as_earlier_versions_wrote_
     left, right = "l.at", "unix_micros(CAST(r.at AS TIMESTAMP))"
     earlier = f"unix_micros(CAST(({left}) AS TIMESTAMP)) % 1 = unix_micros(CAST(({right}) AS TIMESTAMP)) % 1"
     assert recorded_words(key) == resumed_words(earlier)
+
+
+# The digests that the commit before 07030c1b gives, which knew no lengths of CHAR columns.
+BEFORE_CHARS = {  # a condition in DEFINE → the digests of ONE ROW PER MATCH and WITH UNMATCHED ROWS
+    "B.v > A.v": ("12a22a5731b1a4db", "9519d91125f2edcd"),
+    "c = 'ab'": ("e139c5b424138ccc", "e5607659751ed357"),
+    "A.c = B.c": ("c21e724f755bbcf5", "b18a9cd8add01cac"),
+    "A.c = B.w": ("d05c46a1ec6d292f", "3081f6ed795a0b98"),
+}
+ARE_PADDED_NOW = {"A.c = B.w"}  # it held on no row, so what is kept is not what it would have found
+
+
+@pytest.mark.parametrize("shows_unmatched", [False, True], ids=["one row", "unmatched rows"])
+@pytest.mark.parametrize("condition", BEFORE_CHARS)
+def test_a_checkpoint_from_before_char_columns_were_padded_resumes_unless_its_conditions_are(
+    condition, shows_unmatched
+):
+    rows = "ALL ROWS PER MATCH WITH UNMATCHED ROWS" if shows_unmatched else ""
+    text = f"""SELECT * FROM STREAM s WATERMARK ts DELAY OF INTERVAL 5 SECONDS AS x MATCH_RECOGNIZE (
+      PARTITION BY k ORDER BY ts MEASURES A.c AS g, A.v + 1 AS h, CLASSIFIER() AS l, count(*) AS n {rows}
+      PATTERN (A B) DEFINE B AS {condition})"""
+    columns = {"k": "int", "ts": "timestamp", "c": "string", "w": "string", "v": "int"}
+    relation = InputRelation(
+        columns=tuple(columns.items()),
+        resolver=StaticBinder(columns=columns, settings=SETTINGS, text=text),
+        is_aggregate=lambda name: False,
+        is_streaming=True,
+        chars={"c": 5, "w": 3},
+    )
+    (site,) = parse_statement(text).of(ClauseSite)
+    digest = match_fingerprint(lower(site.clause, Source(text), relation)).digest
+    assert (digest == BEFORE_CHARS[condition][shows_unmatched]) == (condition not in ARE_PADDED_NOW)
