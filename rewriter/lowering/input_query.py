@@ -133,6 +133,14 @@ class Context:
             raise unknown_column(name, scope)
         return column
 
+    def type_of_column(self, fragment: Fragment) -> str | None:
+        """The type of the column that an expression is; None if it is none, or one of several relations."""
+        name = self._name_of(lexemes(fragment, self.source))
+        column = self.scope(in_define=False).column(name) if name else None
+        if column is None or column.lower() in self.relation.ambiguous:
+            return None
+        return dict(self.relation.columns)[column]
+
     def char_length(self, text: Text) -> int | None:
         """The length of the CHAR column that a text is, perhaps in parentheses, or None."""
         if not self.relation.chars:
@@ -195,17 +203,37 @@ def _key_type_error(context: Context, key: Text, key_type: str) -> UnsupportedEr
 def order_by(context: Context) -> tuple[tuple[Text, str], ...]:
     """The ORDER BY keys with their directions, followed by every other column that the clause reads.
 
-    The other columns give rows with equal keys a fixed order.
+    The other columns give rows with equal keys a fixed order. Raises UnsupportedError: KEY_TYPE.
     """
     keys = []
     for key in context.clause.order_by:
         nulls = "" if key.nulls_first is None else (" NULLS FIRST" if key.nulls_first else " NULLS LAST")
         keys.append((context.source.of(key.expression), (" DESC" if key.is_descending else "") + nulls))
+    _check_orderable(context)
     columns = _columns_read(context)
     keys_written = [k.expression for k in context.clause.order_by] + [k.expression for k in context.clause.partition_by]
     sorted_by = {expression.text.lower() for expression in keys_written} | context.relation.ambiguous
     ties = [n for n, t in context.relation.columns if n.lower() in columns - sorted_by and is_orderable(t)]
     return tuple([*keys, *((join(quoted(n)), "") for n in ties)]) or ((join("1"), ""),)
+
+
+def texts_of_order(context: Context) -> list[Text]:
+    """The ORDER BY keys that are not columns."""
+    keys = (key.expression for key in context.clause.order_by)
+    return [context.source.of(key) for key in keys if context.type_of_column(key) is None]
+
+
+def _check_orderable(context: Context) -> None:
+    """Raise UnsupportedError (KEY_TYPE) for an ORDER BY key whose values have no order, such as a map."""
+    others = iter([] if context.relation.is_static else context.relation.resolver.types(texts_of_order(context)))
+    for key in context.clause.order_by:
+        key_type = context.type_of_column(key.expression) or next(others, "")
+        if not is_orderable(key_type):
+            message = f"rows cannot be ordered by {key_type}"
+            hint = "CAST a part of it: ORDER BY CAST(v:ts AS TIMESTAMP)."
+            if key_type != "variant":
+                hint = "write the parts of it that order the rows: ORDER BY m['ts']."
+            raise UnsupportedError("KEY_TYPE", message, place=key.expression.place, hint=hint)
 
 
 def _columns_read(context: Context) -> set[str]:

@@ -28,6 +28,7 @@ from sqlext.rewriter.lowering.input_query import (
     order_by,
     partition_by,
     shown,
+    texts_of_order,
 )
 from sqlext.rewriter.lowering.lower_bounds import add_row_time, start_bounds, texts_of_within, within
 from sqlext.rewriter.lowering.lower_define import Defined, DefineLowering
@@ -173,6 +174,11 @@ def ask_ahead(context: Context, conditions: DefineLowering, defined: Defined, me
     """
     if context.relation.is_static:
         return
-    texts = [*partition_by(context), *texts_of_within(context), *conditions.texts_to_type(defined)]
+    texts = [
+        *partition_by(context),
+        *texts_of_order(context),
+        *texts_of_within(context),
+        *conditions.texts_to_type(defined),
+    ]
     with suppress(SqlExtError):
-        context.relation.resolver.types([*texts, *measures.texts_to_type()])
+        context.relation.resolver.types([*texts, *conditions.texts_to_type(defined), *measures.texts_to_type()])
