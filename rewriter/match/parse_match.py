@@ -7,6 +7,7 @@ is not possible, so columns of these names keep working.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -44,6 +45,7 @@ _BEFORE_OPERAND = frozenset([
     "FINAL", "FROM", "ILIKE", "IN", "INTERVAL", "IS", "LIKE", "MEASURES", "NOT", "OR", "REGEXP", "RLIKE", "RUNNING",
     "SOME", "THEN", "WHEN",
 ])  # fmt: skip
+_OR_TERMINATED = re.compile(r"\s+OR\s+TERMINATED\s*$", re.IGNORECASE)  # Esper
 _CLOSERS = frozenset({")", "]", "}", "?"})
 _OPENERS = frozenset({"(", "-", "+", "~", "!", ":", "?", "{"})
 _HEADS_OF_TWO = {
@@ -167,7 +169,8 @@ class ClauseParser:
         if token.word == DEFINE:
             is_list = self.word(i - 1) == "," and self.word(i + 2) == "AS" and self.tokens[i + 1].may_name
             return (DEFINE, 1) if is_list or (is_free and self._begins_operand(i + 1)) else None
-        return (MEASURES, 1) if token.word == MEASURES and is_free and self._begins_operand(i + 1) else None
+        begins_measure = self._begins_operand(i + 1) or self.tokens[i + 1].text == "*"
+        return (MEASURES, 1) if token.word == MEASURES and is_free and begins_measure else None
 
     def is_free(self, i: int) -> bool:
         """True if no operand is possible at i, because one ends just before i or because the body begins at i."""
@@ -257,6 +260,8 @@ class ClauseParser:
             if as_ is None:
                 text = self.fragment(lo, hi).text
                 hint = f"write {text if len(text) < 40 else 'expression'} AS name."
+                if text.endswith("*"):
+                    hint = "name each column, LAST(A.price) AS price, or write ALL ROWS PER MATCH for the rows."
                 self.add("MEASURE_WITHOUT_NAME", "a measure needs a name", lo, hi, hint)
                 continue
             name = self._name_after(as_, hi)
@@ -342,7 +347,7 @@ class ClauseParser:
             close = get_close_matches(self.word(lo), ["WITHIN"])
             hint = "did you mean WITHIN?" if close else self.order_hint
             if self.word(lo) == "INTERVAL":
-                hint = f"write WITHIN {self.fragment(lo, hi).text}."
+                hint = f"write WITHIN {_OR_TERMINATED.sub('', self.fragment(lo, hi).text)}."
             self.add("UNEXPECTED_WORD", message, lo, lo + 1, hint)
             return
         lo += 1

@@ -35,6 +35,7 @@ _CONNECTIVES = {
     "AND": "elements that follow one another are separated by spaces: A B.",
     "OR": "alternatives are separated by |: A | B.",
     "NOT": "!B tests that the next row is no B: A !B.",
+    "MATCH_RECOGNIZE_PERMUTE": "elements in any order are written PERMUTE(A, B).",  # Esper
 }
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _BOUNDS = re.compile(r"\s*([0-9]{1,9})\s*|\s*([0-9]{0,9})\s*,\s*([0-9]{0,9})\s*")
@@ -119,6 +120,7 @@ def _unexpected_character(source: str, start: int, at: int) -> ParseError:
         ":": "a pattern takes no parameters.",
         "{": "bounds are {2}, {2,}, {,3} or {2,3}; an exclusion is {- A -}.",
         "-": "an exclusion is {- A -}.",
+        ".": "a variable without a condition is true for any row: PATTERN (A any* B).",
     }
     hint = hints.get(source[at])
     if source[at] in "-." and source[at - 1 : at].isidentifier() and source[at + 1 : at + 2].isidentifier():

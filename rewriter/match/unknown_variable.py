@@ -12,22 +12,26 @@ from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.scalars.references import columns_hint
 from sqlext.rewriter.text.names import unquoted
 
+_ELEMENT = re.compile(r"\s*\[\s*(\d+)\s*\](?:\s*\.\s*(\w+))?")  # of Esper: A[1].price
 _QUALIFIED = re.compile(r"\s*(\w+)\s*\.\s*[`\w]")
 
 
 @dataclass(frozen=True)
 class ClauseNames:
-    """The names that may precede a dot in a clause: `variables` as written, and the words of its `relation`."""
+    """The names of a clause: its `variables` as written and the words of its `relation`, which may precede a dot, and
+    its `measures`, in lower case."""
 
     variables: tuple[str, ...]
     relation: frozenset[str]
+    measures: frozenset[str] = frozenset()
 
 
 def names_of(clause: MatchClause) -> ClauseNames:
     """The names by which a clause can refer to its rows."""
     words = frozenset(word.upper() for word in re.findall(r"\w+", clause.relation.text))
     unions = (subset.name.text for subset in clause.subsets)
-    return ClauseNames((*(name.text for name in clause.pattern_variables), *unions), words)
+    measures = frozenset(measure.name.text.lower() for measure in clause.measures)
+    return ClauseNames((*(name.text for name in clause.pattern_variables), *unions), words, measures)
 
 
 def about_variable(error: SqlExtError, names: ClauseNames, columns: Sequence[str] = ()) -> SqlExtError:
@@ -51,8 +55,16 @@ def about_variable(error: SqlExtError, names: ClauseNames, columns: Sequence[str
     if word.upper() in {name.upper() for name in names.variables}:
         message = f'"{word}" is a pattern variable, and the input has no column of this name'
         hint = f"COUNT({word}.*) is the number of its rows; write {word}.price for a column of them."
+        element = _ELEMENT.match(place.text, place.stop)
+        if element is not None:
+            offset = f", {element[1]}" if int(element[1]) else ""
+            hint = f"write FIRST({word}.{element[2] or 'price'}{offset})."
         return BindError("UNKNOWN_COLUMN", message, place=place, hint=hint)
     match = _QUALIFIED.match(place.text, place.start)
+    if match is None and unquoted(word).lower() in names.measures:
+        message = f'"{unquoted(word)}" is a measure, which is computed after the match'
+        hint = "write the expression of the measure here, or filter the result: MATCH_RECOGNIZE (…) WHERE …."
+        return BindError("UNKNOWN_COLUMN", message, place=place, hint=hint)
     if (match is None or match[1].upper() in names.relation) and columns and "Did you mean" not in error.message:
         message = f'the input has no column "{unquoted(word)}"'
         return BindError("UNKNOWN_COLUMN", message, place=place, hint=columns_hint(unquoted(word), columns))

@@ -17,6 +17,13 @@ _BUCKET = "write date_trunc('HOUR', ts), or GROUP BY the windows of TUMBLE(TABLE
 _RUNNING = "OVER (PARTITION BY k ORDER BY ts)"
 _UNIT = "write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts)."
 _ROW_NUMBER = "write LIMIT n, or QUALIFY row_number() OVER (ORDER BY …) <= n."
+_TUMBLE = "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end."
+_ROLLING = "write avg(x) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW)."
+_HOP = "write FROM HOP(TABLE t, DESCRIPTOR(ts), INTERVAL 30 MINUTES, INTERVAL 1 HOUR) GROUP BY window_start."
+_SESSION = (
+    "write FROM SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL 30 MINUTES) "
+    "GROUP BY k, window_start, window_end."
+)
 _EXPLODE = "write FROM explode(array(1, 2)) AS t(x), or FROM t, LATERAL explode(t.items) AS u(x)."
 _FUNCTIONS = {
     # Oracle
@@ -88,6 +95,19 @@ _FUNCTIONS = {
     "prior": f"write lag(x, 1) {_RUNNING}.",
     "latest_by_offset": "write max_by(x, ts).",
     "earliest_by_offset": "write min_by(x, ts).",
+    # BigQuery
+    "match_row_number": "write MATCH_SEQUENCE_NUMBER().",
+    "safe_divide": "write try_divide(a, b).",
+    "timestamp_diff": "write timestampdiff(MINUTE, b, a): the earlier time is first.",
+    "datetime_diff": "write timestampdiff(MINUTE, b, a): the earlier time is first.",
+    "timestamp_trunc": "write date_trunc('HOUR', ts).",
+    "logical_and": "write bool_and(condition).",
+    "logical_or": "write bool_or(condition).",
+    # Azure Stream Analytics
+    "tumblingwindow": _TUMBLE,
+    "hoppingwindow": _HOP,
+    "sessionwindow": _SESSION,
+    "slidingwindow": _ROLLING,
     # kdb
     "aj": "write FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.time >= q.time) ON t.sym = q.sym.",
     "wj": "write FROM trades LEFT INTERVAL JOIN quotes ON … AND quotes.time BETWEEN trades.time - INTERVAL 2 SECONDS "
@@ -118,20 +138,18 @@ _AGGREGATES = {
     "grouparray": "array_agg(x)", "groupuniqarray": "collect_set(x)",
 }  # fmt: skip
 _LAST_ROW = "write QUALIFY row_number() OVER (PARTITION BY key ORDER BY ts DESC) = 1."
-_TUMBLE = "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end."
 _ASOF = "write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key."
 _RANGE_JOIN = "write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts."
 _PATTERN = (
     "write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …), with (a | b) for OR and "
     f"a !-> b for an absent b: {_ESPER}."
 )
-_ROLLING = "write avg(x) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW)."
-_HOP = "write FROM HOP(TABLE t, DESCRIPTOR(ts), INTERVAL 30 MINUTES, INTERVAL 1 HOUR) GROUP BY window_start."
-_SESSION = (
-    "write FROM SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL 30 MINUTES) "
-    "GROUP BY k, window_start, window_end."
-)
 _LAG = "write lag(x), lead(x) or x - lag(x) OVER (PARTITION BY … ORDER BY …)."
+_STREAM_TIME = "write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 5 SECONDS, and ORDER BY ts in the clause."
+_VERTICA = (
+    "write MATCH_RECOGNIZE (PARTITION BY … ORDER BY … MEASURES CLASSIFIER() AS event, MATCH_NUMBER() AS match "
+    "ALL ROWS PER MATCH PATTERN (A B) DEFINE …)."
+)
 _SOURCE = "register the topic by spark.readStream, and write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 5 SECONDS."
 _ARRAY = "write array(1, 2), and explode(array(1, 2)) for a row of each element."
 _WINDOW_VIEW = f"write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: {_ESPER}."
@@ -156,7 +174,12 @@ _SYNTAX: tuple[tuple[str, str], ...] = (
     (r"\b(quantile\w*|topK\w*|groupArray\w*)\s*\([^()]*\)\s*\(", "write percentile(x, 0.9) or approx_top_k(x, 3)."),
     (r"\*\s*EXCLUDE\s*\(?\s*\w*$", "write SELECT * EXCEPT (a, b)."),
     (r"\*\s*(REPLACE|RENAME)\s*\(?$", "list the columns: SELECT * EXCEPT (a), f(a) AS a."),
-    (r"\bFETCH\s+(FIRST|NEXT)$", "write LIMIT n."),
+    (r"\bFETCH(\s+(FIRST|NEXT))?$", "write LIMIT n."),
+    (r"\bTIMESTAMP\s+BY$", _STREAM_TIME),
+    (r"\bMATCH\s*\(\s*(PARTITION|ORDER)\s+BY$", _VERTICA),
+    (r"\bMATCH_RECOGNIZE\s+\w+$", "write MATCH_RECOGNIZE ( … ), with all of its parts in parentheses."),
+    (r"\bANY_VALUE\s*\([^()]*\bHAVING$", "write max_by(value, key), or min_by(value, key)."),
+    (r"\bOVER\s*\([^()]*\bLIMIT$", _ROLLING),
     (r"\bSELECT\s+TOP\s+\d+$", "write LIMIT n after the query."),
     (r"\bLIMIT\s+\d+\s+BY$", _LAST_ROW),
     (r"\bLATEST\s+(ON|BY)(\s+\w+)?$", _LAST_ROW),
@@ -182,7 +205,7 @@ _PROGRAMS: tuple[tuple[str, str], ...] = (
     (r"\b(wavg|wsum)\b", "write sum(size * price) / sum(size), with GROUP BY."),
     (r"\d\s+m(avg|sum|max|min|dev)\s+\w", "write avg(x) OVER (PARTITION BY k ORDER BY ts ROWS n PRECEDING)."),
     (r"\b(sums|avgs|maxs|mins)\s+\w", f"write sum(x) {_RUNNING}."),
-    (r"\b(prev|next|deltas)\s+\w+", _LAG),
+    (r"\b(prev|next(?!\s+row\b)|deltas)\s+\w+", _LAG),
     (r"^\s*\w+\s+(lj|ij)\s+`", "write FROM a LEFT JOIN b ON a.k = b.k."),
     (r"=\s*`\w+\s*$", "write a text in single quotes: WHERE sym = 'BTC'."),
     (
