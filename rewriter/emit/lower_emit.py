@@ -37,6 +37,7 @@ from sqlext.rewriter.emit.window_relations import WINDOW_KEYS
 from sqlext.rewriter.emit.window_tvf import check_session_keys
 from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, parts_of_text, read_aggregate
 from sqlext.rewriter.scalars.references import Scope, Words
+from sqlext.rewriter.scalars.struct_fields import field_alias, is_all_columns
 from sqlext.rewriter.text.and_list import and_list
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes, names_in
@@ -319,9 +320,13 @@ class _EmitLowering:
     def _rendered(self, words: Words, expression: Fragment) -> Text:
         pieces: list[Text] = []
         at, i, stop = expression.start, 0, len(words.parts)
+        raw = [part.raw for part in words.parts]
         while i < stop:
             text, after = self._replacement(words, i)
             if text is not None:
+                is_column = words.parts[i].is_name and (after - i == 1 or (after - i == 3 and raw[i + 1] == "."))
+                column = raw[after - 1] if is_column else None
+                text = join(text, field_alias(raw, i, after, column))
                 pieces += [self.source.slice(at, words.parts[i].start), text]
                 at = words.parts[after - 1].stop
             i = after
@@ -336,6 +341,13 @@ class _EmitLowering:
                 return standing_for(key, words.parts[i].start), i + length
         if words.is_subquery(i):
             return None, words.closing(i) + 1  # Spark computes it
+        if words.raw(i) == "*" and is_all_columns(words.raw(i - 1)):
+            raise BindError(
+                "MISPLACED_STAR",
+                "* means the columns of a row, and a query that EMITs returns groups",
+                place=words.place(i, i + 1),
+                hint="write array_agg(struct(*)) for the rows, or name the keys and aggregates.",
+            )
         name = unquoted(words.raw(i)).lower()
         if not words.parts[i].is_name or words.raw(i - 1) == ".":
             return None, i + 1

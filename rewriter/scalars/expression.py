@@ -55,10 +55,10 @@ class Node:
     `kind`: an operator ("AND", "<", "+", …), "NOT", "negate", "BETWEEN", "IN", "IS NULL", "CASE" (pairs of condition
     and value, then the ELSE value if there is one), "CAST" or "TRY_CAST" (`name` is the type), "LIKE", "ILIKE",
     "RLIKE", "IS DISTINCT FROM", "IS NOT DISTINCT FROM", "call" (`name` in lower case), "unit" (`MONTH` in a call, its
-    `name`), "query" (a scalar subquery, or EXISTS with its subquery), "IN query" (also NOT IN; its child is the value
-    that is searched), "field" (`name`), "element", "path" (`va:a`), "reference", "literal", "column" or "opaque" (its
-    `name` is DEEP if it is nested too deep to be read). `depth` is the number of nodes from this one to the furthest
-    leaf. `padded`: the length to which a text is padded with blanks, 0 for none.
+    `name`), "alias" (`a AS name` in a call), "query" (a scalar subquery, or EXISTS with its subquery), "IN query" (also
+    NOT IN; its child is the value that is searched), "field" (`name`), "element", "path" (`va:a`), "reference",
+    "literal", "column" or "opaque" (its `name` is DEEP if it is nested too deep to be read). `depth` is the number of
+    nodes from this one to the furthest leaf. `padded`: the length to which a text is padded with blanks, 0 for none.
     """
 
     kind: str
@@ -87,9 +87,10 @@ def _words(items: Sequence[Item]) -> list[str]:
     return [item.word if isinstance(item, Lexeme) else "" for item in items]
 
 
-def parse(items: Sequence[Item], start: int, stop: int) -> Node:
-    """The tree of items `start` to `stop`, or one opaque node if the parser cannot read them."""
-    parser = _ExpressionParser(items, start, stop)
+def parse(items: Sequence[Item], start: int, stop: int, *, with_aliases: bool = False) -> Node:
+    """The tree of items `start` to `stop`, or one opaque node if the parser cannot read them. `with_aliases`: arguments
+    may have names, as in `struct(a AS b)`."""
+    parser = _ExpressionParser(items, start, stop, with_aliases=with_aliases)
     try:
         node = parser.expression(0)
     except _CannotRead as e:
@@ -166,8 +167,9 @@ class _CannotRead(Exception):
 
 
 class _ExpressionParser:
-    def __init__(self, items: Sequence[Item], start: int, stop: int):
+    def __init__(self, items: Sequence[Item], start: int, stop: int, *, with_aliases: bool):
         self.items, self.i, self.stop, self.level = items, start, stop, 0
+        self.with_aliases = with_aliases
 
     def node(self, kind: str, start: int, *children: Node, name: str = "") -> Node:
         """The node of the items from `start` to the current one."""
@@ -406,7 +408,14 @@ class _ExpressionParser:
         while self.word() != ")":
             if nodes:
                 self.expect(",")
-            nodes.append(self.expression(0))
+            start, argument = self.i, self.expression(0)
+            if self.with_aliases and self.word() == "AS":
+                name = self.items[self.i + 1] if self.i + 1 < self.stop else None
+                if not isinstance(name, Lexeme):
+                    raise _CannotRead
+                self.i += 2
+                argument = self.node("alias", start, argument, name=unquoted(name.raw))
+            nodes.append(argument)
         self.i += 1
         return tuple(nodes)
 

@@ -62,6 +62,12 @@ class Reference:
     call: tuple[Text | int, ...] = ()
 
     @property
+    def column(self) -> str | None:
+        """The column as written if this is `A.column` or `column`, None if it is a call."""
+        is_column = self.kind == "navigation" and not self.argument_items
+        return self.place.written.rpartition(".")[2].strip() if is_column else None
+
+    @property
     def start(self) -> int:
         return self.place.start
 

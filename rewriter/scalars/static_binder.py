@@ -62,7 +62,7 @@ class StaticBinder:
         key = str(text)
         if key not in self.trees:
             items = lexemes(Fragment(key, 0, len(key)))
-            node = parse(items, 0, len(items))
+            node = parse(items, 0, len(items), with_aliases=True)
             self.trees[key] = _TreeBuilder(self, items, text).scalar(node)
         return self.trees[key]
 
@@ -136,7 +136,7 @@ class _TreeBuilder:
         if kind in ("CAST", "TRY_CAST"):
             written = type_name(node.name, settings.timestamp_type)
             return call(kind, (self.scalar(node.children[0]),), settings, written)
-        if kind in ("opaque", "query", "IN query", "reference"):
+        if kind in ("opaque", "alias", "query", "IN query", "reference"):
             raise self._not_read("this expression")
         name = node.name if kind == "call" else kind
         if name == "struct":
@@ -200,11 +200,13 @@ class _TreeBuilder:
         return call_python(python, arguments, self.texts.settings)
 
     def _struct(self, node: Node) -> Scalar:
-        """The tree of `struct(a, s.b, c + 1)`, whose fields are named after columns and fields, or by their numbers."""
+        """The tree of `struct(a, s.b, c + 1, d AS e)`, whose fields are named after columns, fields and aliases, or by
+        their numbers."""
         parts: list[Scalar] = []
         for i, child in enumerate(node.children, 1):
-            value = self.scalar(child)
-            name = value.name if isinstance(value, Column) else child.name if child.kind == "field" else f"col{i}"
+            is_named = child.kind in ("alias", "field")
+            value = self.scalar(child.children[0] if child.kind == "alias" else child)
+            name = child.name if is_named else value.name if isinstance(value, Column) else f"col{i}"
             parts += [Constant(name, "string"), value]
         return call("named_struct", tuple(parts), self.texts.settings)
 
