@@ -148,6 +148,15 @@ def create_errors(spark: Any, sql: Sql, table: Parts) -> None:
     _create_beside(spark, sql, beside(table, ERRORS), _ERROR_COLUMNS)
 
 
+def no_rules_table(parts: Parts) -> BindError:
+    """The error for a table of rules that does not exist."""
+    return BindError(
+        "NO_RULES_TABLE",
+        f"there is no table {'.'.join(parts)} of pattern rules",
+        hint="the first rule creates it: CREATE PATTERN RULE name ON table FOR TABLE events AS …",
+    )
+
+
 def versions(sql: Sql, table: Parts, rule: str | None = None) -> list[RuleVersion]:
     """The versions of all rules, or of one rule, in the order of names and versions.
 

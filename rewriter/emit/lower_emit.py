@@ -37,7 +37,7 @@ from sqlext.rewriter.emit.window_relations import WINDOW_KEYS
 from sqlext.rewriter.emit.window_tvf import check_session_keys
 from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, parts_of_text, read_aggregate
 from sqlext.rewriter.scalars.references import Scope, Words
-from sqlext.rewriter.scalars.struct_fields import field_alias, is_all_columns
+from sqlext.rewriter.scalars.struct_fields import is_all_columns, named_field
 from sqlext.rewriter.text.and_list import and_list
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes, names_in
@@ -326,7 +326,7 @@ class _EmitLowering:
             if text is not None:
                 is_column = words.parts[i].is_name and (after - i == 1 or (after - i == 3 and raw[i + 1] == "."))
                 column = raw[after - 1] if is_column else None
-                text = join(text, field_alias(raw, i, after, column))
+                text = named_field(text, raw, i, after, column)
                 pieces += [self.source.slice(at, words.parts[i].start), text]
                 at = words.parts[after - 1].stop
             i = after

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 
 from sqlext.errors import BindError, SqlExtError, raise_all
 from sqlext.operators.match.plan import Slot
@@ -16,7 +15,7 @@ from sqlext.rewriter.lowering.lower_aggregates import aggregate_slot
 from sqlext.rewriter.match.check import UNMAPPED_HINT, unmapped_variables
 from sqlext.rewriter.scalars.analyse import analyse
 from sqlext.rewriter.scalars.references import Item, Reference, place_of, render
-from sqlext.rewriter.scalars.struct_fields import field_alias, is_all_columns
+from sqlext.rewriter.scalars.struct_fields import free_stars, named_field
 from sqlext.rewriter.text.splice import Text, join, standing_for
 
 
@@ -78,16 +77,14 @@ class Measures:
                 place=place_of(items, self.context.source),
                 hint="ALL ROWS PER MATCH shows all columns.",
             )
-        for before, item in pairwise(items):
-            if isinstance(before, Reference) or isinstance(item, Reference):
-                continue
-            if item.raw == "*" and is_all_columns(before.raw):
-                raise BindError(
-                    "MISPLACED_STAR",
-                    "* means the columns of a row, and a measure reads several rows",
-                    place=place_of([item], self.context.source),
-                    hint="write LAST(struct(*)) for the last row, or array_agg(struct(*)) for all of them.",
-                )
+        star = next(free_stars(items), None)
+        if star is not None:
+            raise BindError(
+                "MISPLACED_STAR",
+                "* means the columns of a row, and a measure reads several rows",
+                place=place_of([star], self.context.source),
+                hint="write LAST(struct(*)) for the last row, or array_agg(struct(*)) for all of them.",
+            )
 
     def _check_mapped(self, items: Sequence[Item]) -> None:
         """Raise BindError for a measure that reads a variable that maps no rows."""
@@ -100,7 +97,7 @@ class Measures:
     def _named_slot(self, items: Sequence[Item], reference: Reference) -> Text:
         """`slot_text` with the name of the field, if the reference is one of the items that are a field of a struct."""
         words, i = ["" if isinstance(x, Reference) else x.raw for x in items], items.index(reference)
-        return join(self.slot_text(reference), field_alias(words, i, i + 1, reference.column))
+        return named_field(self.slot_text(reference), words, i, i + 1, reference.column)
 
     def slot_text(self, reference: Reference) -> Text:
         """Spark's expression for a reference: the name of its slot, or an expression over several slots."""

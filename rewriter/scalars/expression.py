@@ -396,11 +396,14 @@ class _ExpressionParser:
         return " ".join(x.raw for x in self.items[start:stop] if isinstance(x, Lexeme)).lower()
 
     def parenthesised(self) -> Node:
+        """The node of `(a)`, and of the row `(a, b)`, which is `struct(a, b)`."""
         start = self.i
-        self.i += 1
-        inner = self.expression(0)
-        self.expect(")")
-        return self.postfixed(replace(inner, start=start, stop=self.i))
+        parts = self.arguments()
+        if len(parts) == 1 and parts[0].kind != "alias":
+            return self.postfixed(replace(parts[0], start=start, stop=self.i))
+        if not parts:
+            raise _CannotRead
+        return self.postfixed(self.node("call", start, *parts, name="struct"))
 
     def arguments(self) -> tuple[Node, ...]:
         self.expect("(")
@@ -408,16 +411,19 @@ class _ExpressionParser:
         while self.word() != ")":
             if nodes:
                 self.expect(",")
-            start, argument = self.i, self.expression(0)
-            if self.with_aliases and self.word() == "AS":
-                name = self.items[self.i + 1] if self.i + 1 < self.stop else None
-                if not isinstance(name, Lexeme):
-                    raise _CannotRead
-                self.i += 2
-                argument = self.node("alias", start, argument, name=unquoted(name.raw))
-            nodes.append(argument)
+            nodes.append(self.argument())
         self.i += 1
         return tuple(nodes)
+
+    def argument(self) -> Node:
+        start, argument = self.i, self.expression(0)
+        if not self.with_aliases or self.word() != "AS":
+            return argument
+        name = self.items[self.i + 1] if self.i + 1 < self.stop else None
+        if not isinstance(name, Lexeme):
+            raise _CannotRead
+        self.i += 2
+        return self.node("alias", start, argument, name=unquoted(name.raw))
 
     def cast(self, kind: str) -> Node:
         start = self.i

@@ -1,4 +1,5 @@
-"""The names that Spark gives to the fields of `struct(a, f(b))` and `(a, f(b))`, for arguments that are replaced.
+"""The names that Spark gives to the fields of `struct(a, f(b))`, `(a, f(b))` and `arrays_zip(a, f(b))`, for arguments
+that are replaced.
 
 Spark names a field after the column that it is, else by its number. A column that replaces an argument has a generated
 name, so it gets the name of what it replaces.
@@ -6,9 +7,13 @@ name, so it gets the name of what it replaces.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from sqlext.rewriter.scalars.expression import closing_item, holds_query
+from sqlext.rewriter.scalars.references import Item
+from sqlext.rewriter.text.lexemes import Lexeme
 from sqlext.rewriter.text.names import quoted, unquoted
+from sqlext.rewriter.text.splice import Text, join
 
 _OPENING, _CLOSING = "([{", ")]}"
 # What is before a parenthesis around a row, `(a, b)`. After a name or IN it is around arguments.
@@ -16,26 +21,32 @@ _BEFORE_ROW = frozenset(["", *"([,=<>", "==", "<=", ">=", "<>", "!=", "<=>", "->
                          "AND", "OR", "NOT", "WHEN", "THEN", "ELSE", "BETWEEN"])  # fmt: skip
 
 
-def field_alias(words: Sequence[str], lo: int, hi: int, column: str | None) -> str:
-    """` AS name` if words `lo` to `hi` of an expression are a field of a struct, otherwise nothing.
+def named_field(text: Text, words: Sequence[str], lo: int, hi: int, column: str | None) -> Text:
+    """`text`, which replaces words `lo` to `hi` of an expression, named as the field if they are one of a struct.
 
     `column`: the name of the column that these words are, as written; None if they are another expression.
 
     >>> words = "struct ( A.v , LAST(v) ) IN ( ( B.v , 1 ) )".split()
-    >>> field_alias(words, 2, 3, "v"), field_alias(words, 4, 5, None), field_alias(words, 9, 10, "`v w`")
-    (' AS `v`', ' AS col2', ' AS `v w`')
-    >>> field_alias("f ( A.v , 1 )".split(), 2, 3, "v"), field_alias("struct ( A.v + 1 )".split(), 2, 3, "v")
-    ('', '')
+    >>> [str(named_field(join("s"), words, *at)) for at in ((2, 3, "v"), (4, 5, None), (9, 10, "`v w`"))]
+    ['s AS `v`', 's AS `col2`', 's AS `v w`']
+    >>> [str(named_field(join("s"), f.split(), 2, 3, "v")) for f in ("f ( A.v , 1 )", "struct ( A.v + 1 )")]
+    ['s', 's']
+    >>> str(named_field(join("s"), "arrays_zip ( A.v , LAST(v) )".split(), 4, 5, None))
+    'struct(s AS `1`).`1`'
     """
     before, after = _word(words, lo - 1), _word(words, hi)
     if before not in ("(", ",") or after not in (")", ","):
-        return ""
+        return text
     opening, number = _opening(words, lo)
-    is_row = _word(words, opening - 1) in _BEFORE_ROW and (number > 1 or after == ",")
-    is_struct = unquoted(_word(words, opening - 1)).upper() == "STRUCT" and _word(words, opening - 2) != "."
-    if not (is_row or is_struct):
-        return ""
-    return f" AS {f'col{number}' if column is None else quoted(unquoted(column))}"
+    function = unquoted(_word(words, opening - 1)).upper()
+    is_row = function in _BEFORE_ROW and (number > 1 or after == ",")
+    if _word(words, opening - 2) == "." or not (is_row or function in ("STRUCT", "ARRAYS_ZIP")):
+        return text
+    unnamed = str(number - 1) if function == "ARRAYS_ZIP" else f"col{number}"
+    name = quoted(unnamed if column is None else unquoted(column))
+    if function == "ARRAYS_ZIP":  # which takes no aliases, and names a field after a field, too
+        return join("struct(", text, f" AS {name}).{name}")
+    return join(text, f" AS {name}")
 
 
 def is_all_columns(before: str) -> bool:
@@ -45,6 +56,18 @@ def is_all_columns(before: str) -> bool:
     (True, False)
     """
     return before in ("(", ",", ".")
+
+
+def free_stars(items: Sequence[Item]) -> Iterator[Lexeme]:
+    """The stars that mean all columns, outside of subqueries, navigations and aggregates."""
+    i = 0
+    while i < len(items):
+        item, before = items[i], items[i - 1] if i else None
+        if isinstance(item, Lexeme) and item.raw == "(" and holds_query(items[i : i + 2]):
+            i = closing_item(items, i)
+        elif isinstance(item, Lexeme) and item.raw == "*" and isinstance(before, Lexeme) and is_all_columns(before.raw):
+            yield item
+        i += 1
 
 
 def _word(words: Sequence[str], i: int) -> str:

@@ -52,20 +52,21 @@ def parse_why(text: str) -> WhyStatement | None:
         place = Place(text, tokens[2].start, tokens[2].stop)
         message = "EXPLAIN MATCH WHY needs a query, and FOR ROW with a condition that chooses rows of its input"
         raise ParseError("MISSING_FOR_ROW", message, place=place, hint=_HINT)
-    if at + 2 == end:
+    query_end, condition_end, rule = at, end, None
+    rule_at = next((i for i in range(end - 1, 3, -1) if tokens[i].depth == 0 and is_at(tokens, i, "FOR", "RULE")), None)
+    if rule_at is not None and rule_at < at:
+        query_end, rule = rule_at, _rule(text, tokens, rule_at, at)
+    elif rule_at is not None:
+        condition_end, rule = rule_at, _rule(text, tokens, rule_at, end)
+    if at + 2 == condition_end:
         place = Place(text, tokens[at].start, tokens[at + 1].stop)
         raise ParseError("MISSING_EXPRESSION", "a condition is missing after FOR ROW", place=place, hint=_HINT)
-    query_end, rule = _rule(text, tokens, at)
-    return WhyStatement(
-        Fragment.of_tokens(text, tokens, 3, query_end), Fragment.of_tokens(text, tokens, at + 2, end), rule
-    )
+    query = Fragment.of_tokens(text, tokens, 3, query_end)
+    return WhyStatement(query, Fragment.of_tokens(text, tokens, at + 2, condition_end), rule)
 
 
-def _rule(text: str, tokens: Tokens, end: int) -> tuple[int, str | None]:
-    """The end of the query, and the name after FOR RULE, which may come before FOR ROW."""
-    at = next((i for i in range(end - 2, 3, -1) if tokens[i].depth == 0 and is_at(tokens, i, "FOR", "RULE")), None)
-    if at is None:
-        return end, None
+def _rule(text: str, tokens: Tokens, at: int, end: int) -> str:
+    """The name after FOR RULE, which is before or after FOR ROW and its condition."""
     if at + 2 == end:
         place = Place(text, tokens[at].start, tokens[at + 1].stop)
         message = "the name of a rule is missing after FOR RULE"
@@ -74,4 +75,4 @@ def _rule(text: str, tokens: Tokens, end: int) -> tuple[int, str | None]:
         place = Place(text, tokens[at + 2].start, tokens[end - 1].stop)
         message = "FOR RULE names one rule by one word"
         raise ParseError("UNEXPECTED_WORD", message, place=place, hint=_RULE_HINT)
-    return at, unquoted(tokens[at + 2].text)
+    return unquoted(tokens[at + 2].text)

@@ -100,14 +100,9 @@ class RulesPlanner:
         rows = self.queries.run(join(prefix, "SELECT * FROM ", relation))
         raise_all(list(_key_errors(clause, rows)))
         place = Place(clause.keyword.source, clause.rules.start, clause.rules.stop)
-        if self._rules_table(clause, place) is None:
-            hint = "the first rule creates it: CREATE PATTERN RULE name ON table FOR TABLE events AS …"
-            raise BindError(
-                "NO_RULES_TABLE",
-                f"there is no table {'.'.join(clause.rules.parts)} of pattern rules",
-                place=place,
-                hint=hint,
-            )
+        with placed_at(place):
+            if pattern_rules.rules_table(self.spark, self.queries.sql, clause.rules.parts) is None:
+                raise pattern_rules.no_rules_table(clause.rules.parts)
         fields = [field for field in rows.schema.fields if can_be_read(field.dataType.simpleString())]
         names = {field.name.lower(): field.name for field in fields}
         keys = tuple(names[key.name.lower()] for key in clause.partition_by)
@@ -132,10 +127,6 @@ class RulesPlanner:
             name = self.queries.name(planned.preview(self.queries, self.spark))
         edit = Edit(clause.whole.start, clause.whole.stop, name)
         return Planned(edits=[edit], relations={name: planned}, sections=[planned.section])
-
-    def _rules_table(self, clause: RulesClause, place: Place) -> pattern_rules.RulesTable | None:
-        with placed_at(place):
-            return pattern_rules.rules_table(self.spark, self.queries.sql, clause.rules.parts)
 
 
 @contextmanager

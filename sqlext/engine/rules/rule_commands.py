@@ -65,11 +65,7 @@ def _run(call: SqlCall, statement: RuleStatement) -> DataFrame:
     if statement.verb == CREATE:
         _create(call, statement, table)
     elif table is None and not statement.if_exists:
-        raise BindError(
-            "NO_RULES_TABLE",
-            f"there is no table {'.'.join(statement.table.parts)} of pattern rules",
-            hint="the first rule creates it: CREATE PATTERN RULE name ON table FOR TABLE events AS …",
-        )
+        raise pattern_rules.no_rules_table(statement.table.parts)
     elif table is None:
         pass  # DROP IF EXISTS
     elif statement.verb == SHOW:

@@ -11,6 +11,7 @@ from sqlext.catalog import pattern_rules
 from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.rules.plan_rules import placed_at
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, plan_statement
 from sqlext.engine.statements.temporary_views import about_temporary_view
 from sqlext.engine.why.explain_emit import explain_emit
@@ -144,7 +145,10 @@ def _explain_rule(call: SqlCall, rule: str, statement: ParsedStatement, source: 
         raise UnsupportedError("WHY", message, place=Place(source.text, 0, 1), hint=hint)
     (clause,) = clauses
     place = Place(source.text, clause.rules.start, clause.rules.stop)
-    known = pattern_rules.current(pattern_rules.versions(call.sql, clause.rules.parts))
+    with placed_at(place):
+        if pattern_rules.rules_table(call.spark, call.sql, clause.rules.parts) is None:
+            raise pattern_rules.no_rules_table(clause.rules.parts)
+        known = pattern_rules.current(pattern_rules.versions(call.sql, clause.rules.parts))
     version = next((v for name, v in known.items() if name.lower() == rule.lower()), None)
     if version is None or version.clause is None:
         names = ", ".join(sorted(name for name, v in known.items() if not v.is_dropped)) or "none"

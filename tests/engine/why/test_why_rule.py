@@ -32,6 +32,7 @@ def test_the_last_version_is_explained_by_the_statement_and_by_the_function(rule
     assert text[0] == "Rule pair, version 2, over all rows of its input"
     assert "It is in match 1, as B: row 1 is A, rows 2 to 3 are B." in text
     assert sqlext.why(QUERY, "k = 1 AND i > 2", rule="pair", spark=ruled).splitlines() == text
+    assert why(ruled, "FOR ROW k = 1 AND i > 2 FOR RULE pair") == text
 
 
 def test_it_says_what_the_rule_should_be_for_a_match(ruled):
@@ -48,6 +49,10 @@ def test_a_rule_that_is_disabled_says_so_and_one_that_is_not_there_names_the_oth
         why(ruled, "FOR RULE peer FOR ROW k = 3")
     assert error.value.error_class == "SQLEXT_UNKNOWN_RULE"
     assert error.value.hint == "the rules are pair."
+    assert error.value.place.written == "rules"
+    ruled.sql("DROP TABLE rules")
+    with pytest.raises(sqlext.BindError, match="there is no table rules of pattern rules") as error:
+        why(ruled, "FOR RULE pair FOR ROW k = 3")
     assert error.value.place.written == "rules"
 
 
