@@ -13,8 +13,7 @@ from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION
 from sqlext.rewriter.emit.select_items import comma_list, is_key_of_all, select_items
 from sqlext.rewriter.emit.window_relations import WINDOW, spark_window
 from sqlext.rewriter.emit.window_tvf import WindowTvf, check_session_keys
-from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import lexemes
+from sqlext.rewriter.text.and_list import normal_words
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Edit, Source, join
 from sqlext.rewriter.tree.keywords import ends_operand, is_at
@@ -50,8 +49,8 @@ def grouped_stream(tree: Tree, call: WindowTvf, source: Source, durations: Mappi
     keys = _keys_of_all(tree, query) if is_all else comma_list(tree, *group)
     if call.kind == SESSION:
         fragments = (tree.fragment(*key) for key in keys)
-        others = [key for key in fragments if _normal(key) not in _FIELDS]
-        check_session_keys(call, others, _normal, tree.fragment(*group).place)
+        others = [key for key in fragments if key.text.lower() not in _FIELDS]
+        check_session_keys(call, others, normal_words, tree.fragment(*group).place)
     time = source.of(call.time)
     data = source.of(call.data)
     rows = join("(SELECT *, ", spark_window(call, durations, time), f" AS {WINDOW} FROM ", data, ")")
@@ -105,7 +104,3 @@ def _keys_of_all(tree: Tree, query: Query) -> list[tuple[int, int]]:
     first = query.select + (2 if tree.tokens[query.select + 1].word == "DISTINCT" else 1)
     items = [item for item in select_items(tree, first, query.from_) if is_key_of_all(tree, item)]
     return [(i.lo, i.hi) for i in items if not any(_is_window_name(tree, k) for k in range(i.lo, i.hi))]
-
-
-def _normal(key: Fragment) -> str:
-    return " ".join(word.raw.lower() for word in lexemes(key))

@@ -37,11 +37,11 @@ from sqlext.rewriter.emit.window_relations import WINDOW_KEYS
 from sqlext.rewriter.emit.window_tvf import check_session_keys
 from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, parts_of_text, read_aggregate
 from sqlext.rewriter.scalars.references import Scope, Words
-from sqlext.rewriter.scalars.struct_fields import is_all_columns, named_field
+from sqlext.rewriter.scalars.struct_fields import named_field
 from sqlext.rewriter.text.and_list import and_list
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import lexemes, names_in
-from sqlext.rewriter.text.names import quoted, unquoted
+from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS, lexemes, names_in
+from sqlext.rewriter.text.names import column_name, only_column, quoted, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
 TIME, KEY, ARGUMENT = "__time", "__key", "__argument"
@@ -303,8 +303,7 @@ class _EmitLowering:
         """The name of a column of the result, as Spark would choose it for a column or a call."""
         if item.alias is not None:
             return unquoted(item.alias.text)
-        words = lexemes(item.expression)
-        return unquoted(words[-1].raw) if len(words) in (1, 3) and words[-1].is_name else item.expression.text
+        return column_name(item.expression.text)
 
     def _over_firing(self, expression: Fragment) -> Text:
         """The expression over the columns of a firing: keys, aggregates and columns of the window are replaced."""
@@ -324,8 +323,7 @@ class _EmitLowering:
         while i < stop:
             text, after = self._replacement(words, i)
             if text is not None:
-                is_column = words.parts[i].is_name and (after - i == 1 or (after - i == 3 and raw[i + 1] == "."))
-                column = raw[after - 1] if is_column else None
+                column = only_column(self.source.text[words.parts[i].start : words.parts[after - 1].stop])
                 text = named_field(text, raw, i, after, column)
                 pieces += [self.source.slice(at, words.parts[i].start), text]
                 at = words.parts[after - 1].stop
@@ -341,7 +339,7 @@ class _EmitLowering:
                 return standing_for(key, words.parts[i].start), i + length
         if words.is_subquery(i):
             return None, words.closing(i) + 1  # Spark computes it
-        if words.raw(i) == "*" and is_all_columns(words.raw(i - 1)):
+        if words.raw(i) == "*" and words.word(i - 1) in BEFORE_ALL_COLUMNS:
             raise BindError(
                 "MISPLACED_STAR",
                 "* means the columns of a row, and a query that EMITs returns groups",

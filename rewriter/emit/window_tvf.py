@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import pairwise
@@ -129,7 +129,7 @@ def _misplaced(message: str, place: Place, kind: str) -> ParseError:
 
 
 def check_session_keys(
-    call: WindowTvf, keys: Sequence[Fragment], normal: Callable[[Fragment], str], place: Place
+    call: WindowTvf, keys: Sequence[Fragment], normal: Callable[[Fragment], Hashable], place: Place
 ) -> None:
     """Raise BindError (SESSION_KEYS) unless the keys of SESSION are `keys`, which are the keys of GROUP BY without the
     columns of the window. `normal`: an expression in the form in which two of them are compared."""

@@ -135,8 +135,7 @@ class Context:
 
     def type_of_column(self, fragment: Fragment) -> str | None:
         """The type of the column that an expression is; None if it is none, or one of several relations."""
-        name = self._name_of(lexemes(fragment, self.source))
-        column = self.scope(in_define=False).column(name) if name else None
+        column = self._column_of(lexemes(fragment, self.source))
         if column is None or column.lower() in self.relation.ambiguous:
             return None
         return dict(self.relation.columns)[column]
@@ -146,8 +145,12 @@ class Context:
         if not self.relation.chars:
             return None
         words = [x for x in lexemes(Fragment(str(text), 0, len(str(text)))) if x.raw not in "()"]
-        name = self._name_of(words)
-        return self.relation.chars.get(self.scope(in_define=False).column(name) or "") if name else None
+        return self.relation.chars.get(self._column_of(words) or "")
+
+    def _column_of(self, parts: Sequence[Lexeme]) -> str | None:
+        """The input column that an expression is; None for other expressions and for names that no column has."""
+        name = self._name_of(parts)
+        return self.scope(in_define=False).column(name) if name else None
 
     def _name_of(self, parts: Sequence[Lexeme]) -> Lexeme | None:
         """The name of the column in `column` or `alias.column`; None for other expressions."""

@@ -174,11 +174,6 @@ def ask_ahead(context: Context, conditions: DefineLowering, defined: Defined, me
     """
     if context.relation.is_static:
         return
-    texts = [
-        *partition_by(context),
-        *texts_of_order(context),
-        *texts_of_within(context),
-        *conditions.texts_to_type(defined),
-    ]
+    texts = [*partition_by(context), *texts_of_order(context), *texts_of_within(context)]
     with suppress(SqlExtError):
         context.relation.resolver.types([*texts, *conditions.texts_to_type(defined), *measures.texts_to_type()])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 from sqlext.errors import BindError, SqlExtError, raise_all
 from sqlext.operators.match.plan import Slot
@@ -43,7 +42,7 @@ class Measures:
                 items = analyse(measure.expression, scope)
                 self._check_no_free_star(items)
                 self._check_mapped(items)
-                text = render(items, self.context.source, partial(self._named_slot, items))
+                text = render(items, self.context.source, self._named_slots(items))
                 measures.append((measure.name.text, text if len(items) == 1 else join("(", text, ")")))
                 kinds = {x.kind for x in items if isinstance(x, Reference)}
                 self.of_all_rows |= {measure.name.text} if kinds == {"rowtime"} else set()
@@ -94,10 +93,16 @@ class Measures:
                 message = f'"{item.variable}" maps no row, so a measure cannot read it'
                 raise BindError("UNMAPPED_VARIABLE", message, place=item.place, hint=UNMAPPED_HINT)
 
-    def _named_slot(self, items: Sequence[Item], reference: Reference) -> Text:
-        """`slot_text` with the name of the field, if the reference is one of the items that are a field of a struct."""
-        words, i = ["" if isinstance(x, Reference) else x.raw for x in items], items.index(reference)
-        return named_field(self.slot_text(reference), words, i, i + 1, reference.column)
+    def _named_slots(self, items: Sequence[Item]) -> Callable[[Reference], Text]:
+        """`slot_text` of the references among these items, named as the field where one is a field of a struct."""
+        words = ["" if isinstance(item, Reference) else item.raw for item in items]
+        places = {item.start: i for i, item in enumerate(items)}
+
+        def named(reference: Reference) -> Text:
+            i = places[reference.start]
+            return named_field(self.slot_text(reference), words, i, i + 1, reference.column)
+
+        return named
 
     def slot_text(self, reference: Reference) -> Text:
         """Spark's expression for a reference: the name of its slot, or an expression over several slots."""

@@ -9,7 +9,7 @@ from typing import Union
 
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme
-from sqlext.rewriter.text.names import QUOTED_HINT, unquoted
+from sqlext.rewriter.text.names import QUOTED_HINT, only_column, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import CLOSING, OPENING
 
@@ -63,9 +63,8 @@ class Reference:
 
     @property
     def column(self) -> str | None:
-        """The column as written if this is `A.column` or `column`, None if it is a call."""
-        is_column = self.kind == "navigation" and not self.argument_items
-        return self.place.written.rpartition(".")[2].strip() if is_column else None
+        """The name of the column, in the letters of the user, if this is `A.column` or `column`; None for a call."""
+        return only_column(self.place.written) if self.kind == "navigation" else None
 
     @property
     def start(self) -> int:

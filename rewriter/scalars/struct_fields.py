@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 
 from sqlext.rewriter.scalars.expression import closing_item, holds_query
 from sqlext.rewriter.scalars.references import Item
-from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS, Lexeme
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Text, join
+from sqlext.rewriter.text.tokens import CLOSING, OPENING
 
-_OPENING, _CLOSING = "([{", ")]}"
 # What is before a parenthesis around a row, `(a, b)`. After a name or IN it is around arguments.
 _BEFORE_ROW = frozenset(["", *"([,=<>", "==", "<=", ">=", "<>", "!=", "<=>", "->", "=>",
                          "AND", "OR", "NOT", "WHEN", "THEN", "ELSE", "BETWEEN"])  # fmt: skip
@@ -24,16 +24,19 @@ _BEFORE_ROW = frozenset(["", *"([,=<>", "==", "<=", ">=", "<>", "!=", "<=>", "->
 def named_field(text: Text, words: Sequence[str], lo: int, hi: int, column: str | None) -> Text:
     """`text`, which replaces words `lo` to `hi` of an expression, named as the field if they are one of a struct.
 
-    `column`: the name of the column that these words are, as written; None if they are another expression.
+    `column`: the name of the column that these words are; None if they are another expression.
 
     >>> words = "struct ( A.v , LAST(v) ) IN ( ( B.v , 1 ) )".split()
-    >>> [str(named_field(join("s"), words, *at)) for at in ((2, 3, "v"), (4, 5, None), (9, 10, "`v w`"))]
+    >>> [str(named_field(join("s"), words, *at)) for at in ((2, 3, "v"), (4, 5, None), (9, 10, "v w"))]
     ['s AS `v`', 's AS `col2`', 's AS `v w`']
     >>> [str(named_field(join("s"), f.split(), 2, 3, "v")) for f in ("f ( A.v , 1 )", "struct ( A.v + 1 )")]
     ['s', 's']
     >>> str(named_field(join("s"), "arrays_zip ( A.v , LAST(v) )".split(), 4, 5, None))
     'struct(s AS `1`).`1`'
     """
+    first = lo
+    while _word(words, lo - 1) == "(" and _word(words, hi) == ")" and _word(words, lo - 2) in ("(", ","):
+        lo, hi = lo - 1, hi + 1  # the parentheses of `struct((a), b)`
     before, after = _word(words, lo - 1), _word(words, hi)
     if before not in ("(", ",") or after not in (")", ","):
         return text
@@ -43,19 +46,10 @@ def named_field(text: Text, words: Sequence[str], lo: int, hi: int, column: str 
     if _word(words, opening - 2) == "." or not (is_row or function in ("STRUCT", "ARRAYS_ZIP")):
         return text
     unnamed = str(number - 1) if function == "ARRAYS_ZIP" else f"col{number}"
-    name = quoted(unnamed if column is None else unquoted(column))
-    if function == "ARRAYS_ZIP":  # which takes no aliases, and names a field after a field, too
+    name = quoted(unnamed if column is None else column)
+    if function == "ARRAYS_ZIP" or lo < first:  # where no alias may be; Spark names a field after a field, too
         return join("struct(", text, f" AS {name}).{name}")
     return join(text, f" AS {name}")
-
-
-def is_all_columns(before: str) -> bool:
-    """Whether `*` after the word `before` means all columns. It multiplies after an operand.
-
-    >>> is_all_columns("("), is_all_columns("v")
-    (True, False)
-    """
-    return before in ("(", ",", ".")
 
 
 def free_stars(items: Sequence[Item]) -> Iterator[Lexeme]:
@@ -65,7 +59,12 @@ def free_stars(items: Sequence[Item]) -> Iterator[Lexeme]:
         item, before = items[i], items[i - 1] if i else None
         if isinstance(item, Lexeme) and item.raw == "(" and holds_query(items[i : i + 2]):
             i = closing_item(items, i)
-        elif isinstance(item, Lexeme) and item.raw == "*" and isinstance(before, Lexeme) and is_all_columns(before.raw):
+        elif (
+            isinstance(item, Lexeme)
+            and item.raw == "*"
+            and isinstance(before, Lexeme)
+            and before.word in BEFORE_ALL_COLUMNS
+        ):
             yield item
         i += 1
 
@@ -78,9 +77,9 @@ def _opening(words: Sequence[str], i: int) -> tuple[int, int]:
     """The index of the parenthesis around word i, -1 if there is none, and the number of the argument that it is in."""
     depth, number = 0, 1
     for k in range(i - 1, -1, -1):
-        if words[k] and words[k] in _CLOSING:
+        if words[k] in CLOSING:
             depth += 1
-        elif words[k] and words[k] in _OPENING:
+        elif words[k] in OPENING:
             if depth == 0:
                 return k, number
             depth -= 1

@@ -23,6 +23,7 @@ from sqlext.expressions.function import (
     TIME_PARSER,
 )
 from sqlext.rewriter.statements.resumed_words import resumed_tokens, word_of
+from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS
 from sqlext.rewriter.text.tokens import NUMBER, STRING, Token, tokenize
 
 # The settings on which any query may depend. Its text does not show which columns are CHAR: the last three decide what
@@ -65,7 +66,6 @@ _TOKENS: dict[str, Callable[[Token], bool]] = {
 _OF_DECIMALS = frozenset({FEWER_FRACTIONAL_DIGITS, FEWEST_DIGITS})
 ALL_SETTINGS = frozenset({*_ALWAYS, *_WORDS, *_TOKENS, *_OF_DECIMALS})
 _WITHOUT_PARENTHESES = frozenset({"||", "STRING", "VARCHAR", "CHAR"})
-_BEFORE_ALL_COLUMNS = frozenset({"(", ",", ".", "SELECT", "DISTINCT"})
 
 
 def read_settings(text: str) -> frozenset[str]:
@@ -108,5 +108,5 @@ def _without_patterns(tokens: Sequence[Token]) -> list[Token]:
 def _is_arithmetic(before: str, word: str, after: str) -> bool:
     """Return True if a word is an operator of numbers. Times have INTERVAL after it."""
     if word == "*":
-        return before not in _BEFORE_ALL_COLUMNS
+        return before not in BEFORE_ALL_COLUMNS
     return word in ("/", "%", "DIV") or (word in ("+", "-") and after != "INTERVAL")

@@ -13,6 +13,7 @@ from sqlext.rewriter.text.tokens import QUERY_STARTS, tokenize
 # The words that begin a subquery after a parenthesis in an expression. MAP and REDUCE begin queries too, but in an
 # expression they are functions.
 SUBQUERY_STARTS = QUERY_STARTS - {"MAP", "REDUCE"}  # which are functions where an expression may be
+BEFORE_ALL_COLUMNS = frozenset({"(", ",", ".", "SELECT", "DISTINCT"})  # after an operand * multiplies
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-3][0-7]{2}|.)", re.DOTALL)
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 

@@ -106,6 +106,16 @@ def column_name(text: str) -> str:
     >>> column_name("e.`card no`"), column_name("upper(card)")
     ('card no', 'upper(card)')
     """
+    name = only_column(text)
+    return text if name is None else name
+
+
+def only_column(text: str) -> str | None:
+    """The name of the column that an expression is, without its qualifiers; None for another expression.
+
+    >>> only_column("e.`a.b`"), only_column("a + b")
+    ('a.b', None)
+    """
     tokens = tokens_of(text)
     name = name_at(tokens, 0)
-    return name.parts[-1] if name is not None and 2 * len(name.parts) - 1 == len(tokens) else text
+    return name.parts[-1] if name is not None and 2 * len(name.parts) - 1 == len(tokens) else None

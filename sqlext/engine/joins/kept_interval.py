@@ -165,12 +165,16 @@ class KeptInterval:
         return owners([name.lower() for name in self._shown_columns(side)], columns)
 
     def _shown_columns(self, side: str) -> list[str]:
-        return [name for name in self.stored.rows(side).columns if not name.startswith(_OURS)]
+        return [name for name in self._stored_columns[side] if not name.startswith(_OURS)]
+
+    @cached_property
+    def _stored_columns(self) -> dict[str, list[str]]:
+        return {side: self.stored.rows(side).columns for side in (LEFT, RIGHT)}
 
     def fits(self) -> bool:
         """Whether the columns of the state are those of the two relations: Spark keeps the columns that it needs."""
-        of_stored = {side: self.stored.rows(side).columns for side in (LEFT, RIGHT)}
-        numbers = {match[1] for names in of_stored.values() for name in names if (match := _NUMBERED.search(name))}
+        stored = self._stored_columns.values()
+        numbers = {match[1] for names in stored for name in names if (match := _NUMBERED.search(name))}
         if numbers and numbers != {str(self.sides.number)}:
             return False
         return self._fits(LEFT) and self._fits(RIGHT)

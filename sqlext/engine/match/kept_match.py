@@ -73,8 +73,10 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, fai
 def _shown_columns(plan: MatchPlan, hidden: set[str]) -> dict[str, str]:
     """The columns of a kept row that are shown, each once, with the user's names. An expression is shown only if it
     reads a column that is not kept itself."""
-    columns = {column_of(c.text): c.name for c in reversed(plan.columns) if c.name not in hidden}
-    texts = {name: text for text, name in reversed(columns.items())}
+    texts: dict[str, str] = {}
+    for column in plan.columns:
+        if column.name not in hidden and column_of(column.text) not in texts.values():
+            texts[column.name] = column_of(column.text)
     inputs = {name.lower() for name, _ in plan.input_types}
     kept = {column_name(text).lower() for text in texts.values()} & inputs
     reads = {name: names_in(Fragment(text, 0, len(text))) & inputs for name, text in texts.items()}

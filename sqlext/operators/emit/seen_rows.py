@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlext.operators.emit.assigned import Assigned, StepRows
-from sqlext.operators.emit.distances import DeltaValues, distances
+from sqlext.operators.emit.distances import DeltaValues, delta_values, distances
 from sqlext.operators.emit.firing_points import Points
 from sqlext.operators.emit.parts import END, KEEP_DELTA, KEEP_ROWS, KEEP_TIME, SESSION, START
 from sqlext.operators.emit.plan import EmitOperatorPlan
@@ -55,6 +55,12 @@ def _pane_of(kept: np.ndarray, rows: StepRows, windows: Assigned, plan: EmitOper
     pane = np.empty(len(order), np.int64)
     pane[order] = order[last]
     return pane[n:]
+
+
+def evictor_values(rows: StepRows, plan: EmitOperatorPlan) -> DeltaValues | None:
+    """The values of EVICT KEEP DELTA for all rows; None for other queries."""
+    evictor = plan.emit.evictor
+    return delta_values(rows.table.column(evictor.column)) if evictor is not None and evictor.column else None
 
 
 def seen(

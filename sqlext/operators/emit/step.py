@@ -26,7 +26,7 @@ from sqlext.operators.emit.firings import failures, firing_rows, merged_rows, pa
 from sqlext.operators.emit.panes import Panes, stored_panes
 from sqlext.operators.emit.parts import END, START
 from sqlext.operators.emit.plan import EmitOperatorPlan
-from sqlext.operators.emit.seen_rows import PaneRows, pane_rows, seen, still_seen
+from sqlext.operators.emit.seen_rows import PaneRows, evictor_values, pane_rows, seen, still_seen
 from sqlext.operators.emit.triggers import TriggerInput
 from sqlext.operators.emit.whole import aggregations
 from sqlext.operators.rows.arrow import as_arrow, one_chunk
@@ -183,9 +183,7 @@ def _news(panes: Panes, windows: Assigned, points: Points) -> np.ndarray:
 def _values_of_rows(
     points: Points, of_panes: PaneRows, rows: StepRows, aggregations: Sequence[Aggregation], plan: EmitOperatorPlan
 ) -> list[States]:
-    evictor = plan.emit.evictor
-    values = delta_values(rows.table.column(evictor.column)) if evictor is not None and evictor.column else None
-    seen_rows, start, stop = seen(points, of_panes, values, plan)
+    seen_rows, start, stop = seen(points, of_panes, evictor_values(rows, plan), plan)
     return [a.reduce(seen_rows, start, stop) for a in aggregations]
 
 

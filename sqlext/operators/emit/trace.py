@@ -15,13 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.operators.emit.assigned import Assigned, StepRows, assigned, step_rows
-from sqlext.operators.emit.distances import delta_values
 from sqlext.operators.emit.firing_points import Points
 from sqlext.operators.emit.operator import FEWER_ROWS, EmitOperator
 from sqlext.operators.emit.panes import stored_panes
 from sqlext.operators.emit.parts import EARLY, ON_TIME
 from sqlext.operators.emit.plan import EmitOperatorPlan
-from sqlext.operators.emit.seen_rows import PaneRows, pane_rows, seen
+from sqlext.operators.emit.seen_rows import PaneRows, evictor_values, pane_rows, seen
 from sqlext.operators.emit.step import StepTimes, points_and_panes
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.spilled_rows import rows_in_memory
@@ -87,11 +86,7 @@ class Trace:
     @cached_property
     def _seen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The rows that each firing sees, see `seen_rows.seen`."""
-        evictor = self.plan.emit.evictor
-        values = (
-            delta_values(self.rows.table.column(evictor.column)) if evictor is not None and evictor.column else None
-        )
-        return seen(self.points, self._of_panes, values, self.plan)
+        return seen(self.points, self._of_panes, evictor_values(self.rows, self.plan), self.plan)
 
     def firings(self, pane: int) -> Iterator[WindowFiring]:
         """The firings of a pane, in order."""
