@@ -20,12 +20,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from sqlext.errors import BindError
 from sqlext.rewriter.lowering.match_plan import WINDOW, InputColumn, Mask, MatchPlan, ShownColumn
 from sqlext.rewriter.scalars.expression import Node, parse
-from sqlext.rewriter.scalars.references import Item, Reference, Scope, Words
+from sqlext.rewriter.scalars.references import Item, Reference, Scope, Words, place_of
+from sqlext.rewriter.scalars.struct_fields import free_stars, named_field
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
-from sqlext.rewriter.text.names import quoted, unquoted
+from sqlext.rewriter.text.names import only_column, quoted, unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join, sub
 from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, ORDER_WORDS, ends_operand
 from sqlext.rewriter.tree.read_windows import CallOver, Range, WindowQuery, end_of_window, start_of_call
@@ -163,16 +165,18 @@ class OuterQuery:
         stop = self._alias(lo, hi)
         if stop < hi:
             return unquoted(self.tree.tokens[hi - 1].text)
-        call = next((call for call in self.site.calls if call.start == lo), None)
-        if call is not None and call.stop == hi and call.over == lo + 1:
-            return unquoted(self.tree.tokens[lo].text)
-        return self.tree.fragment(lo, hi).in_line
+        first = lo
+        while self.tree.tokens[first].text == "(" and self.tree.tokens[stop - 1].text == ")":
+            first, stop = first + 1, stop - 1
+        call = next((call for call in self.site.calls if (call.start, call.stop) == (first, stop)), None)
+        measure = None if call is None else self._measure(call)
+        return self.tree.fragment(lo, hi).in_line if measure is None else measure
 
     def _edits(self, lo: int, hi: int, outputs: frozenset[str]) -> list[Edit]:
         """The edits of one expression: calls become their columns, other parts become columns of the base query."""
         fragment = self.tree.fragment(lo, hi)
         items: list[Item] = []
-        edits: list[Edit] = []
+        replaced: list[tuple[int, int, str]] = []  # the start and the stop of a call or a part, and its column
         calls = {c.start: (c.stop, self.values[c.start]) for c in self.site.calls if lo <= c.start < hi}
         calls |= dict(self._ordinary_calls(lo, hi, outputs))
         places = {self.tree.tokens[start].start: start for start in calls}
@@ -188,10 +192,38 @@ class OuterQuery:
             whole = self.tree.fragment(start, stop)
             inside = whole.stop
             items.append(Reference(kind="call", place=whole.place))
-            edits.append(Edit(whole.start, whole.stop, column))
+            replaced.append((whole.start, whole.stop, column))
         for start, stop in self._parts(parse(items, 0, len(items)), items, outputs):
-            edits.append(Edit(start, stop, self._part(self.source.slice(start, stop))))
-        return edits
+            replaced.append((start, stop, self._part(self.source.slice(start, stop))))
+        self._check_no_star(items, replaced)
+        words = ["" if isinstance(item, Reference) else item.raw for item in items]
+        first = {item.start: i for i, item in enumerate(items)}
+        after = {item.stop: i + 1 for i, item in enumerate(items)}
+        return [
+            Edit(start, stop, named_field(join(column), words, first[start], after[stop], self._field(start, stop)))
+            for start, stop, column in replaced
+        ]
+
+    def _check_no_star(self, items: Sequence[Item], replaced: Sequence[tuple[int, int, str]]) -> None:
+        """Raise BindError for a star that is not inside a part that the base query computes."""
+        for star in free_stars(items):
+            if not any(start <= star.start and star.stop < stop for start, stop, _ in replaced):
+                raise BindError(
+                    "MISPLACED_STAR",
+                    "* cannot mean all columns in an expression that reads a window with a row pattern",
+                    place=place_of([star], self.source),
+                    hint="name the columns.",
+                )
+
+    def _field(self, start: int, stop: int) -> str | None:
+        """The name that these characters have as a field of a struct: that of a column or a measure, else None."""
+        tokens = self.tree.tokens
+        call = next((c for c in self.site.calls if tokens[c.start].start == start), None)
+        return only_column(self.source.text[start:stop]) if call is None else self._measure(call)
+
+    def _measure(self, call: CallOver) -> str | None:
+        """The name of the measure that a call is; None if it is a function."""
+        return unquoted(self.tree.tokens[call.start].text) if call.over == call.start + 1 else None
 
     def _ordinary_calls(self, lo: int, hi: int, outputs: frozenset[str]) -> Iterator[tuple[int, tuple[int, str]]]:
         """(start, (stop, column of the base query)) of the calls over windows without patterns.

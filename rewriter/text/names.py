@@ -113,9 +113,11 @@ def column_name(text: str) -> str:
 def only_column(text: str) -> str | None:
     """The name of the column that an expression is, without its qualifiers; None for another expression.
 
-    >>> only_column("e.`a.b`"), only_column("a + b")
-    ('a.b', None)
+    >>> only_column("e.`a.b`"), only_column("((a))"), only_column("a + b")
+    ('a.b', 'a', None)
     """
     tokens = tokens_of(text)
+    while len(tokens) > 2 and tokens[0].text == "(" and tokens[-1].text == ")":
+        tokens = tokens[1:-1]
     name = name_at(tokens, 0)
     return name.parts[-1] if name is not None and 2 * len(name.parts) - 1 == len(tokens) else None
