@@ -12,8 +12,15 @@ from pyspark.sql import SparkSession
 from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.emit.run_emit import emit_operator, firing_schema, result_query, stream_clause
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.row_json import row_texts
-from sqlext.engine.streams.kept_clause import NUMBER, ClauseInput, KeptClause, as_json, coming_rows
+from sqlext.engine.streams.kept_clause import (
+    NUMBER,
+    ClauseInput,
+    KeptClause,
+    as_json,
+    coming_rows,
+    shown_columns,
+    texts_of_rows,
+)
 from sqlext.operators.emit.parts import Emit
 from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
@@ -29,10 +36,13 @@ def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> Ke
 
     plan = planned.plan
     operator = emit_operator(plan, queries, planned.prefix, skips_failures=planned.skips_failures)
-    names = _shown_columns(plan)
+    # A value of DELTA is kept as a double. It comes last, so a column that is kept as well is shown with its own type.
+    columns = [(name, str(text)) for name, text in plan.columns[plan.keys :] if name not in (TIME, *plan.deltas)]
+    deltas = [(name, str(text)) for name, text in plan.deltas.items()]
+    texts = texts_of_rows(spark, shown_columns([*columns, *deltas], plan.input_types, always=plan.deltas))
 
     def facts(state: State, show: ShowTime) -> Iterator[Fact]:
-        return emit_facts(operator, state, lambda rows: row_texts(spark, names, _unscaled(rows, plan.emit)), show)
+        return emit_facts(operator, state, lambda rows: texts(_unscaled(rows, plan.emit)), show)
 
     def results(coming: Sequence[Coming]) -> Sequence[str | None]:
         firings = queries.name(coming_rows(spark, coming, (), firing_schema(operator.windows)))
@@ -48,18 +58,6 @@ def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> Ke
         facts=facts,
         results=results,
     )
-
-
-def _shown_columns(plan: EmitPlan) -> dict[str, str]:
-    """The columns of a row that are shown, by their names in the state. A value of DELTA is kept as a double, and shown
-    if it is no column that is kept as well."""
-    others = plan.columns[plan.keys :]
-    names = {name: column_name(str(text)) for name, text in others if name not in (TIME, *plan.deltas)}
-    for name, text in plan.deltas.items():
-        written = column_name(str(text))
-        if written not in names.values():
-            names[name] = written
-    return names
 
 
 def _unscaled(rows: pa.Table, emit: Emit) -> pa.Table:

@@ -126,7 +126,7 @@ class KeptInterval:
     stored: StoredJoin
     time_zone: str
 
-    @property
+    @cached_property
     def why_hidden(self) -> str:
         """The reason why the kept rows cannot be shown, empty if they can: their columns need the names by which ON
         qualifies them."""
@@ -142,7 +142,7 @@ class KeptInterval:
                 f"Spark keeps only a field of a struct of its {side} relation, under another name: name it in a "
                 "subquery that is the relation, (SELECT s.f AS f, …)"
             )
-        if len(joined) > 1 and (self._owners(side) is None or (side == RIGHT and self._renamed)):
+        if len(joined) > 1 and (self._owners[side] is None or (side == RIGHT and self._renamed)):
             listed = " and ".join(filter(None, names))
             return f"Spark's state does not say which of their columns are of which of {listed}, which are joined"
         return ""
@@ -154,15 +154,21 @@ class KeptInterval:
         found = {side: [tree.name_of(member) for member in members(self.sides, side)] for side in (LEFT, RIGHT)}
         return {side: [None if name is None else name.text for name in names] for side, names in found.items()}
 
-    def _owners(self, side: str) -> list[int] | None:
-        """For each kept column of a relation the relation that it is of, by its number; None if that is not certain."""
-        columns = [
-            (owner, name.lower())
-            for owner, own in enumerate(self._names[side])
-            for name in self.sides.rows(side, f"{own}.*").columns
-            if not name.startswith(_OURS)
-        ]
-        return owners([name.lower() for name in self._shown_columns(side)], columns)
+    @cached_property
+    def _owners(self) -> Mapping[str, list[int] | None]:
+        """For each relation that is a join and each of its kept columns the relation that the column is of, by its
+        number; None if that is not certain."""
+        columns = {
+            side: [
+                (owner, name.lower())
+                for owner, own in enumerate(names)
+                for name in self.sides.rows(side, f"{own}.*").columns
+                if not name.startswith(_OURS)
+            ]
+            for side, names in self._names.items()
+            if len(names) > 1 and None not in names
+        }
+        return {side: owners([name.lower() for name in self._shown_columns(side)], of) for side, of in columns.items()}
 
     def _shown_columns(self, side: str) -> list[str]:
         return [name for name in self._stored_columns[side] if not name.startswith(_OURS)]
@@ -270,7 +276,7 @@ class KeptInterval:
     def _of_several(self, side: str, queries: Queries) -> str:
         """The same of joined relations: a struct for each of them, by whose name ON qualifies a column, and the columns
         that one of them alone has."""
-        rows, owners = self.stored.rows(side), self._owners(side)
+        rows, owners = self.stored.rows(side), self._owners[side]
         assert owners is not None
         numbered = {f"__sqlext_column{i}": name for i, name in enumerate(rows.columns)}
         shown = [(number, name) for number, name in numbered.items() if not name.startswith(_OURS)]

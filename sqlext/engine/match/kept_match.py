@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
@@ -19,17 +18,20 @@ from sqlext.engine.match.run_stream import (
     stream_clause,
 )
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.row_json import row_texts
-from sqlext.engine.streams.kept_clause import NUMBER, ClauseInput, KeptClause, as_json, coming_rows
+from sqlext.engine.streams.kept_clause import (
+    NUMBER,
+    ClauseInput,
+    KeptClause,
+    as_json,
+    coming_rows,
+    shown_columns,
+    texts_of_rows,
+)
 from sqlext.operators.rows.columns import LATE_ROW, ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
 from sqlext.operators.stateful.operator import State
-from sqlext.rewriter.lowering.match_plan import MatchPlan, ShownColumn
-from sqlext.rewriter.lowering.operator_plan import column_of
-from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import names_in
-from sqlext.rewriter.text.names import column_name
+from sqlext.rewriter.lowering.match_plan import ShownColumn
 from sqlext.rewriter.text.splice import join
 
 if TYPE_CHECKING:
@@ -47,7 +49,8 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, fai
     operator = replace(operator, plan=with_times(operator.plan))
     times, schema = returned_columns(plan, arriving)
     hidden = {*plan.carried[: len(plan.partition_by)], LATE_ROW, WITHIN_END, WITHIN_KEY, ROW_TIME}
-    texts = partial(row_texts, spark, _shown_columns(plan, hidden))
+    columns = ((column.name, str(column.text)) for column in plan.columns if column.name not in hidden)
+    texts = texts_of_rows(spark, shown_columns(columns, plan.input_types))
 
     def facts(state: State, show: ShowTime) -> Iterator[Fact]:
         return match_facts(kept_key(state, operator.plan, plan.clause.pattern), texts, failed, show)
@@ -68,17 +71,3 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, fai
         facts=facts,
         results=results,
     )
-
-
-def _shown_columns(plan: MatchPlan, hidden: set[str]) -> dict[str, str]:
-    """The columns of a kept row that are shown, each once, with the user's names. An expression is shown only if it
-    reads a column that is not kept itself."""
-    texts: dict[str, str] = {}
-    for column in plan.columns:
-        if column.name not in hidden and column_of(column.text) not in texts.values():
-            texts[column.name] = column_of(column.text)
-    inputs = {name.lower() for name, _ in plan.input_types}
-    kept = {column_name(text).lower() for text in texts.values()} & inputs
-    reads = {name: names_in(Fragment(text, 0, len(text))) & inputs for name, text in texts.items()}
-    is_column = {name: column_name(text).lower() in inputs for name, text in texts.items()}
-    return {name: text for name, text in texts.items() if is_column[name] or not reads[name] or reads[name] - kept}

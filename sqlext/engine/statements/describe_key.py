@@ -50,6 +50,7 @@ from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.versions import spark_schema
 
 MAX_KEYS, MAX_COMING = 20, 50  # keys that are described, and of each the result rows that come
+MAX_IN_MEMORY = 100_000_000  # bytes of state; what is beyond them is read a second time for the keys that are described
 _COLUMNS = "clause STRING, key STRING, fact STRING, time STRING, text STRING"
 _NUMBER = "__number"
 
@@ -162,12 +163,16 @@ class _Description:
         if operator is None:
             yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
             return
-        buckets = dict[int, pa.Table]()
+        buckets, in_memory, size = dict[int, pa.Table](), dict[int, State](), 0
         watermark: int | None = None
         late = 0
         for number, stored in operator.buckets():
-            buckets[number] = distinct_keys([_state(clause, stored)], list(clause.keys))
+            state = _state(clause, stored)
+            buckets[number] = distinct_keys([state], list(clause.keys))
             watermark, late = stored.header.watermark, late + stored.header.late
+            size += sum(table.nbytes for table in state.tables.values())
+            if size <= MAX_IN_MEMORY:
+                in_memory[number] = state
         try:
             wanted, is_cut = self._wanted(clause, buckets)
         except BindError as error:
@@ -186,13 +191,15 @@ class _Description:
                 "EXPLAIN MATCH WHY of the query without STREAM says what becomes of a row"
             )
             yield self._row(name, None, Fact(KEY, None, text))
-        for number, stored in operator.buckets(list(wanted)):
-            state = _state(clause, stored)
+        read_again = [number for number in wanted if number not in in_memory]
+        for number, stored in operator.buckets(read_again) if read_again else ():
+            in_memory[number] = _state(clause, stored)
+        for number in wanted:
             keys = buckets[number].take(pa.array(wanted[number])) if clause.keys else buckets[number]
             texts = row_texts(self.call.spark, clause.keys, keys) or ["{}"]
             for i, shown in enumerate(texts):
                 key = keys.slice(i, 1)
-                for fact in self._facts(clause, of_key(state, list(clause.keys), key)):
+                for fact in self._facts(clause, of_key(in_memory[number], list(clause.keys), key)):
                     yield self._row(name, shown, fact)
         if is_cut:
             of_which = f"more than {MAX_KEYS} keys, of which {MAX_KEYS} are described"

@@ -23,6 +23,7 @@ from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.rewriter.text.splice import Piece, Source, Text, join
 from sqlext.spark.quiet_probes import quiet_probes
+from sqlext.spark.void_columns import typed_type
 
 CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin with an underscore
 _NAME = re.compile(r"\w+", re.ASCII)  # what Spark's catalog takes; Delta creates the folder of another one first
@@ -92,6 +93,8 @@ def prepare(spark: SparkSession, frame: DataFrame, target: StreamTarget, checkpo
     `checkpoint`: the name of the checkpoint in the table's folder, if OPTIONS names no other place.
     """
     name = quote(target.name)
+    if target.or_replace or not spark.catalog.tableExists(name):
+        _check_columns(frame.schema, target)
     if target.or_replace:
         if spark.catalog.tableExists(name):
             _rehearse(spark, frame, target)
@@ -111,6 +114,20 @@ def prepare(spark: SparkSession, frame: DataFrame, target: StreamTarget, checkpo
             hint="INSERT INTO writes a stream into it; CREATE OR REPLACE STREAMING TABLE drops it first.",
         )
     return False
+
+
+def _check_columns(schema: T.StructType, target: StreamTarget) -> None:
+    """Raise BindError for a column without a type, such as NULL, which Delta refuses only when the query writes it."""
+    types = [column.type for column in target.definition.columns] or [None] * len(schema.fields)
+    for column, written in zip(schema.fields, types):
+        if written is None and typed_type(column.dataType) != column.dataType:
+            raise BindError(
+                "VOID_COLUMN",
+                f"the column {column.name} of the query is {column.dataType.simpleString()}, and a table needs a type",
+                place=target.place,
+                hint=f"write CAST(… AS STRING) AS {column.name}, or another type; a MATCH_RECOGNIZE that returns no "
+                "columns needs MEASURES.",
+            )
 
 
 def as_table(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> DataFrame:

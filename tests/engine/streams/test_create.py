@@ -21,6 +21,8 @@ REFUSED = [  # the statement, where its error points, the error's class
     (f"CREATE STREAMING TABLE bad (a INT PRIMARY KEY, b) AS {QUERY}", "PRIMARY KEY", "STREAM_OPTION"),
     (f"CREATE STREAMING TABLE `bad/folder` AS {QUERY}", "`bad/folder`", "TABLE_NAME"),
     (f"CREATE STREAMING TABLE bad CLUSTER BY (nothing) AS {QUERY}", "bad", "UNSUPPORTED_FEATURE"),
+    ("CREATE STREAMING TABLE bad AS SELECT k, NULL AS i FROM STREAM events", "bad", "VOID_COLUMN"),
+    ("CREATE OR REPLACE STREAMING TABLE kept AS SELECT k, array() AS i FROM STREAM events", "kept", "VOID_COLUMN"),
     (f"CREATE OR REPLACE STREAMING TABLE kept PARTITIONED BY (nothing) AS {QUERY}", "kept", "ANALYSIS"),
     ("CREATE OR REPLACE STREAMING TABLE kept AS SELECT k AS `a b` FROM STREAM events", "kept", "DELTA_INVALID"),
 ]

@@ -112,6 +112,28 @@ def test_windows_of_emit_say_when_they_fire_next_and_other_state_is_refused(even
         events.sql("DESCRIBE STREAMING TABLE copies FOR KEY k = 1")
 
 
+def test_rows_of_which_no_column_is_read_are_shown_in_words(events):
+    append(events, "1 0 A 1", "1 30 A 2")
+    queries = {
+        "sessions": f"count(*) AS n FROM SESSION(TABLE {STREAM}, DESCRIPTOR(ts), INTERVAL 10 SECONDS) "
+        "GROUP BY window_start, window_end EMIT EVERY 2 ROWS",
+        "pairs": f"n FROM {STREAM} MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n PATTERN (A B) DEFINE B AS true)",
+    }
+    for name, query in queries.items():
+        events.sql(f"CREATE STREAMING TABLE {name} AS SELECT {query}")
+        shown = facts(events.sql(f"DESCRIBE STREAMING TABLE {name} FOR KEY (true)"))
+        (last,) = (fact for fact in shown if fact.startswith("row :30: "))
+        assert last.startswith("row :30: a row of which the query reads no other column; "), last
+
+
+def test_what_does_not_fit_into_memory_is_read_again(events, monkeypatch):
+    append(events, "1 0 A 1", "1 1 B 2", "2 1 A 3", "1 30 C 4")
+    events.sql(PAIRS)
+    at_once = facts(events.sql("DESCRIBE STREAMING TABLE pairs FOR KEY (card > 0)"))
+    monkeypatch.setattr("sqlext.engine.statements.describe_key.MAX_IN_MEMORY", 0)
+    assert facts(events.sql("DESCRIBE STREAMING TABLE pairs FOR KEY (card > 0)")) == at_once
+
+
 def test_rows_are_shown_without_what_is_computed_from_them(events):
     append(events, "1 0 A 1", "1 1 B 2", "1 30 C 4")
     events.sql(f"""CREATE STREAMING TABLE rising AS SELECT * FROM {STREAM} MATCH_RECOGNIZE (
