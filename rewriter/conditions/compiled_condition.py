@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.calendars import DAY_US
-from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, TIMESTAMPS, decimal_of, kind_of
+from sqlext.expressions.function_table import parameter_types
+from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, MAX_DIGITS, TIMESTAMPS, decimal_of, kind_of
 from sqlext.pattern.task.task import (
     CLASSIFIER,
     MATCH_NUMBER,
@@ -64,11 +65,6 @@ class CompiledCondition:
             return
         if (node.kind == "call" and node.name not in FUNCTIONS) or node.kind not in _KINDS:
             raise self._several_rows(node)
-        if node.kind in _COMPARISONS or node.kind in ("BETWEEN", "IN"):
-            yield self.parts.common_text(node)
-        if node.kind == "CASE":
-            pairs = len(node.children) // 2 * 2
-            yield from (self.parts.common_text(c) for c in node.children[:pairs:2] if c.name == "of case")
         for child in node.children:
             yield from self.texts_to_type(child)
 
@@ -188,22 +184,32 @@ class CompiledCondition:
                 function="is_null", arguments=(self._lower(children[0], self.parts.type(children[0])),), kind="bool"
             )
         if kind in _COMPARISONS:
-            left, right = (self._lower(c, self.parts.common_type(node)) for c in children)
-            return self._compare(kind, left, right)
+            common = self._common_type(kind, *children)
+            return self._compare(kind, *(self._lower(c, common) for c in children))
         if kind == "BETWEEN":
-            value, low, high = (self._lower(c, self.parts.common_type(node)) for c in children)
-            return MachineCall(
-                function="and",
-                arguments=(self._compare("<=", low, value), self._compare("<=", value, high)),
-                kind="bool",
-            )
+            return self._between(*children)
         if kind == "IN":
-            common = self.parts.common_type(node)
+            common = self._common_type(kind, *children)
             value, *choices = (self._lower(c, common) for c in children)
             return _chain("or", [self._compare("=", value, c) for c in choices], "bool")
         if kind in _ARITHMETIC:
             return self._arithmetic(node)
         return self._function(node)
+
+    def _common_type(self, function: str, *operands: Node) -> str:
+        """The type in which Spark compares the operands of a comparison or of IN."""
+        types = tuple(self.parts.type(operand) for operand in operands)
+        return parameter_types(function, types, "boolean", self.parts.settings)[0]
+
+    def _between(self, value: Node, low: Node, high: Node) -> Condition:
+        """The comparisons with both bounds. Spark compares each in a type of its own; one for both is the same where
+        all values are exact in it."""
+        exact = self._common_type("IN", value, low, high)
+        commons = [self._common_type("<=", value, bound) for bound in (low, high)]
+        of_low, of_high = commons if exact in (*FLOATS, "string") else (exact, exact)
+        at_least = self._compare("<=", self._lower(low, of_low), self._lower(value, of_low))
+        at_most = self._compare("<=", self._lower(value, of_high), self._lower(high, of_high))
+        return MachineCall(function="and", arguments=(at_least, at_most), kind="bool")
 
     def _compare(self, operator: str, left: Condition, right: Condition) -> Condition:
         arguments = (right, left) if operator in (">", ">=") else (left, right)
@@ -281,8 +287,8 @@ class CompiledCondition:
                 kind=kind,
             )
         if node.name == "nullif" and len(node.children) == 2:
-            self.parts.resolve([self.parts.common_text(node)])
-            left, right = (self._lower(c, self.parts.common_type(node)) for c in node.children)
+            common = self._common_type("=", *node.children)
+            left, right = (self._lower(c, common) for c in node.children)
             return MachineCall(
                 function="if",
                 arguments=(self._compare("=", left, right), Literal(None, kind), self._lower(node.children[0], result)),

@@ -10,11 +10,12 @@ from sqlext.aggregates.registry import kernel_result
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.python_functions import PythonFunction
-from sqlext.expressions.spark_types import in_sql, is_year_month
+from sqlext.expressions.spark_types import in_sql, is_year_month, with_distinct_fields
 from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task.task import Aggregate, LiteralValue, Navigation
 from sqlext.rewriter.scalars.expression import Node, closing_item, combines_searches, has_column, holds_query
 from sqlext.rewriter.scalars.references import FILTER_PLACE, Item, Reference, place_of, render
+from sqlext.rewriter.scalars.struct_fields import render_fields
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
 
@@ -64,6 +65,7 @@ class ConditionParts:
     def object_column(self, text: Text, spark_type: str) -> int:
         """The operand column of a value as `expressions` represents it. Raises UnsupportedError TYPE_OF_EXPRESSION."""
         arrow_type(spark_type)
+        text = self.cast(text, spark_type, with_distinct_fields(spark_type))  # Spark sends no others
         if is_year_month(spark_type):  # PyArrow has no such type
             raise UnsupportedError(
                 "TYPE_OF_EXPRESSION",
@@ -81,16 +83,13 @@ class ConditionParts:
             return "boolean"
         return self.types[str(self.typed_text(node))]
 
-    def common_type(self, node: Node) -> str:
-        return self.types[str(self.common_text(node))]
-
     def is_text(self, node: Node) -> bool:
         """True if the node has a text of its own. The comparison that `CASE x WHEN y` implies has none."""
         return node.name != "of case"
 
     def typed_text(self, node: Node) -> Text:
         """An expression over one input row that has the type of the node."""
-        return render(self.items[node.start : node.stop], self.source, self.typed_reference)
+        return render_fields(self.items[node.start : node.stop], self.source, self.typed_reference)
 
     def typed_reference(self, reference: Reference) -> Text:
         at = reference.place.start
@@ -111,9 +110,6 @@ class ConditionParts:
             return join("CAST(NULL AS ", in_sql(self.types[str(argument)]), ")")
 
         return self.text(node, nothing)
-
-    def common_text(self, node: Node) -> Text:
-        return join("coalesce(", join(*(self.typed_text(c) for c in node.children), separator=", "), ")")
 
     def aggregate_type(self, reference: Reference) -> str:
         """The type of an aggregate. If it is unknown, Spark determines it and reports errors with the user's names."""
@@ -160,7 +156,7 @@ class ConditionParts:
         reference = items[0]
         if len(items) == 1 and isinstance(reference, Reference) and reference.kind == "navigation":
             return reference.arguments[0]
-        text = render(items, self.source, replace_reference)
+        text = render_fields(items, self.source, replace_reference)
         if node.kind == "IN query":  # as a value, Spark returns false instead of NULL, for NOT IN too
             return join("CASE WHEN ", text, " THEN TRUE WHEN NOT (", text, ") THEN FALSE END")
         return text

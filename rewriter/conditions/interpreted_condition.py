@@ -15,7 +15,7 @@ from sqlext.errors import Place, SqlExtError, UnsupportedError
 from sqlext.expressions.function_table import parameter_types
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Constant, Read, Scalar, ScalarCall
-from sqlext.expressions.spark_types import COLLATED, StructOf, nested
+from sqlext.expressions.spark_types import COLLATED
 from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task.task import CLASSIFIER_NAME, MATCH_NUMBER, Aggregate, Navigation
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
@@ -103,14 +103,7 @@ class InterpretedCondition:
 
     def _constant(self, text: Text, have: str, wanted: str) -> Any:
         """The value of a literal. Spark computes it with a job, unless the literal is plain."""
-        raw, kind = str(text), nested(wanted)
-        if isinstance(kind, StructOf) and len(set(kind.names)) < len(kind.names):
-            repeated = next(name for name in kind.names if kind.names.count(name) > 1)
-            raise UnsupportedError(
-                "TYPE_OF_EXPRESSION",
-                f"a row or a struct that is compared with a constant has two fields {repeated}",
-                hint="name them: named_struct('a', A.price, 'b', price).",
-            )
+        raw = str(text)
         if have == wanted == "int" and raw.isdigit():
             return int(raw)
         if have == wanted == "string" and _PLAIN_STRING.fullmatch(raw):
@@ -205,6 +198,13 @@ class InterpretedCondition:
         If the query has no rows, no value is in its result, not even NULL.
         """
         (child,) = node.children
+        if child.kind == "call" and child.name == "struct" and len(child.children) > 1:
+            raise UnsupportedError(
+                "DEFINE_EXPRESSION",
+                "DEFINE cannot search a row over several rows in a subquery",
+                place=self._place(node),
+                hint="search one value, for example concat_ws('|', A.a, B.b) IN (SELECT concat_ws('|', a, b) FROM t).",
+            )
         is_negated = getattr(self.parts.items[child.stop], "word", "") == "NOT"
         query = self.parts.query_at(child.stop + 1 + is_negated)
         values = join("(SELECT transform(collect_list(struct(v)), x -> x.v) FROM ", query, " AS q (v))")

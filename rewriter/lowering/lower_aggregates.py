@@ -28,9 +28,11 @@ from sqlext.pattern.task.task import CLASSIFIER
 from sqlext.rewriter.lowering.input_query import Context
 from sqlext.rewriter.scalars.aggregate_syntax import parts_of_reference
 from sqlext.rewriter.scalars.references import FILTER_PLACE, Reference, render, text_and_references
+from sqlext.rewriter.scalars.struct_fields import field_naming
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join, standing_for
 
+_COLUMN = "\0"  # the place of a column in a text
 SlotText = Callable[[Reference], Text]
 
 
@@ -211,17 +213,21 @@ class _AggregateLowering:
     def _pieces(self, argument: int, columns: list[str]) -> list[Text | int]:
         """An argument as text, in which an int is the index of one of `columns`; missing columns are added to it."""
         pieces: list[Text | int] = []
-        for piece in text_and_references(self.reference.argument_items[argument], self.context.source):
+        items = self.reference.argument_items[argument]
+        named = field_naming(items)
+        for piece in text_and_references(items, self.context.source):
             if isinstance(piece, Text):
                 pieces.append(piece)
             elif piece.kind == "match number":
-                pieces.append(self.slot_text(piece))
+                pieces.append(named(piece, self.slot_text(piece)))
             else:
                 is_label = piece.kind == "classifier"
                 name = CLASSIFIER_FIELD if is_label else self.context.input_column("a", piece.arguments[0])
                 if name not in columns:
                     columns.append(name)
-                pieces.append(columns.index(name))
+                before, _, after = str(named(piece, join(_COLUMN))).partition(_COLUMN)
+                parts = (join(before), columns.index(name), join(after))
+                pieces += [part for part in parts if isinstance(part, int) or str(part)]
         return pieces
 
 

@@ -18,7 +18,8 @@ from sqlext.rewriter.lowering.match_plan import WINDOW, CountedConjunct, Mask
 from sqlext.rewriter.match.match_clause import Definition
 from sqlext.rewriter.scalars.analyse import analyse
 from sqlext.rewriter.scalars.expression import all_conjuncts, compared, conjuncts, parse
-from sqlext.rewriter.scalars.references import Item, Reference, place_of, render
+from sqlext.rewriter.scalars.references import Item, Reference, place_of
+from sqlext.rewriter.scalars.struct_fields import render_fields
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.nesting import balanced
@@ -191,7 +192,7 @@ class DefineLowering:
 
     def _text(self, items: list[Item], conjunct: tuple[int, int], label: int) -> Text:
         """A part of a condition as SQL over the rows of the input query."""
-        return render(items[slice(*conjunct)], self.context.source, lambda r: self._local_text(r, label))
+        return render_fields(items[slice(*conjunct)], self.context.source, lambda r: self._local_text(r, label))
 
     def _local_text(self, reference: Reference, label: int) -> Text:
         if reference.kind == "classifier":
@@ -206,7 +207,9 @@ class DefineLowering:
         """A new bit for these conjuncts."""
 
         def shape(lo: int, hi: int) -> Text:
-            return render(items[lo:hi], self.context.source, lambda r: self._local_text(replace(r, step=0), label))
+            return render_fields(
+                items[lo:hi], self.context.source, lambda r: self._local_text(replace(r, step=0), label)
+            )
 
         texts = {r: self._text(items, r, label) for r in ranges}
         reading = [r for r in ranges if _reads_neighbours(items, r)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError, raise_all
@@ -13,8 +13,8 @@ from sqlext.rewriter.lowering.input_query import Context
 from sqlext.rewriter.lowering.lower_aggregates import aggregate_slot
 from sqlext.rewriter.match.check import UNMAPPED_HINT, unmapped_variables
 from sqlext.rewriter.scalars.analyse import analyse
-from sqlext.rewriter.scalars.references import Item, Reference, place_of, render
-from sqlext.rewriter.scalars.struct_fields import free_stars, named_field
+from sqlext.rewriter.scalars.references import Item, Reference, place_of
+from sqlext.rewriter.scalars.struct_fields import free_stars, render_fields
 from sqlext.rewriter.text.splice import Text, join, standing_for
 
 
@@ -42,7 +42,7 @@ class Measures:
                 items = analyse(measure.expression, scope)
                 self._check_no_free_star(items)
                 self._check_mapped(items)
-                text = render(items, self.context.source, self._named_slots(items))
+                text = render_fields(items, self.context.source, self.slot_text)
                 measures.append((measure.name.text, text if len(items) == 1 else join("(", text, ")")))
                 kinds = {x.kind for x in items if isinstance(x, Reference)}
                 self.of_all_rows |= {measure.name.text} if kinds == {"rowtime"} else set()
@@ -93,17 +93,6 @@ class Measures:
                 message = f'"{item.variable}" maps no row, so a measure cannot read it'
                 raise BindError("UNMAPPED_VARIABLE", message, place=item.place, hint=UNMAPPED_HINT)
 
-    def _named_slots(self, items: Sequence[Item]) -> Callable[[Reference], Text]:
-        """`slot_text` of the references among these items, named as the field where one is a field of a struct."""
-        words = ["" if isinstance(item, Reference) else item.raw for item in items]
-        places = {item.start: i for i, item in enumerate(items)}
-
-        def named(reference: Reference) -> Text:
-            i = places[reference.start]
-            return named_field(self.slot_text(reference), words, i, i + 1, reference.column)
-
-        return named
-
     def slot_text(self, reference: Reference) -> Text:
         """Spark's expression for a reference: the name of its slot, or an expression over several slots."""
         if reference.kind == "proctime":
@@ -125,7 +114,7 @@ class Measures:
                 return self.slot_text(part)
             return self.slot_text(replace(reference, kind=part.kind, arguments=part.arguments, argument_items=()))
 
-        value = render(reference.argument_items[0], self.context.source, on_row)
+        value = render_fields(reference.argument_items[0], self.context.source, on_row)
         exists = self.slot_text(replace(reference, arguments=(join("TRUE"),), argument_items=()))
         return join("CASE WHEN ", exists, " THEN ", value, " END")
 

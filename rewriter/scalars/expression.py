@@ -88,8 +88,8 @@ def _words(items: Sequence[Item]) -> list[str]:
 
 
 def parse(items: Sequence[Item], start: int, stop: int, *, with_aliases: bool = False) -> Node:
-    """The tree of items `start` to `stop`, or one opaque node if the parser cannot read them. `with_aliases`: arguments
-    may have names, as in `struct(a AS b)`."""
+    """The tree of items `start` to `stop`, or one opaque node if the parser cannot read them. `with_aliases`: the
+    names of arguments, as in `struct(a AS b)`, are nodes too."""
     parser = _ExpressionParser(items, start, stop, with_aliases=with_aliases)
     try:
         node = parser.expression(0)
@@ -417,13 +417,13 @@ class _ExpressionParser:
 
     def argument(self) -> Node:
         start, argument = self.i, self.expression(0)
-        if not self.with_aliases or self.word() != "AS":
+        if self.word() != "AS":
             return argument
         name = self.items[self.i + 1] if self.i + 1 < self.stop else None
         if not isinstance(name, Lexeme):
             raise _CannotRead
         self.i += 2
-        return self.node("alias", start, argument, name=unquoted(name.raw))
+        return self.node("alias", start, argument, name=unquoted(name.raw)) if self.with_aliases else argument
 
     def cast(self, kind: str) -> Node:
         start = self.i

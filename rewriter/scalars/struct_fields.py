@@ -7,18 +7,36 @@ name, so it gets the name of what it replaces.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sqlext.rewriter.scalars.expression import closing_item, holds_query
-from sqlext.rewriter.scalars.references import Item
+from sqlext.rewriter.scalars.references import Item, Reference, render
 from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS, Lexeme
-from sqlext.rewriter.text.names import quoted, unquoted
-from sqlext.rewriter.text.splice import Text, join
+from sqlext.rewriter.text.names import only_column, quoted, unquoted
+from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import CLOSING, OPENING
 
 # What is before a parenthesis around a row, `(a, b)`. After a name or IN it is around arguments.
 _BEFORE_ROW = frozenset(["", *"([,=<>", "==", "<=", ">=", "<>", "!=", "<=>", "->", "=>",
                          "AND", "OR", "NOT", "WHEN", "THEN", "ELSE", "BETWEEN"])  # fmt: skip
+
+
+def render_fields(items: Sequence[Item], source: Source, replace_reference: Callable[[Reference], Text]) -> Text:
+    """As `render`, with what replaces a reference named as the field where the reference is a field of a struct."""
+    named = field_naming(items)
+    return render(items, source, lambda reference: named(reference, replace_reference(reference)))
+
+
+def field_naming(items: Sequence[Item]) -> Callable[[Reference, Text], Text]:
+    """A function that names the text that replaces a reference among `items` as the field, if it is one of a struct."""
+    words = ["" if isinstance(item, Reference) else item.raw for item in items]
+    places = {item.start: i for i, item in enumerate(items)}
+
+    def named(reference: Reference, text: Text) -> Text:
+        i = places[reference.start]
+        return named_field(text, words, i, i + 1, reference.column)
+
+    return named
 
 
 def named_field(text: Text, words: Sequence[str], lo: int, hi: int, column: str | None) -> Text:
@@ -45,6 +63,8 @@ def named_field(text: Text, words: Sequence[str], lo: int, hi: int, column: str 
     is_row = function in _BEFORE_ROW and (number > 1 or after == ",")
     if _word(words, opening - 2) == "." or not (is_row or function in ("STRUCT", "ARRAYS_ZIP")):
         return text
+    if column is not None and only_column(str(text)) == column:
+        return text  # Spark names the field so itself
     unnamed = str(number - 1) if function == "ARRAYS_ZIP" else f"col{number}"
     name = quoted(unnamed if column is None else column)
     if function == "ARRAYS_ZIP" or lo < first:  # where no alias may be; Spark names a field after a field, too

@@ -135,6 +135,24 @@ def _split(text: str) -> list[str]:
     return [*parts, text[start:]] if text else []
 
 
+def with_distinct_fields(spark_type: str) -> str:
+    """The type with other names for the fields of each struct that has two of the same name.
+
+    >>> with_distinct_fields("array<struct<v:int,V:struct<a:int>>>")
+    'array<struct<_1:int,_2:struct<a:int>>>'
+    """
+    parts = nested(spark_type)
+    if isinstance(parts, ArrayOf):
+        return f"array<{with_distinct_fields(parts.element)}>"
+    if isinstance(parts, MapOf):
+        return f"map<{with_distinct_fields(parts.key)},{with_distinct_fields(parts.value)}>"
+    if isinstance(parts, StructOf):
+        is_distinct = len({name.lower() for name in parts.names}) == len(parts.names)
+        names = parts.names if is_distinct else [f"_{i}" for i in range(1, len(parts.names) + 1)]
+        return f"struct<{','.join(f'{n}:{with_distinct_fields(t)}' for n, t in zip(names, parts.types))}>"
+    return spark_type
+
+
 def is_day_time(spark_type: str) -> bool:
     """True for a type of intervals that are a number of microseconds."""
     return _DAY_TIME.fullmatch(spark_type) is not None
