@@ -262,8 +262,8 @@ def delta_package(spark_version: str) -> str:
             "SPARK_WITHOUT_DELTA",
             f"this is PySpark {spark_version}, and Delta {_DELTA_VERSION} is there for {', '.join(_SPARKS_WITH_DELTA)}",
             hint="session(delta=False) starts Spark without Delta: clauses, joins, windows and streams work. For "
-            "views over clauses, streaming tables and rules install pyspark==4.2.*, or bring a Delta of your own: "
-            'session(**{"spark.jars.packages": "…"}).',
+            "views over clauses, streaming tables and rules run pip install 'spark-sqlext[delta]', which brings "
+            f'PySpark {_SPARKS_WITH_DELTA[-1]}, or bring a Delta of your own: session(**{{"spark.jars.packages": "…"}}).',
         )
     return f"io.delta:delta-spark_{minor}_2.13:{_DELTA_VERSION}"
 

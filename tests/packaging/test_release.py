@@ -94,6 +94,13 @@ def test_conda_requires_what_the_wheel_requires(metadata):
     assert recipe["context"]["version"] == sqlext.__version__
 
 
+def test_the_adapter_of_dbt_brings_delta():
+    """Its models are Delta tables. Without the extra, pip installs a newer PySpark for which Delta has no jar."""
+    text = (ROOT / "dbt" / "pyproject.toml").read_text("utf-8")
+    required = map(Requirement, re.findall(r'"([^"]+)"', re.search(r"^dependencies = (.*)", text, re.MULTILINE)[1]))
+    assert {one.name: one.extras for one in required}["spark-sqlext"] == {"delta"}
+
+
 def test_the_citation_has_the_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert citation["version"] == sqlext.__version__
