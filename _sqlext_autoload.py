@@ -68,12 +68,16 @@ class _Loader:
 
 
 def hook(module):
-    """Let the builder of a module's sessions extend those that are configured so."""
-    builder = getattr(getattr(module, "SparkSession", None), "Builder", None)
+    """Let the builder of a module's sessions, and their newSession(), extend those that are configured so."""
+    session = getattr(module, "SparkSession", None)
+    builder = getattr(session, "Builder", None)
     for name in _METHODS:
         own = getattr(builder, name, None)
         if own is not None and not hasattr(own, _HOOKED):
             setattr(builder, name, _hooked(own))
+    own = getattr(session, "newSession", None)  # sessions of Connect have none
+    if own is not None and not hasattr(own, _HOOKED):
+        session.newSession = _hooked_new_session(own)
 
 
 def _hooked(own):
@@ -95,6 +99,20 @@ def _hooked(own):
 
     setattr(start, _HOOKED, True)
     return start
+
+
+def _hooked_new_session(own):
+    from functools import wraps
+
+    @wraps(own)
+    def new_session(self):
+        spark = own(self)
+        if _is_true(_value(self, default="false")):
+            _extend(spark)
+        return spark
+
+    setattr(new_session, _HOOKED, True)
+    return new_session
 
 
 def _prepare(builder):

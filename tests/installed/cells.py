@@ -177,6 +177,7 @@ def expected(cell: Cell, environment: Environment) -> dict[str, object]:
         "views": ["t"],
         "no table": "TABLE_OR_VIEW_NOT_FOUND",
         "previous row": [[2, 3]] if extended else "PARSE_SYNTAX_ERROR",
+        "in a new session": [[2, 3]] if extended else "PARSE_SYNTAX_ERROR",
         "mapped rows": [[1, 2], [3, 4]] if extended else "PARSE_SYNTAX_ERROR",
         "workers": [str(environment.folder)],
     }
