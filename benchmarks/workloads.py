@@ -205,9 +205,12 @@ V_SHAPE = """SELECT top, bottom, 1 + n + lead_n AS n FROM (
 
 
 def interleaved(name: str, keys: int, time: str) -> tuple[Workload, ...]:
-    """Event logs: rows come in the order of time, or AT_RANDOM, and the rows of a key lie far apart."""
-    key, number = f"i % least({keys}, {{rows}} div 10)", f"i div least({keys}, {{rows}} div 10)"
-    step = f"CASE ({number}) % 4 WHEN 0 THEN 'browse' WHEN 1 THEN 'select' WHEN 2 THEN 'checkout' ELSE 'idle' END"
+    """Event logs: rows come in the order of time, or AT_RANDOM, and each is of any key and any step.
+
+    If keys took turns, each turn would be a run that is in order, and Spark's sort would only have to merge these runs.
+    """
+    key = f"CAST(pmod(hash(i, 1), least({keys}, {{rows}} div 10)) AS BIGINT)"
+    step = "element_at(array('browse', 'select', 'checkout', 'idle'), pmod(hash(i, 2), 4) + 1)"
     shared: dict[str, Any] = {
         "rows": 10 * MILLION,
         "table": f"{name}_{keys}",
