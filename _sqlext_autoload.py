@@ -71,13 +71,11 @@ def hook(module):
     """Let the builder of a module's sessions, and their newSession(), extend those that are configured so."""
     session = getattr(module, "SparkSession", None)
     builder = getattr(session, "Builder", None)
-    for name in _METHODS:
-        own = getattr(builder, name, None)
+    methods = [*((builder, name, _hooked) for name in _METHODS), (session, "newSession", _hooked_new_session)]
+    for of, name, hooked in methods:  # sessions of Connect have no newSession
+        own = getattr(of, name, None)
         if own is not None and not hasattr(own, _HOOKED):
-            setattr(builder, name, _hooked(own))
-    own = getattr(session, "newSession", None)  # sessions of Connect have none
-    if own is not None and not hasattr(own, _HOOKED):
-        session.newSession = _hooked_new_session(own)
+            setattr(of, name, hooked(own))
 
 
 def _hooked(own):

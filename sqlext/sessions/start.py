@@ -263,7 +263,8 @@ def delta_package(spark_version: str) -> str:
             f"this is PySpark {spark_version}, and Delta {_DELTA_VERSION} is there for {', '.join(_SPARKS_WITH_DELTA)}",
             hint="session(delta=False) starts Spark without Delta: clauses, joins, windows and streams work. For "
             "views over clauses, streaming tables and rules run pip install 'spark-sqlext[delta]', which brings "
-            f'PySpark {_SPARKS_WITH_DELTA[-1]}, or bring a Delta of your own: session(**{{"spark.jars.packages": "…"}}).',
+            f"PySpark {_SPARKS_WITH_DELTA[-1]}, or bring a Delta of your own: "
+            'session(**{"spark.jars.packages": "…"}).',
         )
     return f"io.delta:delta-spark_{minor}_2.13:{_DELTA_VERSION}"
 
