@@ -25,7 +25,7 @@ STATEMENTS = sorted((ROOT / "sql_examples").glob("*.sql"))
 EXPECT = "-- expect:"
 # A fenced block of SQL that ends in comments: the rows of the result, with two or more spaces between cells.
 BLOCK = re.compile(r"^```sql\n((?:(?!```).*\n)*?)((?:^-- .*\n)+)```", re.MULTILINE)
-WALKS = ("operations", "rules", "streams", "tutorial")  # documents whose blocks run one after the other
+WALKS = ("operations", "rules", "streams", "tutorial", "why")  # documents whose blocks run one after the other
 FENCED = re.compile(r"^```(sql|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/migration").glob("*.md"))]
 RECIPES = sorted((ROOT / "docs" / "cookbook").glob("*.md"))
@@ -189,8 +189,8 @@ def test_each_table_of_a_document_was_made_by_a_block_before(path):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", WALKS)
 def test_a_document_runs_from_its_first_block_to_its_last(spark, clean_catalog, name):
-    names = {"spark": spark}
-    for language, block in FENCED.findall((ROOT / "docs" / f"{name}.md").read_text("utf-8")):
+    names, text = {"spark": spark}, (ROOT / "docs" / f"{name}.md").read_text("utf-8")
+    for language, block in FENCED.findall(text):
         if language == "python":
             exec(block, names)
             continue
@@ -200,6 +200,8 @@ def test_a_document_runs_from_its_first_block_to_its_last(spark, clean_catalog, 
         if rows:
             cells = result.selectExpr(*(f"coalesce(CAST(`{column}` AS STRING), 'NULL')" for column in result.columns))
             assert sorted(map(list, cells.collect())) == sorted(re.split(r"\s{2,}", row.strip()) for row in rows)
+    for view in re.findall(r"CREATE TEMP VIEW (\w+)", text):
+        spark.catalog.dropTempView(view)
 
 
 README = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)

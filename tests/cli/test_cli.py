@@ -297,6 +297,7 @@ EXPLANATIONS = [
     (("--analyze",), "== Clause 1, line 2 ==\n== Start here ==\n1 match is found"),
     (("--why", "n = 3"), "Row 3 of 3, n = 3\nIt is in no match."),
     ((), "No clause of the extended language"),
+    ((), "== Statement for Spark ==\nSELECT * FROM "),  # without the empty lines above the statement
 ]
 
 

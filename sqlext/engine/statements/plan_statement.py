@@ -104,7 +104,7 @@ class StatementPlan:
         named = [section.shown(section.name) for section in self.sections if section.name]
         others = (section for section in self.sections if not section.name)
         numbered = [section.shown(str(number)) for number, section in enumerate(others, 1)]
-        return "\n\n".join([*named, *numbered, f"== Statement for Spark ==\n{self.text}"])
+        return "\n\n".join([*named, *numbered, f"== Statement for Spark ==\n{str(self.text).lstrip()}"])
 
     def build(self) -> None:
         """Build the DataFrames to run in place of the previews and of all DataFrames that read the previews."""
