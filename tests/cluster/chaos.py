@@ -164,12 +164,22 @@ def _arrive(folder: Path) -> None:
 
 
 def _executors() -> list[int]:
-    lines = {int(path.parent.name): words(path) for path in Path("/proc").glob("[0-9]*/cmdline")}
-    return [pid for pid, line in lines.items() if "CoarseGrainedExecutorBackend" in " ".join(line)]
+    """The executors of the cluster that this program was started in (`tests.cluster.standalone` is its parent), not
+    those of other programs on this machine."""
+    children = _children()
+    started = [child for process in children.get(os.getppid(), ()) for child in children.get(process, ())]
+    return [pid for pid in started if "CoarseGrainedExecutorBackend" in " ".join(words(Path(f"/proc/{pid}/cmdline")))]
 
 
 def _workers() -> list[int]:
     """The Python workers of the executors: children of their daemons."""
+    children = _children()
+    daemons = (daemon for executor in _executors() for daemon in children.get(executor, ()))
+    return [worker for daemon in daemons for worker in children.get(daemon, ())]
+
+
+def _children() -> dict[int, list[int]]:
+    """The processes that each process has started."""
     children: dict[int, list[int]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -177,8 +187,7 @@ def _workers() -> list[int]:
         except OSError:  # it has ended
             continue
         children.setdefault(parent, []).append(int(path.parent.name))
-    daemons = (daemon for executor in _executors() for daemon in children.get(executor, ()))
-    return [worker for daemon in daemons for worker in children.get(daemon, ())]
+    return children
 
 
 def main(folder: Path, kills: int) -> None:
