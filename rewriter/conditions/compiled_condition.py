@@ -24,7 +24,7 @@ from sqlext.pattern.task.task import (
     Navigation,
     Operand,
 )
-from sqlext.rewriter.conditions.condition_parts import ConditionParts
+from sqlext.rewriter.conditions.condition_parts import ConditionParts, padded_text
 from sqlext.rewriter.scalars.expression import Node, combines_searches
 from sqlext.rewriter.scalars.references import Reference
 from sqlext.rewriter.text.nesting import MAX_NESTING, balanced
@@ -150,8 +150,9 @@ class CompiledCondition:
             raise self._several_rows(node)
         if reference.kind == "navigation":
             spark_type = self.parts.types[str(self.parts.typed_reference(reference))]
+            text = padded_text(reference.arguments[0], node.padded)
             return Operand(
-                self.parts.navigation(reference, self._column(reference.arguments[0], spark_type)),
+                self.parts.navigation(reference, self._column(text, spark_type)),
                 _kind_of(spark_type) or "",
             )
         if self.parts.plain_aggregate_type(reference) is None:

@@ -151,7 +151,7 @@ class ConditionParts:
     def text(self, node: Node, replace_reference: Callable[[Reference], Text]) -> Text:
         """The text that Spark computes. A column alone has no parentheses: `v` and `(v)` would become two columns."""
         if node.padded:
-            return join("rpad(", self.text(replace(node, padded=0), replace_reference), f", {node.padded})")
+            return padded_text(self.text(replace(node, padded=0), replace_reference), node.padded)
         items = self.items[node.start : node.stop]
         reference = items[0]
         if len(items) == 1 and isinstance(reference, Reference) and reference.kind == "navigation":
@@ -188,3 +188,8 @@ class ConditionParts:
 
     def place(self, node: Node) -> Place:
         return place_of(self.items[node.start : node.stop], self.source)
+
+
+def padded_text(text: Text, length: int) -> Text:
+    """The text of a string that is padded with blanks to a length; 0 pads nothing."""
+    return join("rpad(", text, f", {length})") if length else text

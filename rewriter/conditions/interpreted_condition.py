@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlext.errors import Place, SqlExtError, UnsupportedError
@@ -69,6 +69,9 @@ class InterpretedCondition:
         parts, have = self.parts, self._type(node)
         if have == "void" or node.kind == "unit":
             return Constant(node.name, "string") if node.kind == "unit" else Constant(None, wanted)
+        if node.padded and not parts.spark_computes:
+            value = self._value(replace(node, padded=0), "string")
+            return self._cast(self._bound("rpad", (value, Constant(node.padded, "int")), "string", node), wanted)
         if parts.is_text(node) and not combines_searches(node) and (parts.spark_computes or not node.children):
             references = parts.run_dependent(node)
             if not references:

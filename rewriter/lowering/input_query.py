@@ -33,7 +33,7 @@ class InputRelation:
     `takes_start_bounds`: conjuncts of DEFINE may become bounds. `unread`: the columns of the clause's result, in lower
     case, that nothing reads. `is_streaming`: the rows never end, and Spark has no window functions over them.
     `shown`: the columns, in lower case, that the query around a window shows; `ambiguous`: the columns that several
-    relations have. `chars`: the lengths of the CHAR columns, where Spark computes conditions.
+    relations have. `chars`: the lengths of the CHAR columns.
     """
 
     columns: tuple[tuple[str, str], ...]

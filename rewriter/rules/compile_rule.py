@@ -14,7 +14,7 @@ from sqlext.aggregates.registry import kernel_result
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.python_functions import PythonFunction
-from sqlext.expressions.scalar_tree import Scalar
+from sqlext.expressions.scalar_tree import Column, Scalar
 from sqlext.operators.match.plan import Slot
 from sqlext.operators.rows.columns import CLASSIFIER_FIELD
 from sqlext.operators.rules.limits import MAX_LENGTH
@@ -52,8 +52,7 @@ class RuleEvents:
 
     `columns`: the name and simple type of each column; `keys`, `order`: the columns in PARTITION BY and ORDER BY of
     MATCH_RULES, the event time first, both empty if they are not known yet; `functions`: Python UDFs by their names in
-    lower case; `max_length`: characters that a rule may have; `chars`: the lengths of CHAR columns, known only where
-    a rule is checked.
+    lower case; `max_length`: characters that a rule may have; `chars`: the lengths of CHAR columns.
     """
 
     columns: Sequence[tuple[str, str]]
@@ -74,6 +73,7 @@ class RuleEvents:
             settings=rules.settings,
             functions=rules.functions,
             max_length=rules.max_length,
+            chars=rules.chars,
         )
 
     def binder(self, text: str) -> StaticBinder:
@@ -95,6 +95,7 @@ class RuleEvents:
             python_function=lambda name: self.functions.get(name.lower()),
             settings=self.settings,
             is_streaming=True,
+            chars=self.chars,
         )
 
 
@@ -128,7 +129,10 @@ def _compiled(clause: str, text: str, events: RuleEvents) -> CompiledRule:
     columns = {column.name: texts.tree(column.computed) for column in plan.columns}
     slots = {slot.name: slot_type(slot, {name: tree.type for name, tree in columns.items()}) for slot in plan.slots}
     keys = {name: columns[name].type for name in plan.carried}
-    results = StaticBinder(columns={**slots, **keys}, settings=settings, functions=functions, text=text)
+    lengths = {name: events.chars.get(tree.name) for name, tree in columns.items() if isinstance(tree, Column)}
+    of_slots = {slot.name: lengths.get(slot.columns[0]) for slot in plan.slots if slot.kind == "value" and slot.columns}
+    chars = {name: length for name, length in {**lengths, **of_slots}.items() if length is not None}
+    results = StaticBinder(columns={**slots, **keys}, settings=settings, functions=functions, text=text, chars=chars)
     measures = {shown.name: results.tree(shown.text) for shown in plan.shown[len(plan.carried) :]}
     masks = tuple(texts.tree(mask.rest) for mask in plan.masks)
     return CompiledRule(clause=clause, plan=plan, columns=columns, masks=masks, measures=measures)

@@ -13,7 +13,6 @@ from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import BindError, Place, UnsupportedError
-from sqlext.expressions.comparisons import COMPARISONS
 from sqlext.expressions.function import CALENDAR_INTERVALS, ExecutionSettings
 from sqlext.expressions.function_table import FUNCTIONS
 from sqlext.expressions.python_functions import PythonFunction
@@ -23,6 +22,7 @@ from sqlext.expressions.times import refused_policy
 from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task.task import LiteralValue
 from sqlext.rewriter.scalars.aggregate_text import aggregate_type_of
+from sqlext.rewriter.scalars.char_padding import padded_lengths
 from sqlext.rewriter.scalars.expression import Node, parse
 from sqlext.rewriter.scalars.literals import literal
 from sqlext.rewriter.text.fragments import Fragment
@@ -149,8 +149,7 @@ class _TreeBuilder:
             return self._python_call(python, arguments)
         if name not in FUNCTIONS:
             raise self._not_read(name)
-        if name in COMPARISONS:
-            self._check_padded(arguments)
+        arguments = self._padded(name, arguments)
         if policy := refused_policy(name, tuple(argument.type for argument in arguments), settings):
             raise UnsupportedError(
                 "RULE_EXPRESSION",
@@ -169,19 +168,15 @@ class _TreeBuilder:
                 hint="CAST its arguments to types that it takes.",
             ) from None
 
-    def _check_padded(self, arguments: Sequence[Scalar]) -> None:
-        """Raise UnsupportedError for a comparison in which Spark pads a text to the length of a CHAR column."""
-        columns = {
-            a.name: self.texts.chars[a.name] for a in arguments if isinstance(a, Column) and a.name in self.texts.chars
-        }
-        texts = [a.value for a in arguments if isinstance(a, Constant) and isinstance(a.value, str)]
-        if columns and len({*columns.values(), *map(len, texts)}) > 1:
-            column, length = next(iter(columns.items()))
-            raise UnsupportedError(
-                "RULE_EXPRESSION",
-                f"Spark pads what it compares with {column}, which is CHAR({length}), and a rule does not",
-                hint=f"write rtrim({column}), or texts of {length:,} characters.",
-            )
+    def _padded(self, name: str, arguments: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+        """The arguments; if Spark pads them, because some are CHAR columns, they are padded."""
+        chars, settings = self.texts.chars, self.texts.settings
+        columns = [chars.get(a.name) if isinstance(a, Column) else None for a in arguments]
+        if all(length is None for length in columns):
+            return arguments
+        texts = [len(a.value) if isinstance(a, Constant) and isinstance(a.value, str) else None for a in arguments]
+        lengths = padded_lengths(name, columns, texts, settings.is_on)
+        return tuple(call("rpad", (a, Constant(n, "int")), settings) if n else a for a, n in zip(arguments, lengths))
 
     def _with_interval(self, scalar: Scalar) -> Scalar:
         """The expression, unless it is an interval that has another type for Spark. Raises UnsupportedError."""

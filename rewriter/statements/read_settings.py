@@ -18,9 +18,12 @@ from sqlext.expressions.function import (
     MAP_KEYS,
     NAN_OF_ZERO_DIVISORS,
     PADDED_IS_STRING,
+    PADDED_READS,
     PATTERN_FUNCTIONS,
     SIZE_OF_NULL,
+    STRINGS_FOR_CHARS,
     TIME_PARSER,
+    UNPADDED_PREDICATES,
 )
 from sqlext.rewriter.statements.resumed_words import resumed_tokens, word_of
 from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS
@@ -28,10 +31,7 @@ from sqlext.rewriter.text.tokens import NUMBER, STRING, Token, tokenize
 
 # The settings on which any query may depend. Its text does not show which columns are CHAR: the last three decide what
 # they hold and whether comparisons pad them.
-_ALWAYS = frozenset({
-    "spark.sql.ansi.enabled", "spark.sql.legacy.charVarcharAsString", "spark.sql.legacy.noCharPaddingInPredicate",
-    "spark.sql.readSideCharPadding",
-})  # fmt: skip
+_ALWAYS = frozenset({"spark.sql.ansi.enabled", STRINGS_FOR_CHARS, UNPADDED_PREDICATES, PADDED_READS})
 _PATTERNS = (
     " ".join(sorted(PATTERN_FUNCTIONS)).upper() + " TO_TIMESTAMP_LTZ TO_TIMESTAMP_NTZ TO_CSV FROM_CSV TO_JSON FROM_JSON"
 )

@@ -32,6 +32,9 @@ QUOTED_NAMES = "spark.sql.ansi.doubleQuotedIdentifiers"
 CASE_OF_ICU = "spark.sql.icu.caseMappings.enabled"
 NAN_OF_ZERO_DIVISORS = "spark.sql.legacy.statisticalAggregate"
 LOWER_PERCENTILES = "spark.sql.legacy.percentileDiscCalculation"
+STRINGS_FOR_CHARS = "spark.sql.legacy.charVarcharAsString"
+PADDED_READS = "spark.sql.readSideCharPadding"
+UNPADDED_PREDICATES = "spark.sql.legacy.noCharPaddingInPredicate"
 MAP_KEYS = "spark.sql.mapKeyDedupPolicy"
 TIME_PARSER = "spark.sql.legacy.timeParserPolicy"
 LAST_KEY_WINS = f"{MAP_KEYS} = LAST_WIN"
@@ -57,10 +60,13 @@ BOOLEAN_SETTINGS = (
     CASE_OF_ICU,
     NAN_OF_ZERO_DIVISORS,
     LOWER_PERCENTILES,
+    STRINGS_FOR_CHARS,
+    PADDED_READS,
+    UNPADDED_PREDICATES,
 )
 # The settings that are named with a value, and their values by default.
 VALUES_OF_SETTINGS = {LAST_KEY_WINS: "EXCEPTION", LEGACY_TIMES: "CORRECTED", COMPARED_TIMES: "CORRECTED"}
-ON_BY_DEFAULT = frozenset({FEWEST_DIGITS, FEWER_FRACTIONAL_DIGITS, SIZE_OF_NULL, CASE_OF_ICU})
+ON_BY_DEFAULT = frozenset({FEWEST_DIGITS, FEWER_FRACTIONAL_DIGITS, SIZE_OF_NULL, CASE_OF_ICU, PADDED_READS})
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from sqlext.engine.queries.python_functions import python_functions
 from sqlext.engine.queries.queries import WATERMARK, Queries
 from sqlext.engine.queries.session_settings import count, settings_of_rules
 from sqlext.engine.rules.run_rules import RulesRun
+from sqlext.engine.shipped.data_types import lengths_of_chars
 from sqlext.engine.streams.planner import NOT_PORTABLE, Planned, Section
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
@@ -117,6 +118,7 @@ class RulesPlanner:
             max_versions=count(self.spark, MAX_VERSIONS_SETTING, MAX_VERSIONS),
             max_length=count(self.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
             functions=python_functions(self.spark),
+            chars=lengths_of_chars(T.StructType(fields)),
             compile=plan_rule,
         )
         events = rows.select(*(quoted(field.name) for field in fields))

@@ -52,7 +52,8 @@ class RulesOperator:
 def _compiled(plan: RulesPlan) -> CompiledRules:
     """The compiled rules of a plan. They are cached, because an operator lives for one micro-batch, but a worker lives
     longer."""
-    inputs = plan.columns, plan.keys, plan.order, plan.settings, plan.max_length, tuple(plan.functions.items())
+    named = (*plan.functions.items(), *plan.chars.items())
+    inputs = plan.columns, plan.keys, plan.order, plan.settings, plan.max_length, named
     if inputs not in _COMPILED and len(_COMPILED) >= _MOST_PLANS:
         _COMPILED.clear()
     return _COMPILED.setdefault(inputs, CompiledRules(plan))

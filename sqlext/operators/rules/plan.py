@@ -31,8 +31,9 @@ class RulesPlan:
 
     `schema`: the columns of the events; `columns`: their Spark types; `keys`, `order`: PARTITION BY and ORDER BY, the
     event time first; `sort`: the order of rows with equal times; `functions`: the Python UDFs of the session, by their
-    names in lower case. A stream takes up `max_versions`, of at most `max_length` characters. `compile`: returns the
-    plan of a clause, or raises SqlExtError; the compiler passes it in. The last four are not part of the state.
+    names in lower case. A stream takes up `max_versions`, of at most `max_length` characters. `chars`: the
+    lengths of CHAR columns. `compile`: returns the plan of a clause, or raises SqlExtError; the compiler passes it in.
+    The last five are not part of the state.
     """
 
     schema: pa.Schema
@@ -44,6 +45,7 @@ class RulesPlan:
     max_versions: int = MAX_VERSIONS
     max_length: int = MAX_LENGTH
     functions: Mapping[str, PythonFunction] = field(default_factory=dict)
+    chars: Mapping[str, int] = field(default_factory=dict)
     compile: Callable[[str, RulesPlan], RulePlan]
 
     @property

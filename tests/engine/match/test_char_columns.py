@@ -7,6 +7,7 @@ import re
 import pytest
 
 import sqlext
+from sqlext.expressions.function import PADDED_READS, STRINGS_FOR_CHARS, UNPADDED_PREDICATES
 from tests.statements.cases import settings
 
 pytestmark = pytest.mark.spark
@@ -35,12 +36,17 @@ PADDED = {
 
 
 @pytest.fixture(scope="module")
-def chars(spark):
+def chars(spark, tmp_path_factory):
     spark.sql("CREATE SCHEMA chars")
     spark.sql("""CREATE TABLE chars.rows (ts TIMESTAMP, c CHAR(5), w CHAR(3), x VARCHAR(5), v INT,
         s STRUCT<c: CHAR(5)>) USING delta""")
     spark.sql("""INSERT INTO chars.rows SELECT timestamp_seconds(id), 'ab', 'ab', 'ab', id, struct('ab')
         FROM range(1, 3)""")
+    folder = tmp_path_factory.mktemp("unpadded") / "rows"
+    short = "timestamp_seconds(id) ts, 'ab' c, 'ab   ' d, 'ab' w, 'ab' x, CAST(id AS INT) v"
+    spark.range(1, 3).selectExpr(*short.split(", ")).write.parquet(str(folder))
+    spark.sql(f"""CREATE TABLE chars.unpadded (ts TIMESTAMP, c CHAR(5), d CHAR(5), w CHAR(3), x STRING, v INT)
+        USING parquet LOCATION '{folder}'""")
     rule = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS v > 0)"
     spark.sql(f"CREATE PATTERN RULE any ON chars.rules FOR TABLE chars.rows AS {rule}")
     yield spark
@@ -106,6 +112,42 @@ def test_conditions_over_several_rows_pad_what_conditions_over_one_row_pad(chars
         assert bool(matches.count()) == expected, key
 
 
+SETTINGS = [
+    {},
+    {PADDED_READS: "false"},
+    {PADDED_READS: "false", UNPADDED_PREDICATES: "true"},
+    {UNPADDED_PREDICATES: "true"},
+    {STRINGS_FOR_CHARS: "true"},
+]
+OF_ANY_LENGTH = [
+    "A.c = B.w",
+    "A.c = B.d",
+    "A.c <> B.w",
+    "A.c IN (B.w, B.d)",
+    "A.c IN (B.w, 'ab')",
+    "equal_null(A.d, B.w)",
+    "A.c BETWEEN B.w AND B.d",
+    "A.c = 'ab' AND B.v > A.v",
+    "A.c = B.x",
+    "PREV(c) = w",
+]
+
+
+@pytest.mark.parametrize("values", SETTINGS, ids=lambda values: ", ".join(name.split(".")[-1] for name in values))
+def test_values_that_files_hold_without_blanks_are_compared_as_the_settings_want(chars, values):
+    def count(condition):
+        define = MATCH.format("count(*) AS n", "", condition).replace("PARTITION BY c ", "")
+        return f"SELECT count(*) FROM chars.unpadded {define}"
+
+    over_one_row = [re.sub(r"\b[AB]\.|PREV", "", c).replace("v > v", "true") for c in OF_ANY_LENGTH]
+    with settings(chars, values):
+        chars.sql("REFRESH TABLE chars.unpadded")
+        expected = chars.sql(f"SELECT {', '.join(over_one_row)} FROM chars.unpadded LIMIT 1").first()
+        counts = chars.sql(" UNION ALL ".join(f"SELECT {i}, ({count(c)})" for i, c in enumerate(OF_ANY_LENGTH)))
+        found = dict(counts.collect())
+    assert {c: bool(found[i]) for i, c in enumerate(OF_ANY_LENGTH)} == dict(zip(OF_ANY_LENGTH, map(bool, expected)))
+
+
 def test_portable_conditions_pad(chars):
     query = f"SELECT n FROM chars.rows {MATCH.format('count(*) AS n', '', 'A.c = B.w')}"
     assert chars.sql(sqlext.compile(query, spark=chars)).collect() == [(2,)]
@@ -122,28 +164,51 @@ def test_texts_are_padded_on_streams(chars, time):
     chars.sql("DROP TABLE chars.found")
 
 
-CONDITIONS = {  # of a rule → whether it is refused, because Spark pads a text that the rule does not
-    "c = 'ab'": True,
-    "c IN ('abcde', 'ab')": True,
-    "c > 'aa'": True,
-    "c = w": True,
-    "CASE c WHEN 'ab' THEN true END": True,
-    "c = 'ab   '": False,
-    "w IN ('EUR', 'USD')": False,
-    "rtrim(c) = 'ab' AND x = 'ab'": False,
-    "c = x": False,
-    "c LIKE 'ab%'": False,
-}
+CONDITIONS_OF_RULES = [
+    "c = 'ab'",
+    "c IN ('abcde', upper('ab'), lower('AB'))",
+    "c IN ('ab', NULL)",
+    "c > 'aa'",
+    "c <> 'ab'",
+    "c = w",
+    "c BETWEEN 'ab' AND 'ab'",
+    "w BETWEEN c AND 'abc'",
+    "CASE c WHEN 'ab' THEN true END",
+    "nullif(c, 'ab') IS NULL",
+    "c = 'ab   '",
+    "w IN ('EUR', 'USD')",
+    "rtrim(c) = 'ab' AND x = 'ab'",
+    "c = x",
+    "c LIKE 'ab%'",
+    "concat(c, '.') = 'ab   .' OR struct(c = 'ab', v).v > 7",
+    *OF_ANY_LENGTH,
+    "A.c = LAST(B.w) AND A.v < B.v",
+    "CASE A.c WHEN B.w THEN true END",
+    "count_if(c = 'ab') = 2",
+    "LAST(A.c = 'ab')",
+]
 
 
-@pytest.mark.parametrize("condition", CONDITIONS)
-def test_rules_have_the_rows_of_spark_or_are_refused(chars, condition):
-    rule = f"MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS {condition})"
-    create = f"CREATE OR REPLACE PATTERN RULE compares ON chars.compared FOR TABLE chars.rows AS {rule}"
-    if CONDITIONS[condition]:
-        with pytest.raises(sqlext.UnsupportedError, match=r"RULE_EXPRESSION.*which is CHAR"):
-            chars.sql(create)
-        return
-    chars.sql(create)
-    found = chars.sql("SELECT * FROM chars.rows MATCH_RULES (PARTITION BY c ORDER BY ts RULES chars.compared)").count()
-    assert found == chars.sql(f"SELECT * FROM chars.rows WHERE {condition}").count()
+@pytest.fixture(scope="module")
+def rules(chars):
+    for i, condition in enumerate(CONDITIONS_OF_RULES):
+        rule = f"MATCH_RECOGNIZE (MEASURES A.c = 'ab' AS m PATTERN (A B) DEFINE B AS {condition})"
+        chars.sql(f"CREATE PATTERN RULE r{i} ON chars.compared FOR TABLE chars.unpadded AS {rule}")
+    return chars
+
+
+@pytest.mark.parametrize("values", SETTINGS, ids=lambda values: ", ".join(name.split(".")[-1] for name in values))
+def test_rules_pad_what_spark_pads(rules, values):
+    over_one_row = [
+        re.sub(r"\b[AB]\.|PREV|LAST", "", c).replace("v > v", "true").replace("v < v", "true")
+        for c in CONDITIONS_OF_RULES
+    ]
+    over_one_row[-2] = "c = 'ab'"
+    with settings(rules, values):
+        rules.sql("REFRESH TABLE chars.unpadded")
+        expected = rules.sql(f"SELECT c = 'ab', {', '.join(over_one_row)} FROM chars.unpadded LIMIT 1").first()
+        found = rules.sql("SELECT * FROM chars.unpadded MATCH_RULES (ORDER BY ts RULES chars.compared)").collect()
+    names = {row.rule_name for row in found}
+    held = {c: f"r{i}" in names for i, c in enumerate(CONDITIONS_OF_RULES)}
+    assert held == dict(zip(CONDITIONS_OF_RULES, map(bool, expected[1:])))
+    assert {row.measures["m"] for row in found} == {str(expected[0]).lower()}
