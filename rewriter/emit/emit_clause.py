@@ -20,10 +20,12 @@ _MOST_ROWS = 10**18
 _ROW_WORDS = ("ROWS", "ROW")
 _FOLLOWS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT", "OFFSET"})
 _AFTER_EMIT = _FOLLOWS | {"ORDER", "HAVING", "WHERE", "GROUP"}  # words after EMIT, of which only some are right there
-_FOREIGN = {  # words after EMIT in ksqlDB and in Flink's experimental options
+_FOREIGN = {  # words after EMIT in ksqlDB, Beam, Calcite, and in Flink's experimental options
     "CHANGES": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT EVERY 1 ROW.",
     "FINAL": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT AFTER WATERMARK, or leave EMIT out.",
     "WITHOUT": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT EVERY 1 ROW.",
+    "WITH": "write EMIT AFTER DELAY INTERVAL 10 SECONDS, and ALLOW LATENESS INTERVAL 10 SECONDS for late rows.",
+    "STREAM": "write EMIT AFTER WATERMARK, or leave EMIT out; TUMBLE(TABLE STREAM t WATERMARK …, …) reads a stream.",
 }
 _SYNTAX = (
     f"write EMIT [{' | '.join(form.text for form in TRIGGER_FORMS)}, …] [ACCUMULATING | DISCARDING] "
@@ -103,8 +105,8 @@ def _is_foreign(tokens: Tokens, i: int) -> bool:
     """Whether token i is EMIT with a word of another system, at the end of a query."""
     if tokens[i].word != "EMIT" or not i or i + 1 == len(tokens) or not ends_operand(tokens, i - 1):
         return False
-    after = tokens[i + 2].text if i + 2 < len(tokens) else ";"
-    return tokens[i + 1].word in _FOREIGN and (after in (")", ";") or tokens[i + 2].word in _AFTER_EMIT | {"DELAY"})
+    after = tokens[i + 2].word if i + 2 < len(tokens) else ";"
+    return tokens[i + 1].word in _FOREIGN and after in _AFTER_EMIT | {")", ";", "DELAY", "AFTER"}
 
 
 def parse_emits(tree: Tree, calls: Sequence[WindowTvf]) -> tuple[EmitClause, ...]:

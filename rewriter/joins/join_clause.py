@@ -159,10 +159,23 @@ def _join_type(tree: Tree, join: Join) -> str:
         hint = "write the equal columns and the range into ON." if kind == "INTERVAL" else "write USING (…)."
     elif "CROSS" in words:
         hint = "leave CROSS out: keys are optional in ON." if kind == "INTERVAL" else "leave CROSS out: ON is optional."
+    elif _TYPES.get(words) in ("LEFT SEMI", "LEFT ANTI"):
+        hint = f"a row has a nearest partner if it has any: write {_plain_join(tree, join, _TYPES[words])}."
     elif words in _TYPES and kind == "ASOF":
         hint = "ASOF JOIN finds one right row for each left row: it is INNER or LEFT."
     place = _place(tree, join.first, join.after)
     raise ParseError("JOIN_TYPE", f"there is no {words} {kind} JOIN", place=place, hint=hint)
+
+
+def _plain_join(tree: Tree, join: Join, join_type: str) -> str:
+    """The SEMI or ANTI join that has the rows of an ASOF join of this type."""
+    on = tree.fragment(*join.on) if join.on and join.on[0] < join.on[1] else None
+    inside = tree.fragment(join.match_condition[0] + 2, join.match_condition[1] - 1) if join.match_condition else None
+    if join.right is None or on is None or join.within or (inside and not _comparison(inside)):
+        return f"{join_type} JOIN b ON a.key = b.key AND a.ts >= b.ts"
+    keys = f"({on.text})" if inside and "OR" in words_of(tokenize(on.text)) else on.text
+    right = tree.fragment(join.right.start, join.right.stop).text
+    return f"{join_type} JOIN {right} ON {keys}{f' AND {inside.text}' if inside else ''}"
 
 
 def _misplaced(tree: Tree, keyword: int) -> ParseError:

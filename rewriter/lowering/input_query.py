@@ -33,7 +33,7 @@ class InputRelation:
     `takes_start_bounds`: conjuncts of DEFINE may become bounds. `unread`: the columns of the clause's result, in lower
     case, that nothing reads. `is_streaming`: the rows never end, and Spark has no window functions over them.
     `shown`: the columns, in lower case, that the query around a window shows; `ambiguous`: the columns that several
-    relations have. `chars`: the lengths of the CHAR columns.
+    relations have. `is_renamed`: the clause's result has column aliases. `chars`: the lengths of the CHAR columns.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -47,6 +47,7 @@ class InputRelation:
     unread: frozenset[str] = frozenset()
     shown: frozenset[str] = frozenset()
     ambiguous: frozenset[str] = frozenset()
+    is_renamed: bool = False
     chars: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -180,24 +181,27 @@ def partition_by(context: Context) -> tuple[Text, ...]:
 def keys_need_window(context: Context) -> bool:
     """True if only a window can decide which keys are equal, as for NaN, -0.0 and collated strings.
 
-    Raises UnsupportedError for such a key if workers must find the partitions themselves.
+    Raises UnsupportedError (KEY_TYPE) for such a key if workers must find the partitions themselves, or if its values
+    have no order.
     """
     if context.relation.is_static:
         return True
     keys = partition_by(context)
     types = zip(keys, context.relation.resolver.types(keys))
     odd = [(key, key_type) for key, key_type in types if not has_plain_equality(key_type)]
-    if odd and context.needs_times:
-        raise _key_type_error(context, *odd[0])
+    refused = [each for each in odd if context.needs_times or not is_orderable(each[1])]
+    if refused:
+        raise _key_type_error(context, *refused[0])
     return bool(odd)
 
 
 def _key_type_error(context: Context, key: Text, key_type: str) -> UnsupportedError:
     keys = {str(context.source.of(k.expression)): k.expression for k in context.clause.partition_by}
     is_nested = key_type.partition("<")[0] in ("array", "map", "struct")
+    what = "a stream, or a clause with MATCH_ROWTIME()," if is_orderable(key_type) else "rows"
     return UnsupportedError(
         "KEY_TYPE",
-        f"a stream, or a clause with MATCH_ROWTIME(), cannot be partitioned by {key_type}",
+        f"{what} cannot be partitioned by {key_type}",
         place=keys[str(key)].place,
         hint="write its parts as keys, or to_json(…)." if is_nested else "CAST it AS STRING, or AS DECIMAL.",
     )

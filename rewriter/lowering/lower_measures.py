@@ -13,6 +13,7 @@ from sqlext.rewriter.lowering.input_query import Context
 from sqlext.rewriter.lowering.lower_aggregates import aggregate_slot
 from sqlext.rewriter.match.check import UNMAPPED_HINT, unmapped_variables
 from sqlext.rewriter.scalars.analyse import analyse
+from sqlext.rewriter.scalars.foreign_words import hint_of_function
 from sqlext.rewriter.scalars.references import Item, Reference, place_of
 from sqlext.rewriter.scalars.struct_fields import free_stars, render_fields
 from sqlext.rewriter.text.splice import Text, join, standing_for
@@ -78,11 +79,13 @@ class Measures:
             )
         star = next(free_stars(items), None)
         if star is not None:
+            hint = "write LAST(struct(*)) for the last row, or array_agg(struct(*)) for all of them."
+            call = items[max(items.index(star) - 2, 0)]
             raise BindError(
                 "MISPLACED_STAR",
                 "* means the columns of a row, and a measure reads several rows",
                 place=place_of([star], self.context.source),
-                hint="write LAST(struct(*)) for the last row, or array_agg(struct(*)) for all of them.",
+                hint=(None if isinstance(call, Reference) else hint_of_function(call.raw)) or hint,
             )
 
     def _check_mapped(self, items: Sequence[Item]) -> None:

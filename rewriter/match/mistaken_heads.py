@@ -37,7 +37,8 @@ _QUERY_CLAUSES = {
     ("QUALIFY",): _RESULT_HINT,
     ("LIMIT", "DURATION"): "write ORDER BY ts, and PATTERN (A B) WITHIN INTERVAL '1' MINUTE.",  # Azure Stream Analytics
     ("LIMIT",): _RESULT_HINT,
-    ("OPTIONS",): "leave it out: an earlier alternative is preferred, so write the longer one first.",  # BigQuery
+    ("OPTIONS",): "leave FALSE out, which is the rule here: an earlier alternative is preferred, not the "
+    "longest match; for TRUE write the longer alternative first.",  # BigQuery
     ("GROUP", "BY"): "to match the rows of each group by themselves, write PARTITION BY.",
     ("DISTRIBUTE", "BY"): "write PARTITION BY.",
     ("CLUSTER", "BY"): "write PARTITION BY and ORDER BY.",

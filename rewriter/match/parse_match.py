@@ -179,7 +179,8 @@ class ClauseParser:
             return True
         if before.kind == SYMBOL:
             return before.text in _CLOSERS
-        return before.kind != WORD or before.word not in _BEFORE_OPERAND or self.word(i - 2) in (".", "AS")
+        is_key = before.word == "ALL" and self.word(i - 2) == "BY"
+        return is_key or before.kind != WORD or before.word not in _BEFORE_OPERAND or self.word(i - 2) in (".", "AS")
 
     def _ends_before_section(self, opening: int) -> bool:
         """True if a section, or the end of the clause, follows the parentheses.

@@ -26,8 +26,8 @@ _LEXEME = re.compile(
     | (?P<comment> /\* )
     | (?P<name> [^\W\d]\w* )
     | (?P<quoted> (?:`[^`]*`)+ | (?:"[^"]*")+ )
-    | (?P<symbol> \{--? | -\} | !-> | ->> | -> | \|\| | [!|(),^$] )
-    | (?P<quantifier> [*+?] | \{ [^{}()|]* \} )""",
+    | (?P<quantifier> [*+?] | \{ (?! - \s* (?!\d) ) [^{}()|]* \} )
+    | (?P<symbol> \{--? | -\} | !-> | ->> | -> | \|\| | [!|(),^$] )""",
     re.VERBOSE,
 )
 _BEFORE_BOUND = re.compile(r"\bWITHIN\s+(?:INCLUSIVE\s+)?(?:INTERVAL\s*)?$", re.IGNORECASE)
@@ -39,6 +39,7 @@ _CONNECTIVES = {
 }
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _BOUNDS = re.compile(r"\s*([0-9]{1,9})\s*|\s*([0-9]{0,9})\s*,\s*([0-9]{0,9})\s*")
+_NUMBER = re.compile(r"-?\s*\d[\d.]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,12 +297,7 @@ class _PatternParser:
             return fixed[lexeme.text]
         match = _BOUNDS.fullmatch(lexeme.text[1:-1])
         if match is None:
-            raise self._fail_at(
-                "INVALID_QUANTIFIER",
-                f"{lexeme.text} is not a quantifier",
-                lexeme,
-                "bounds are {2}, {2,}, {,3} or {2,3}; an exclusion is {- A -}.",
-            )
+            raise self._wrong_bound(lexeme)
         if match[1]:
             return int(match[1]), int(match[1])
         at_least, at_most = int(match[2] or 0), int(match[3]) if match[3] else None
@@ -313,6 +309,16 @@ class _PatternParser:
                 f"write {{{at_most},{at_least}}}.",
             )
         return at_least, at_most
+
+    def _wrong_bound(self, lexeme: _PatternLexeme) -> ParseError:
+        """The error for bounds that are not numbers of repetitions, at the first number that is none."""
+        number = next((n for n in _NUMBER.finditer(lexeme.text) if not _BOUNDS.fullmatch(n[0])), None)
+        if number is None:
+            hint = "bounds are {2}, {2,}, {,3} or {2,3}; an exclusion is {- A -}."
+            return self._fail_at("INVALID_QUANTIFIER", f"{lexeme.text} is not a quantifier", lexeme, hint)
+        message = f"{number[0]} is not a number of repetitions"
+        start, stop = (lexeme.start + at for at in number.span())
+        return self._fail("INVALID_QUANTIFIER", message, start, stop, "bounds are whole numbers from 0 to 999999999.")
 
     def _until(self, item: ast.Pattern) -> ast.Pattern:
         if self._next.kind != "name" or self._next.text.upper() != "UNTIL":

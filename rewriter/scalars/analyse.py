@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from sqlext.aggregates.registry import AGGREGATES
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, Bounds, read_aggregate
+from sqlext.rewriter.scalars.foreign_words import hint_of_method
 from sqlext.rewriter.scalars.other_words import in_standard_words
 from sqlext.rewriter.scalars.references import (
     FIELD_MARKS,
@@ -387,8 +388,14 @@ class Analyser(Words):
 
     def _check_member(self, i: int) -> None:
         """Raise BindError unless `A.column` names a column of the input."""
+        variable = self.parts[i].raw
         if i + 2 >= len(self.parts) or self.parts[i + 2].raw == "*":
-            raise self._error("MISPLACED_STAR", f"{self.parts[i].raw}.* is allowed only in COUNT", i, i + 2)
+            hint = f"name each column, LAST({variable}.price), or count the rows, COUNT({variable}.*)."
+            raise self._error("MISPLACED_STAR", f"{variable}.* is allowed only in COUNT", i, i + 2, hint)
+        if self.raw(i + 3) == "(":
+            method = self.parts[i + 2].raw
+            message = f"a pattern variable has columns, and no function {method}"
+            raise self._error("UNKNOWN_COLUMN", message, i, i + 3, hint_of_method(variable, method))
         if self.scope.column(self.parts[i + 2]) is None:
             raise unknown_column(self.parts[i + 2], self.scope)
 

@@ -92,11 +92,12 @@ _FUNCTIONS = {
     "sequence_match": _EXISTS,
     "sequence_count": _EXISTS,
     # Esper, ksqlDB
+    "countof": "write COUNT(*), or COUNT(A.*) for the rows of A.",
     "prior": f"write lag(x, 1) {_RUNNING}.",
     "latest_by_offset": "write max_by(x, ts).",
     "earliest_by_offset": "write min_by(x, ts).",
     # BigQuery
-    "match_row_number": "write MATCH_SEQUENCE_NUMBER().",
+    "match_row_number": "write MATCH_SEQUENCE_NUMBER(), or sequence(1, COUNT(*)) for those of all rows.",
     "safe_divide": "write try_divide(a, b).",
     "timestamp_diff": "write timestampdiff(MINUTE, b, a): the earlier time is first.",
     "datetime_diff": "write timestampdiff(MINUTE, b, a): the earlier time is first.",
@@ -108,13 +109,34 @@ _FUNCTIONS = {
     "hoppingwindow": _HOP,
     "sessionwindow": _SESSION,
     "slidingwindow": _ROLLING,
+    "isfirst": "write QUALIFY row_number() OVER (PARTITION BY date_trunc('HOUR', ts) ORDER BY ts) = 1.",
+    "topone": "write max_by(struct(*), x), or min_by(struct(*), x).",
+    "collecttop": "write slice(sort_array(collect_list(x), false), 1, n).",
+    "system.timestamp": "write window_end, with FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR).",
+    # Vertica
+    "event_name": "write MATCH_RECOGNIZE (… MEASURES CLASSIFIER() AS event_name ALL ROWS PER MATCH …).",
+    "exponential_moving_average": "write aggregate(array_agg(x) OVER (ORDER BY ts), CAST(NULL AS "
+    "DOUBLE), (s, x) -> coalesce(a * x + (1 - a) * s, x)).",
     # kdb
     "aj": "write FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.time >= q.time) ON t.sym = q.sym.",
     "wj": "write FROM trades LEFT INTERVAL JOIN quotes ON … AND quotes.time BETWEEN trades.time - INTERVAL 2 SECONDS "
     "AND trades.time, and GROUP BY the trade.",
 }
+# an enumeration method of Esper, which it calls on a pattern variable → what to write for variable A
+_METHODS_OF_VARIABLE = {
+    "countof": "COUNT(A.*), or count_if(A.price > 9)", "firstof": "FIRST(A.price)", "lastof": "LAST(A.price)",
+    "selectfrom": "array_agg(A.price)", "sumof": "SUM(A.price)", "average": "AVG(A.price)", "anyof":
+    "bool_or(A.price > 9)", "allof": "bool_and(A.price > 9)", "min": "MIN(A.price)", "max": "MAX(A.price)", "minby":
+    "min_by(A.ts, A.price)", "maxby": "max_by(A.ts, A.price)",
+}  # fmt: skip
 # functions that Spark has, and that end in an error of Java with the arguments of another system → hint
 _ARGUMENTS = {"to_timestamp_ltz": "write timestamp_millis(n) or timestamp_seconds(n)."}
+# a type of Oracle, BigQuery or Azure Stream Analytics → hint
+_TYPES = {
+    "bool": "write BOOLEAN.", "int64": "write BIGINT.", "float64": "write DOUBLE.", "bytes": "write BINARY.",
+    "varchar2": "write STRING.", "nvarchar": "write STRING.", "number": "write DECIMAL(38, 2), DOUBLE or BIGINT.",
+    "datetime": "write TIMESTAMP_NTZ, or TIMESTAMP for a moment.", "text": "write STRING.",
+}  # fmt: skip
 # the condition of Spark's error → its parameter with a name, and the hint for each name; "" stands for any other name
 _NAMES: dict[str, tuple[str, dict[str, str]]] = {
     "UNRESOLVED_ROUTINE": ("routineName", _FUNCTIONS),
@@ -123,8 +145,9 @@ _NAMES: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "NOT_A_TABLE_FUNCTION": ("functionName", {"flatten": _EXPLODE}),
     "TABLE_OR_VIEW_NOT_FOUND": ("relationName", {"dual": "leave FROM DUAL out: SELECT current_timestamp()."}),
-    "UNRESOLVED_COLUMN": ("objectName", {"rownum": _ROW_NUMBER}),
+    "UNRESOLVED_COLUMN": ("objectName", {"rownum": _ROW_NUMBER, "all": "name the columns: ORDER BY ts."}),
     "INVALID_PARAMETER_VALUE.DATETIME_UNIT": ("functionName", {"": _UNIT}),
+    "UNSUPPORTED_DATATYPE": ("typeName", _TYPES),
     "DATATYPE_MISSING_SIZE": ("type", {"": "write STRING, or a length: VARCHAR(100)."}),
     "INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX": (
         "prettyName",
@@ -139,6 +162,10 @@ _AGGREGATES = {
 }  # fmt: skip
 _LAST_ROW = "write QUALIFY row_number() OVER (PARTITION BY key ORDER BY ts DESC) = 1."
 _ASOF = "write FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.key = b.key."
+_LAST_EVENT = (
+    "write lag(x) OVER (PARTITION BY k ORDER BY ts), and for LAST(x) … WHEN condition FROM a LEFT ASOF JOIN "
+    "(SELECT * FROM b WHERE condition) b MATCH_CONDITION (a.ts >= b.ts) WITHIN INTERVAL 1 HOUR."
+)
 _RANGE_JOIN = "write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts."
 _PATTERN = (
     "write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …), with (a | b) for OR and "
@@ -151,6 +178,10 @@ _VERTICA = (
     "ALL ROWS PER MATCH PATTERN (A B) DEFINE …)."
 )
 _SOURCE = "register the topic by spark.readStream, and write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 5 SECONDS."
+_FILLED = (
+    "write FROM explode(sequence(a, b, INTERVAL 1 MINUTE)) AS s(slice_time) LEFT ASOF JOIN t "
+    "MATCH_CONDITION (s.slice_time >= t.ts)."
+)
 _ARRAY = "write array(1, 2), and explode(array(1, 2)) for a row of each element."
 _WINDOW_VIEW = f"write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: {_ESPER}."
 # the text up to the word at which Spark's parser stopped, that word included → hint
@@ -159,7 +190,7 @@ _SYNTAX: tuple[tuple[str, str], ...] = (
     (r"\bOFFSET\s+\d+\s+LIMIT$", "write LIMIT n OFFSET m."),
     (r"\bARRAY\s*\[[^\]]*$", _ARRAY),
     (r"(?:[(,=]|\bSELECT)\s*\[$", _ARRAY),
-    (r"\w\s*//?$", "write a div b."),
+    (r"[\w)]\s*//?$", "write a div b."),
     (
         r"\b(list|first|last|\w+_agg)\s*\(\s*\w+\s+ORDER$",
         "write listagg(x, ',') WITHIN GROUP (ORDER BY y), or max_by(x, y) for one value.",
@@ -178,8 +209,15 @@ _SYNTAX: tuple[tuple[str, str], ...] = (
     (r"\bTIMESTAMP\s+BY$", _STREAM_TIME),
     (r"\bMATCH\s*\(\s*(PARTITION|ORDER)\s+BY$", _VERTICA),
     (r"\bMATCH_RECOGNIZE\s+\w+$", "write MATCH_RECOGNIZE ( … ), with all of its parts in parentheses."),
-    (r"\bANY_VALUE\s*\([^()]*\bHAVING$", "write max_by(value, key), or min_by(value, key)."),
-    (r"\bOVER\s*\([^()]*\bLIMIT$", _ROLLING),
+    (r"\bANY_VALUE\s*\([^;]*\bHAVING$", "write max_by(value, key), or min_by(value, key)."),
+    (r"\bLIMIT\s+\d+\s+OVER$", _LAST_ROW),
+    (r"\bARRAY_AGG\s*\([^;]*\bLIMIT$", "write slice(array_agg(x), 1, n)."),
+    (r"\bINTERPOLATE$", f"{_ASOF} For NEXT VALUE write <=."),
+    (r"\bTIMESERIES(\s+\w+)?$", _FILLED),
+    (r"\bCROSS\s+APPLY$", "write LATERAL explode(t.items) AS u(item)."),
+    (r"\bSELECT\b[^;]*\bINTO(\s+\w+)?$", "write INSERT INTO t SELECT …, or CREATE STREAMING TABLE t AS SELECT …."),
+    (r"\bAS\s*\[$", "write a name with other characters in backticks: AS `a b`."),
+    (r"\bN?VARCHAR\s*\((\s*MAX)?$", "write STRING."),
     (r"\bSELECT\s+TOP\s+\d+$", "write LIMIT n after the query."),
     (r"\bLIMIT\s+\d+\s+BY$", _LAST_ROW),
     (r"\bLATEST\s+(ON|BY)(\s+\w+)?$", _LAST_ROW),
@@ -197,6 +235,8 @@ _SYNTAX: tuple[tuple[str, str], ...] = (
 _PROGRAMS: tuple[tuple[str, str], ...] = (
     (r"\bWINDOW\s+JOIN\b", _RANGE_JOIN),
     (r"\bSAMPLE\s+BY\b", _TUMBLE),
+    (r"\bLIMIT\s+DURATION\s*\(", _LAST_EVENT),
+    (r"\bGAP_FILL\s*\(", _FILLED),
     (r"\w\s*#\s*unique\b", _LAST_ROW),
     (r"\w\s*#\s*(length|time|length_batch|time_batch|win\s*:|window\s*\.)|\w\.win\s*:\s*\w", _WINDOW_VIEW),
     (r"^\s*CREATE\s+CONTEXT\b|^\s*PARTITION\s+WITH\b", "write GROUP BY k, or PARTITION BY k in the clause or OVER."),
@@ -227,17 +267,23 @@ _METHODS: dict[str, str] = {
 _PROGRAM = re.compile(r"\s*\w+\s*[.|]")
 _FLAGS = re.IGNORECASE | re.DOTALL
 _SYSTEM_TIME = re.compile(r"\bFOR\s+SYSTEM_TIME\s+AS\s+OF\s+\w+\s*\.", re.IGNORECASE)
+_DATEDIFF = r"\bDATEDIFF\s*\(\s*\w+\s*,[^()]*\b{}\s*[,)]"  # of relations, in Azure Stream Analytics
+_LATERAL_TABLE = r"\bLATERAL\s+TABLE\s*\(\s*{}\s*\("  # a temporal table function of Flink
 SYSTEM_TIME_HINT = (
     "write FROM orders o LEFT ASOF JOIN rates r MATCH_CONDITION (o.at >= r.valid_from) ON o.currency = r.currency."
 )
 
 
-def hint_of_function(name: str) -> str | None:
-    """What to write instead of a function of another system, or None.
+def hint_of_function(name: str, text: str = "") -> str | None:
+    """What to write instead of a function of another system, or None. `text`: the statement.
 
     >>> hint_of_function("argMax"), hint_of_function("argMaxIf")
     ('write max_by(value, key).', 'write max_by(x, y) FILTER (WHERE condition).')
+    >>> hint_of_function("Rates", "FROM o, LATERAL TABLE (Rates(o.at)) AS r") == SYSTEM_TIME_HINT.replace("LEFT ", "")
+    True
     """
+    if re.search(_LATERAL_TABLE.format(re.escape(name)), text, _FLAGS):
+        return SYSTEM_TIME_HINT.replace("LEFT ", "")
     lower = name.lower()
     aggregate = _AGGREGATES.get(lower.removesuffix("if"))
     if lower not in _FUNCTIONS and lower.endswith("if") and aggregate is not None:
@@ -245,21 +291,33 @@ def hint_of_function(name: str) -> str | None:
     return _FUNCTIONS.get(lower)
 
 
+def hint_of_method(variable: str, method: str) -> str:
+    """What to write instead of a method of Esper that is called on a pattern variable.
+
+    >>> hint_of_method("B", "lastOf")
+    'write LAST(B.price).'
+    """
+    instead = _METHODS_OF_VARIABLE.get(method.lower(), "an aggregate of its rows, SUM(A.price) or COUNT(A.*)")
+    return f"write {instead.replace('A.', f'{variable}.')}."
+
+
 def hint_of_arguments(name: str) -> str | None:
     """What to write instead of a function with the arguments of another system, or None."""
     return _ARGUMENTS.get(name.lower())
 
 
-def hint_of_name(condition: str, parameters: Mapping[str, str]) -> str | None:
-    """What to write instead of a name of another system that Spark does not know, or None.
+def hint_of_name(condition: str, parameters: Mapping[str, str], text: str = "") -> str | None:
+    """What to write instead of a name of another system that Spark does not know, or None. `text`: the statement.
 
     >>> hint_of_name("TABLE_OR_VIEW_NOT_FOUND", {"relationName": "`DUAL`"})
     'leave FROM DUAL out: SELECT current_timestamp().'
     """
     parameter, hints = _NAMES.get(condition) or _NAMES.get(condition.partition(".")[0]) or ("", {})
-    name = parameters.get(parameter, "").replace("`", "")
+    name = parameters.get(parameter, "").replace("`", "").strip('"')
+    if condition.startswith("UNRESOLVED_COLUMN") and re.search(_DATEDIFF.format(re.escape(name)), text, _FLAGS):
+        return _RANGE_JOIN
     if hints is _FUNCTIONS:
-        return hint_of_function(name)
+        return hint_of_function(name, text)
     return hints.get(name.lower()) or hints.get("")
 
 

@@ -272,3 +272,19 @@ SELECT sensor, window_start, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTO
 -- a, 2026-01-01 10:00:00, 3
 -- a, 2026-01-01 11:00:00, 1
 -- b, 2026-01-01 10:00:00, 2
+
+-- == Beam SQL: EMIT STREAM
+SELECT sensor, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL '1' HOUR)
+GROUP BY sensor, window_start, window_end EMIT STREAM AFTER WATERMARK;
+-- error
+-- SQLEXT_EMIT_SYNTAX: there is no EMIT STREAM
+--   2 | GROUP BY sensor, window_start, window_end EMIT STREAM AFTER WATERMARK
+--     |                                           ^^^^^^^^^^^
+-- Hint: write EMIT AFTER WATERMARK, or leave EMIT out; TUMBLE(TABLE STREAM t WATERMARK …, …) reads a stream.
+-- write
+SELECT sensor, count(*) AS n FROM TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL '1' HOUR)
+GROUP BY sensor, window_start, window_end EMIT AFTER WATERMARK;
+-- rows sensor:string,n:bigint
+-- a, 1
+-- a, 3
+-- b, 2

@@ -339,3 +339,30 @@ SELECT epoch_ms(max(ts)) AS ms FROM sensors;
 SELECT unix_millis(max(ts)) AS ms FROM sensors;
 -- rows ms:bigint
 -- 1767227460000
+
+-- == ASOF SEMI join
+SELECT h.ticker, h.when FROM holdings h ASOF SEMI JOIN prices p ON h.ticker = p.ticker AND h.when >= p.when;
+-- error
+-- SQLEXT_JOIN_TYPE: there is no SEMI ASOF JOIN
+--   1 | SELECT h.ticker, h.when FROM holdings h ASOF SEMI JOIN prices p ON h.ticker = p.ticker AND h.when >= p.when
+--     |                                         ^^^^^^^^^^^^^^
+-- Hint: a row has a nearest partner if it has any: write LEFT SEMI JOIN prices p ON h.ticker = p.ticker AND h.when >= p.when.
+-- write
+SELECT h.ticker, h.when FROM holdings h LEFT SEMI JOIN prices p ON h.ticker = p.ticker AND h.when >= p.when;
+-- rows ticker:string,when:timestamp
+-- APPL, 2026-01-01 00:00:15
+-- APPL, 2026-01-01 00:00:20
+-- GOOG, 2026-01-01 00:00:30
+
+-- == ASOF ANTI join
+SELECT h.ticker, h.when FROM holdings h ASOF ANTI JOIN prices p ON h.ticker = p.ticker AND h.when >= p.when;
+-- error
+-- SQLEXT_JOIN_TYPE: there is no ANTI ASOF JOIN
+--   1 | SELECT h.ticker, h.when FROM holdings h ASOF ANTI JOIN prices p ON h.ticker = p.ticker AND h.when >= p.when
+--     |                                         ^^^^^^^^^^^^^^
+-- Hint: a row has a nearest partner if it has any: write LEFT ANTI JOIN prices p ON h.ticker = p.ticker AND h.when >= p.when.
+-- write
+SELECT h.ticker, h.when FROM holdings h LEFT ANTI JOIN prices p ON h.ticker = p.ticker AND h.when >= p.when;
+-- rows ticker:string,when:timestamp
+-- APPL, 2025-12-31 23:59:30
+-- DATA, 2026-01-01 00:00:05

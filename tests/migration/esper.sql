@@ -355,3 +355,30 @@ SELECT sensor, max(temp) AS m FROM readings GROUP BY sensor;
 -- rows sensor:string,m:int
 -- a, 36
 -- b, 41
+
+-- == EPL: methods of the events of a variable
+select * from readings match_recognize (
+  partition by sensor order by ts
+  measures a.firstOf().temp as first, a.countOf() as n
+  pattern (a+) define a as a.temp > 30
+);
+-- error
+-- SQLEXT_UNKNOWN_COLUMN: a pattern variable has columns, and no function firstOf
+--   3 |   measures a.firstOf().temp as first, a.countOf() as n
+--     |            ^^^^^^^^^
+-- Hint: write FIRST(a.price).
+--
+-- SQLEXT_UNKNOWN_COLUMN: a pattern variable has columns, and no function countOf
+--   3 |   measures a.firstOf().temp as first, a.countOf() as n
+--     |                                       ^^^^^^^^^
+-- Hint: write COUNT(a.*), or count_if(a.price > 9).
+-- write
+SELECT * FROM readings MATCH_RECOGNIZE (
+  PARTITION BY sensor ORDER BY ts
+  MEASURES FIRST(a.temp) AS first, COUNT(a.*) AS n
+  PATTERN (a+) DEFINE a AS a.temp > 30
+);
+-- rows sensor:string,first:int,n:bigint
+-- a, 31, 1
+-- a, 35, 2
+-- b, 40, 2

@@ -487,3 +487,39 @@ CREATE TABLE bids (price INT, bidtime TIMESTAMP(3), WATERMARK FOR bidtime AS bid
 SELECT count(*) AS n FROM Bid WATERMARK bidtime DELAY OF INTERVAL 5 SECONDS;
 -- rows n:bigint
 -- 6
+
+-- == a temporal table function
+SELECT o.id, o.amount * r.rate AS amount
+FROM Orders AS o, LATERAL TABLE (Rates(o.order_time)) AS r
+WHERE r.currency = o.currency;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function Rates
+--   2 | FROM Orders AS o, LATERAL TABLE (Rates(o.order_time)) AS r
+--     |                                  ^^^^^^^^^^^^^^^^^^^
+-- Hint: write FROM orders o ASOF JOIN rates r MATCH_CONDITION (o.at >= r.valid_from) ON o.currency = r.currency.
+-- write
+SELECT o.id, o.amount * r.rate AS amount
+FROM Orders AS o ASOF JOIN RatesHistory AS r MATCH_CONDITION (o.order_time >= r.update_time) ON r.currency = o.currency;
+-- rows id:int,amount:int
+-- 1, 1140
+-- 2, 500
+-- 3, 812
+
+-- == early results of a window, as in Blink
+SELECT item, SUM(price) AS total FROM TUMBLE(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTES)
+GROUP BY item, window_start, window_end EMIT WITH DELAY '1' MINUTE BEFORE WATERMARK;
+-- error
+-- SQLEXT_EMIT_SYNTAX: there is no EMIT WITH
+--   2 | GROUP BY item, window_start, window_end EMIT WITH DELAY '1' MINUTE BEFORE WATERMARK
+--     |                                         ^^^^^^^^^
+-- Hint: write EMIT AFTER DELAY INTERVAL 10 SECONDS, and ALLOW LATENESS INTERVAL 10 SECONDS for late rows.
+-- write
+SELECT item, SUM(price) AS total FROM TUMBLE(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTES)
+GROUP BY item, window_start, window_end EMIT AFTER DELAY INTERVAL '1' MINUTE;
+-- rows item:string,total:bigint
+-- A, 2
+-- B, 3
+-- C, 4
+-- D, 5
+-- E, 1
+-- F, 6

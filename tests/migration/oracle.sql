@@ -641,3 +641,24 @@ SELECT DISTINCT TRUNC(tstamp) AS day FROM ticker WHERE price = 13;
 SELECT DISTINCT CAST(tstamp AS DATE) AS day FROM ticker WHERE price = 13;
 -- rows day:date
 -- 2026-04-03
+
+-- == days subtracted from a time
+SELECT * FROM (SELECT symbol, CAST(tstamp AS TIMESTAMP) AS at, price FROM ticker) MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY at MEASURES A.at AS first_at, COUNT(*) AS n
+  PATTERN (A B+) DEFINE B AS B.at - 3 < A.at AND B.price < A.price
+);
+-- error
+-- SQLEXT_DATATYPE_MISMATCH_UNEXPECTED_INPUT_TYPE: Cannot resolve "(at - 3)" due to data type mismatch: The second parameter requires the "(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)" type, however "3" has the type "INT".
+--   3 |   PATTERN (A B+) DEFINE B AS B.at - 3 < A.at AND B.price < A.price
+--     |                                ^^^^^^
+-- Hint: a number is no length of time: write ts + INTERVAL '5' DAY, or ts + make_dt_interval(n) for n days.
+-- write
+SELECT * FROM (SELECT symbol, CAST(tstamp AS TIMESTAMP) AS at, price FROM ticker) MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY at MEASURES A.at AS first_at, COUNT(*) AS n
+  PATTERN (A B+) DEFINE B AS B.at - INTERVAL '3' DAY < A.at AND B.price < A.price
+);
+-- rows symbol:string,first_at:timestamp,n:bigint
+-- ACME, 2026-04-01 00:00:00, 3
+-- ACME, 2026-04-05 00:00:00, 3
+-- GLOBEX, 2026-04-03 00:00:00, 3
+-- GLOBEX, 2026-04-07 00:00:00, 3

@@ -111,6 +111,7 @@ class ClauseBinder:
             check_order(clause, rows.schema)
         self._check_subqueries(clause, prefix, source, tuple(rows.schema.names))
         columns = tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields)
+        result = tree.result(clause.keyword)
         inputs = InputRelation(
             columns=columns,
             # Spark also sees the hidden columns, which may have the names of others
@@ -121,6 +122,7 @@ class ClauseBinder:
             takes_start_bounds=not self.is_portable,
             is_streaming=is_streaming,
             ambiguous=repeated(rows.columns),
+            is_renamed=result is not None and bool(result.columns),
             chars=lengths_of_chars(rows.schema),
             unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),
         )

@@ -17,7 +17,7 @@ _WORDS = {"MISSING_GROUP_BY": "HAVING", "QUALIFY_REQUIRES_WINDOW_FUNCTION": "QUA
 # the parameters that name a word, or begin with it; an error has at most one of them
 _PARAMETERS = (
     "expressionList", "expression", "filter", "operator", "clauseName", "colName", "funcName", "windowName",
-    "functionName", "duplicateNames",
+    "functionName", "duplicateNames", "expr",
 )  # fmt: skip
 _ABOUT_WHERE = ("condition", "filter")  # parameters of errors about WHERE
 _NAME = re.compile(r"[A-Za-z_]\w*")

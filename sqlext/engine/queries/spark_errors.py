@@ -32,7 +32,8 @@ _NUMBER = re.compile(r"(?<=\w)#\d+L?\b")  # Spark's own number of a column
 _INTERNAL = re.compile(rf"{HELPER_OF_SPARK}|\n *\+- |{_NUMBER.pattern}", re.IGNORECASE)
 _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)|; line (\d+) pos (\d+)")
 _NEAR = re.compile(r"at or near '(.+?)'(?=[.:]|$)")
-_SYNTAX_ERROR = "PARSE_SYNTAX_ERROR"  # a condition of Spark
+# conditions of Spark
+_SYNTAX_ERROR, _NOT_ORDERABLE = "PARSE_SYNTAX_ERROR", "EXPRESSION_TYPE_IS_NOT_ORDERABLE"
 _OWN_FUNCTIONS = frozenset({*CLAUSE_FUNCTIONS, *OUTCOMES})
 _NAVIGATIONS = NAVIGATIONS - {"FIRST", "LAST"}  # which Spark has too
 _HINTS = {
@@ -41,6 +42,7 @@ _HINTS = {
     "spark.sql(…) outside of the function of the pipeline, and return its DataFrame there.",
     "NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING": "write it where you read the streaming table; the best row of each "
     "window is max_by(…) in a second window over the firings.",
+    _NOT_ORDERABLE: "write its parts, such as m['key'], or to_json(m).",
     "INVALID_WHERE_CONDITION": "aggregates are computed after WHERE: write them in HAVING, or in a subquery.",
     "MISSING_AGGREGATION": "add it to GROUP BY, or write any_value(…) for its value on any row of the group.",
     "UNSUPPORTED_FEATURE.TIME_TRAVEL": "write VERSION AS OF or TIMESTAMP AS OF after the name of the table, in the "
@@ -53,6 +55,7 @@ _SENTENCES = {
     "UNSUPPORTED_FEATURE.TIME_TRAVEL": "only tables have versions, and this is a view or the result of a clause",
     "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION": "without a watermark the groups of a stream are never complete",
 }
+_DAYS_HINT = "a number is no length of time: write ts + INTERVAL '5' DAY, or ts + make_dt_interval(n) for n days."
 _TIME_TRAVEL = re.compile(r"\b(?:SYSTEM_)?(?:VERSION|TIME|TIMESTAMP)\s+AS\s+OF\b", re.IGNORECASE)
 _QUERY = re.compile(r"\s*\(*\s*(?:SELECT|WITH|FROM)\b", re.IGNORECASE)
 _IS_NUMBER = re.compile(r"(?:TINY|SMALL|BIG)?INT$|DOUBLE$|FLOAT$|DECIMAL\b")
@@ -70,7 +73,7 @@ def user_error(
     name = condition.replace(".", "_") if _HAS_CLEAR_NAME.match(condition) else "ANALYSIS"
     place = place_of(e, text, user_text)
     if condition == "UNRESOLVED_ROUTINE":
-        return _unknown_function(e, name, place, functions)
+        return _unknown_function(e, name, place, user_text, functions)
     if "is not a temp view of streaming logical plan" in str(e):
         return _no_stream(e, text, user_text)
     message = _SENTENCES.get(condition) or _message(e, place, user_text)
@@ -145,7 +148,7 @@ def _suggestion(suggested: str, user_text: str) -> str:
 
 
 def _unknown_function(
-    e: PySparkException, name: str, place: Place | None, functions: Callable[[], Iterable[str]]
+    e: PySparkException, name: str, place: Place | None, user_text: str, functions: Callable[[], Iterable[str]]
 ) -> BindError:
     routine = (e.getMessageParameters() or {}).get("routineName", "").replace("`", "")
     if _COLUMN.fullmatch(routine):
@@ -156,7 +159,7 @@ def _unknown_function(
         hint = f"write it in MEASURES of the clause, {call} AS name, and read the name here."
         message = f"{word}() has a value only inside MATCH_RECOGNIZE"
         return BindError("OUTSIDE_MATCH_RECOGNIZE", message, place=place, hint=hint)
-    foreign = hint_of_function(routine)
+    foreign = hint_of_function(routine, user_text)
     if foreign is not None:
         return BindError(name, f"there is no function {routine}", place=place, hint=foreign)
     close = get_close_matches(word, [*NAVIGATIONS, *_OWN_FUNCTIONS], n=1, cutoff=0.7)
@@ -193,14 +196,18 @@ def _foreign_hint(e: PySparkException, place: Place | None, user_text: str) -> s
         return hint_of_time_travel(user_text)
     if condition == _SYNTAX_ERROR:
         return hint_of_syntax(user_text, place.stop) if place else None
-    return hint_of_name(condition, e.getMessageParameters() or {}) or _argument_hint(e, condition)
+    return hint_of_name(condition, e.getMessageParameters() or {}, user_text) or _argument_hint(e, condition)
 
 
 def _types_hint(e: PySparkException, condition: str) -> str | None:
-    """The hint for `ts - PREV(ts) < 600`, for dates whose difference is compared with a number, and for `ts > 600`."""
+    """The hint for `ts - PREV(ts) < 600`, for dates whose difference is compared with a number, for `ts > 600`, and for
+    `ts + 5` and `ts - 5`, which are days in Oracle."""
+    parameters = e.getMessageParameters() or {}
+    if condition == "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE" and "TIMESTAMP" in parameters.get("requiredType", ""):
+        is_number = _IS_NUMBER.match(parameters.get("inputType", "").strip('"'))
+        return _DAYS_HINT if is_number and " - " in parameters.get("sqlExpr", "") else None
     if condition != "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES":
         return None
-    parameters = e.getMessageParameters() or {}
     types = [parameters.get("left", "").strip('"'), parameters.get("right", "").strip('"')]
     if "INTERVAL DAY" in types:
         return "the difference of two dates is an interval: write datediff(a, b) < 6, or < INTERVAL 6 DAYS."
@@ -209,6 +216,8 @@ def _types_hint(e: PySparkException, condition: str) -> str | None:
             "the difference of two times is an interval: write < INTERVAL 10 MINUTES, or timestampdiff(HOUR, a, b) < 9."
         )
     if any(t.startswith("TIMESTAMP") for t in types) and any(_IS_NUMBER.match(t) for t in types):
+        if not re.search("[<>=]", parameters.get("sqlExpr", "")):
+            return _DAYS_HINT
         return "a time is compared with a time: write timestamp_seconds(n), or unix_seconds(ts) for its number."
     return None
 
@@ -273,7 +282,11 @@ def place_of(e: PySparkException, text: Text, user_text: str) -> Place | None:
     fragment = contexts[0].fragment() if contexts else ""
     near = contexts[0].startIndex() if contexts else 0
     is_about_query = not contexts or _QUERY.match(fragment) is not None
-    word = place_of_word(e, text, user_text, fragment, near) if is_about_query else None
+    word = None
+    if e.getCondition() == _NOT_ORDERABLE:  # whose position is that of another column
+        word = place_of_word(e, text, user_text, "", 0)
+    elif is_about_query:
+        word = place_of_word(e, text, user_text, fragment, near)
     if word is not None or not contexts:
         return word or _place_of_syntax(str(e), text, user_text)
     place = place_of_fragment(fragment, near, text, user_text, _missing_name(e, fragment))
