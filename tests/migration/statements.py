@@ -26,6 +26,7 @@ SYSTEMS = {
     "oracle": "Oracle", "snowflake": "Snowflake", "trino": "Trino", "flink": "Flink SQL", "duckdb": "DuckDB",
     "databricks": "Databricks", "clickhouse": "ClickHouse, Doris, StarRocks", "questdb": "QuestDB, kdb",
     "esper": "Esper, Siddhi", "beam": "Beam, ksqlDB, Kafka Streams", "pandas": "pandas, Polars",
+    "azure": "Azure Stream Analytics", "bigquery": "BigQuery", "vertica": "Vertica",
 }  # fmt: skip
 
 

@@ -15,7 +15,8 @@ PAGES = {path.stem: path.read_text("utf-8") for path in sorted(INDEX.parent.glob
 NOT_SQL = "flink-cep"  # methods of Java, for which tests/conformance has the cases
 # the name of a page, where it is not that of its file of statements → its files
 FILES = {"flink-sql": ("flink",), "clickhouse-doris": ("clickhouse",), "questdb-kdb": ("questdb",),
-         "esper-siddhi-streams": ("esper", "beam"), "pandas-polars": ("pandas",)}  # fmt: skip
+         "esper-siddhi-streams": ("esper", "beam"), "pandas-polars": ("pandas",),
+         "azure-stream-analytics": ("azure",)}  # fmt: skip
 SILENT, WRITTEN = "What differs without an error", "What is written there, and what here"
 CODE = re.compile(r"``(.+?)``|`(.+?)`|<code>(.+?)</code>")
 
