@@ -184,6 +184,7 @@ _FILLED = (
 )
 _ARRAY = "write array(1, 2), and explode(array(1, 2)) for a row of each element."
 _WINDOW_VIEW = f"write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: {_ESPER}."
+_NESTED = r"[^()]*(?:\([^()]*\)[^()]*)*"  # arguments that may call functions
 # the text up to the word at which Spark's parser stopped, that word included → hint
 _SYNTAX: tuple[tuple[str, str], ...] = (
     (r"\(\s*\+\s*\)$", "write FROM a LEFT JOIN b ON a.k = b.k."),
@@ -209,9 +210,9 @@ _SYNTAX: tuple[tuple[str, str], ...] = (
     (r"\bTIMESTAMP\s+BY$", _STREAM_TIME),
     (r"\bMATCH\s*\(\s*(PARTITION|ORDER)\s+BY$", _VERTICA),
     (r"\bMATCH_RECOGNIZE\s+\w+$", "write MATCH_RECOGNIZE ( … ), with all of its parts in parentheses."),
-    (r"\bANY_VALUE\s*\([^;]*\bHAVING$", "write max_by(value, key), or min_by(value, key)."),
+    (rf"\bANY_VALUE\s*\({_NESTED}\bHAVING$", "write max_by(value, key), or min_by(value, key)."),
     (r"\bLIMIT\s+\d+\s+OVER$", _LAST_ROW),
-    (r"\bARRAY_AGG\s*\([^;]*\bLIMIT$", "write slice(array_agg(x), 1, n)."),
+    (rf"\bARRAY_AGG\s*\({_NESTED}\bLIMIT$", "write slice(array_agg(x), 1, n)."),
     (r"\bINTERPOLATE$", f"{_ASOF} For NEXT VALUE write <=."),
     (r"\bTIMESERIES(\s+\w+)?$", _FILLED),
     (r"\bCROSS\s+APPLY$", "write LATERAL explode(t.items) AS u(item)."),
@@ -267,7 +268,8 @@ _METHODS: dict[str, str] = {
 _PROGRAM = re.compile(r"\s*\w+\s*[.|]")
 _FLAGS = re.IGNORECASE | re.DOTALL
 _SYSTEM_TIME = re.compile(r"\bFOR\s+SYSTEM_TIME\s+AS\s+OF\s+\w+\s*\.", re.IGNORECASE)
-_DATEDIFF = r"\bDATEDIFF\s*\(\s*\w+\s*,[^()]*\b{}\s*[,)]"  # of relations, in Azure Stream Analytics
+# of a relation that is named before a dot elsewhere, in Azure Stream Analytics
+_DATEDIFF = r"(?=.*\b{0}\s*\.\s*\w).*\bDATEDIFF\s*\(\s*\w+\s*,[^()]*\b{0}\s*[,)]"
 _LATERAL_TABLE = r"\bLATERAL\s+TABLE\s*\(\s*{}\s*\("  # a temporal table function of Flink
 SYSTEM_TIME_HINT = (
     "write FROM orders o LEFT ASOF JOIN rates r MATCH_CONDITION (o.at >= r.valid_from) ON o.currency = r.currency."
@@ -314,7 +316,7 @@ def hint_of_name(condition: str, parameters: Mapping[str, str], text: str = "") 
     """
     parameter, hints = _NAMES.get(condition) or _NAMES.get(condition.partition(".")[0]) or ("", {})
     name = parameters.get(parameter, "").replace("`", "").strip('"')
-    if condition.startswith("UNRESOLVED_COLUMN") and re.search(_DATEDIFF.format(re.escape(name)), text, _FLAGS):
+    if condition.startswith("UNRESOLVED_COLUMN") and re.match(_DATEDIFF.format(re.escape(name)), text, _FLAGS):
         return _RANGE_JOIN
     if hints is _FUNCTIONS:
         return hint_of_function(name, text)
