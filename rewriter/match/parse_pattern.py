@@ -39,7 +39,7 @@ _CONNECTIVES = {
 }
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _BOUNDS = re.compile(r"\s*([0-9]{1,9})\s*|\s*([0-9]{0,9})\s*,\s*([0-9]{0,9})\s*")
-_NUMBER = re.compile(r"-?\s*\d[\d.]*")
+_NUMBER = re.compile(r"(?:-\s*)?\d[\d.]*")
 
 
 @dataclass(frozen=True, kw_only=True)
