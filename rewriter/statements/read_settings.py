@@ -29,9 +29,9 @@ from sqlext.rewriter.statements.resumed_words import resumed_tokens, word_of
 from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS
 from sqlext.rewriter.text.tokens import NUMBER, STRING, Token, tokenize
 
-# The settings on which any query may depend. Its text does not show which columns are CHAR: the last three decide what
-# they hold and whether comparisons pad them.
-_ALWAYS = frozenset({"spark.sql.ansi.enabled", STRINGS_FOR_CHARS, UNPADDED_PREDICATES, PADDED_READS})
+# They decide what CHAR columns hold and whether comparisons pad them; the text of a query does not show which are CHAR.
+SETTINGS_OF_CHARS = frozenset({STRINGS_FOR_CHARS, UNPADDED_PREDICATES, PADDED_READS})
+_ALWAYS = frozenset({"spark.sql.ansi.enabled", *SETTINGS_OF_CHARS})  # any query may depend on them
 _PATTERNS = (
     " ".join(sorted(PATTERN_FUNCTIONS)).upper() + " TO_TIMESTAMP_LTZ TO_TIMESTAMP_NTZ TO_CSV FROM_CSV TO_JSON FROM_JSON"
 )

@@ -37,6 +37,7 @@ from sqlext.catalog.checkpoint import (
 from sqlext.engine.queries.session_settings import time_zone, timestamp_type, values_of_settings
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.temporary_objects import is_temporary_view
+from sqlext.engine.shipped.data_types import CHAR_TYPE
 from sqlext.engine.streams import reports, side_tables
 from sqlext.engine.streams.fingerprint import COLUMN, recorded_words
 from sqlext.engine.streams.idle_sources import has_beats
@@ -50,7 +51,7 @@ from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW, TRIGGER_HINT, trigger_of
 from sqlext.rewriter.statements.local_times import reads_local_times
-from sqlext.rewriter.statements.read_settings import ALL_SETTINGS, read_settings
+from sqlext.rewriter.statements.read_settings import ALL_SETTINGS, SETTINGS_OF_CHARS, read_settings
 from sqlext.rewriter.statements.resumed_words import resumed_tokens
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.names import Parts, quote, unquoted
@@ -179,6 +180,8 @@ def _stored_query(
     has_views = any(is_temporary_view(spark, name.parts) for name in relations(target.text))
     reads_zone = has_views or any(map(reads_local_times, texts)) or _has_two_kinds_of_times(spark, target, clauses)
     names = {*ALL_SETTINGS, TIMESTAMP_TYPE} if has_views else frozenset().union(*map(read_settings, texts))
+    if not any(_may_read_chars(spark, name.parts) for name in relations(target.text)):
+        names -= SETTINGS_OF_CHARS
     return StoredQuery(
         clauses=tuple(stored),
         words=tuple(recorded_words(text)),
@@ -200,6 +203,18 @@ def _has_two_kinds_of_times(spark: SparkSession, target: StreamTarget, clauses: 
         {kind for name, kind in clause.fingerprint.parts.items() if name.startswith(COLUMN)} for clause in clauses
     )
     return any("timestamp" in kinds and kinds & {"date", "timestamp_ntz"} for kinds in (of_query, *of_clauses))
+
+
+def _may_read_chars(spark: SparkSession, name: Parts) -> bool:
+    """Return False for a table without CHAR columns. A view may read other columns than it shows."""
+    try:
+        with quiet_probes():
+            if spark.catalog.getTable(quote(name)).tableType not in ("MANAGED", "EXTERNAL"):
+                return True
+    except PySparkException:
+        return True
+    types = (str(field.metadata.get(CHAR_TYPE, "")) for field in _columns(spark, name))
+    return any(re.search(r"\bchar\(", of) for of in types)
 
 
 def _columns(spark: SparkSession, name: Parts) -> Sequence[T.StructField]:
