@@ -64,7 +64,7 @@ def portable_query(plan: MatchPlan, prefix: Text, key_types: Sequence[str]) -> T
         matches = join(f"(SELECT *, {_NUMBER} IS NOT NULL AS {IS_MATCHED} FROM ", matches, ")")
         passed.append(IS_MATCHED)
     arrays = {f"{s.name}_rows": s for s in plan.slots if s.kind == "members"}
-    return shown_query(plan, aggregated(matches, passed, arrays))
+    return shown_query(plan, aggregated(matches, passed, arrays, keeps_chars=bool(plan.chars)))
 
 
 def _unknown(plan: MatchPlan) -> Iterator[str]:

@@ -187,8 +187,10 @@ def shown_query(plan: MatchPlan, rows: Text) -> Text:
 # aggregates that workers do not compute, over arrays of the rows of a match
 
 
-def aggregated(rows: TextLike, others: Sequence[str], arrays: Mapping[str, Slot]) -> Text:
+def aggregated(rows: TextLike, others: Sequence[str], arrays: Mapping[str, Slot], *, keeps_chars: bool = False) -> Text:
     """A query for the columns `others` of a relation and the aggregate of each array column, named like its slot.
+
+    `keeps_chars`: CHAR columns stay CHAR columns. Spark forgets that of an aggregate, but not of a field in one.
 
     The arrays hold the rows of a match; they are exploded, and grouped by the number of their result row. A correlated
     subquery for each aggregate would be shorter, but Spark plans it as a join with the match itself, on the arrays.
@@ -200,7 +202,9 @@ def aggregated(rows: TextLike, others: Sequence[str], arrays: Mapping[str, Slot]
     query: TextLike = rows
     columns = list(others)
     if built_in:
-        query = _built_in(query, [*columns, *own], built_in)
+        query = _built_in(
+            query, [*columns, *own], built_in, "any_value(struct({0})).{0}" if keeps_chars else "any_value({0})"
+        )
         columns += [s.name for s in built_in.values()]
     for i, (array, slot) in enumerate(own.items()):  # Spark computes users' aggregates one by one, and without FILTER
         query = _own(query, [*columns, *list(own)[i + 1 :]], array, slot)
@@ -214,9 +218,9 @@ def _filter(slot: Slot, member: str) -> str:
     return f" FILTER (WHERE {member} IS NOT NULL{condition})"
 
 
-def _built_in(rows: TextLike, others: Sequence[str], arrays: Mapping[str, Slot]) -> Text:
-    """A query that computes all built-in aggregates at once."""
-    columns: list[TextLike] = [f"any_value({c}) AS {c}" for c in others]
+def _built_in(rows: TextLike, others: Sequence[str], arrays: Mapping[str, Slot], value: str) -> Text:
+    """A query that computes all built-in aggregates at once; `value`: the format of the value of another column."""
+    columns: list[TextLike] = [f"{value.format(c)} AS {c}" for c in others]
     for array, slot in arrays.items():
         member = f"{_MEMBER}.{array}"
         columns.append(join(_call(slot, member, _filter(slot, member)), f" AS {slot.name}"))

@@ -58,7 +58,7 @@ def test_texts_are_padded(chars, kind):
     assert chars.sql(PADDED[kind]).collect() == [(True, True, True, True)]
 
 
-@pytest.mark.parametrize("kind", ["ONE ROW PER MATCH", "ALL ROWS WITH UNMATCHED ROWS"])
+@pytest.mark.parametrize("kind", ["ONE ROW PER MATCH", "an aggregate of Spark", "ALL ROWS WITH UNMATCHED ROWS"])
 def test_texts_are_padded_in_other_ways(chars, kind):
     query = PADDED[kind]
     assert chars.sql(sqlext.compile(query, spark=chars)).collect() == [(True, True, True, True)]
@@ -158,9 +158,13 @@ def test_portable_conditions_pad(chars):
 def test_texts_are_padded_on_streams(chars, time):
     rows = "STREAM chars.rows WATERMARK ts DELAY OF INTERVAL 0 SECONDS"
     match = MATCH.format(f"{time} AS at, A.c = 'ab' AS m, A.w AS w", "", "true")
-    chars.sql(f"""CREATE STREAMING TABLE chars.found OPTIONS ('trigger' = 'available-now') AS
-        SELECT c = 'ab' AS c, m, w = 'ab' AS w FROM {rows} {match}""")
+    create = f"""CREATE STREAMING TABLE chars.found OPTIONS ('trigger' = 'available-now') AS
+        SELECT c = 'ab' AS c, m, w = 'ab' AS w FROM {rows} {match}"""
+    chars.sql(create)
     assert chars.table("chars.found").collect() == [(True, True, True)]
+    changed = pytest.raises(sqlext.BindError, match=r"SET spark.sql.legacy.charVarcharAsString = false resumes it")
+    with settings(chars, {STRINGS_FOR_CHARS: "true"}), changed:
+        chars.sql(create)
     chars.sql("DROP TABLE chars.found")
 
 
