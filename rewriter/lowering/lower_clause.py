@@ -127,7 +127,7 @@ def _check_columns_unique(clause: MatchClause, relation: InputRelation) -> None:
 
 def _check_measures_unique(clause: MatchClause, relation: InputRelation) -> None:
     """Raise BindError for a measure with the name of a column that ALL ROWS PER MATCH shows beside it."""
-    if not clause.rows_per_match.is_all_rows or relation.is_renamed or relation.is_static:
+    if not clause.rows_per_match.is_all_rows or relation.may_repeat_names or relation.is_static:
         return
     columns = {name.lower() for name in relation.names} - relation.unread
     for measure in clause.measures:

@@ -122,7 +122,7 @@ class ClauseBinder:
             takes_start_bounds=not self.is_portable,
             is_streaming=is_streaming,
             ambiguous=repeated(rows.columns),
-            is_renamed=result is not None and bool(result.columns),
+            may_repeat_names=bool(self.queries.frames or (result and result.columns)),
             chars=lengths_of_chars(rows.schema),
             unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),
         )
