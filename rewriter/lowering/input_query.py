@@ -33,8 +33,7 @@ class InputRelation:
     `takes_start_bounds`: conjuncts of DEFINE may become bounds. `unread`: the columns of the clause's result, in lower
     case, that nothing reads. `is_streaming`: the rows never end, and Spark has no window functions over them.
     `shown`: the columns, in lower case, that the query around a window shows; `ambiguous`: the columns that several
-    relations have. `may_repeat_names`: the clause's result may have a name twice, because it has column aliases, or
-    because it is not known what the query reads. `chars`: the lengths of the CHAR columns.
+    relations have. `chars`: the lengths of the CHAR columns.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -48,7 +47,6 @@ class InputRelation:
     unread: frozenset[str] = frozenset()
     shown: frozenset[str] = frozenset()
     ambiguous: frozenset[str] = frozenset()
-    may_repeat_names: bool = False
     chars: Mapping[str, int] = field(default_factory=dict)
 
     @property

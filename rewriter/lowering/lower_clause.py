@@ -46,7 +46,6 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
     raised together.
     """
     _check_columns_unique(clause, relation)
-    _check_measures_unique(clause, relation)
     labels, program = clause.labels, program_of(clause)
     context = Context(
         clause=clause,
@@ -123,22 +122,6 @@ def _check_columns_unique(clause: MatchClause, relation: InputRelation) -> None:
                 hint="name its columns in a subquery, or give the relation column aliases.",
             )
         spellings[name.lower()] = name
-
-
-def _check_measures_unique(clause: MatchClause, relation: InputRelation) -> None:
-    """Raise BindError for a measure with the name of a column that ALL ROWS PER MATCH shows beside it."""
-    if not clause.rows_per_match.is_all_rows or relation.may_repeat_names or relation.is_static:
-        return
-    columns = {name.lower() for name in relation.names} - relation.unread
-    for measure in clause.measures:
-        name = measure.name.text
-        if name.lower() in columns:
-            raise BindError(
-                "DUPLICATE_NAME",
-                f'the measure "{name}" has the name of a column that ALL ROWS PER MATCH shows',
-                place=measure.name.fragment.place,
-                hint=f"give it another name: … AS match_{name}.",
-            )
 
 
 def _needs_row_time(clause: MatchClause) -> bool:

@@ -44,16 +44,17 @@ def typed_type(kind: t.DataType) -> t.DataType:
 
 def _is_odd(field: t.StructField) -> bool:
     """Return True if the type contains VOID. VOID alone needs no conversion."""
-    return not isinstance(field.dataType, t.NullType) and _has_void(field.dataType)
+    return not isinstance(field.dataType, t.NullType) and has_void(field.dataType)
 
 
-def _has_void(kind: t.DataType) -> bool:
+def has_void(kind: t.DataType) -> bool:
+    """Return True if the type is VOID or contains it."""
     if isinstance(kind, t.ArrayType):
-        return _has_void(kind.elementType)
+        return has_void(kind.elementType)
     if isinstance(kind, t.MapType):
-        return _has_void(kind.keyType) or _has_void(kind.valueType)
+        return has_void(kind.keyType) or has_void(kind.valueType)
     if isinstance(kind, t.StructType):
-        return any(_has_void(x.dataType) for x in kind)
+        return any(has_void(x.dataType) for x in kind)
     return isinstance(kind, t.NullType)
 
 
@@ -65,7 +66,7 @@ def _with_types(rows: DataFrame, schema: t.StructType, change: Callable[[Column,
 def _restored(column: Column, kind: t.DataType) -> Column:
     if isinstance(kind, t.NullType):
         return f.lit(None)
-    if not _has_void(kind):
+    if not has_void(kind):
         return column
     if isinstance(kind, t.ArrayType):
         return f.transform(column, lambda element: _restored(element, kind.elementType))
@@ -73,6 +74,6 @@ def _restored(column: Column, kind: t.DataType) -> Column:
         fields = (_restored(column.getField(x.name), x.dataType).alias(x.name) for x in kind)
         return f.when(column.isNotNull(), f.struct(*fields))
     assert isinstance(kind, t.MapType)
-    if _has_void(kind.keyType):  # no key is NULL, so the map is empty
+    if has_void(kind.keyType):  # no key is NULL, so the map is empty
         return f.when(column.isNotNull(), f.create_map())
     return f.transform_values(column, lambda _, value: _restored(value, kind.valueType))

@@ -111,7 +111,6 @@ class ClauseBinder:
             check_order(clause, rows.schema)
         self._check_subqueries(clause, prefix, source, tuple(rows.schema.names))
         columns = tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields)
-        result = tree.result(clause.keyword)
         inputs = InputRelation(
             columns=columns,
             # Spark also sees the hidden columns, which may have the names of others
@@ -122,7 +121,6 @@ class ClauseBinder:
             takes_start_bounds=not self.is_portable,
             is_streaming=is_streaming,
             ambiguous=repeated(rows.columns),
-            may_repeat_names=bool(self.queries.frames or (result and result.columns)),
             chars=lengths_of_chars(rows.schema),
             unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),
         )

@@ -23,7 +23,7 @@ from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.rewriter.text.splice import Piece, Source, Text, join
 from sqlext.spark.quiet_probes import quiet_probes
-from sqlext.spark.void_columns import typed_type
+from sqlext.spark.void_columns import has_void
 
 CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin with an underscore
 _NAME = re.compile(r"\w+", re.ASCII)  # what Spark's catalog takes; Delta creates the folder of another one first
@@ -120,7 +120,7 @@ def _check_columns(schema: T.StructType, target: StreamTarget) -> None:
     """Raise BindError for a column without a type, such as NULL, which Delta refuses only when the query writes it."""
     types = [column.type for column in target.definition.columns] or [None] * len(schema.fields)
     for column, written in zip(schema.fields, types):
-        if written is None and typed_type(column.dataType) != column.dataType:
+        if written is None and has_void(column.dataType):
             raise BindError(
                 "VOID_COLUMN",
                 f"the column {column.name} of the query is {column.dataType.simpleString()}, and a table needs a type",
