@@ -37,7 +37,7 @@ from sqlext.rewriter.emit.window_relations import WINDOW_KEYS
 from sqlext.rewriter.emit.window_tvf import check_session_keys
 from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, parts_of_text, read_aggregate
 from sqlext.rewriter.scalars.references import Scope, Words
-from sqlext.rewriter.scalars.struct_fields import named_field
+from sqlext.rewriter.scalars.struct_fields import field_naming
 from sqlext.rewriter.text.and_list import and_list
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS, lexemes, names_in
@@ -319,14 +319,14 @@ class _EmitLowering:
     def _rendered(self, words: Words, expression: Fragment) -> Text:
         pieces: list[Text] = []
         at, i, stop = expression.start, 0, len(words.parts)
-        raw = [part.raw for part in words.parts]
+        named = field_naming(words.parts)
         while i < stop:
             text, after = self._replacement(words, i)
             if text is not None:
-                column = only_column(self.source.text[words.parts[i].start : words.parts[after - 1].stop])
-                text = named_field(text, raw, i, after, column)
-                pieces += [self.source.slice(at, words.parts[i].start), text]
-                at = words.parts[after - 1].stop
+                first, end = words.parts[i].start, words.parts[after - 1].stop
+                column = only_column(self.source.text[first:end])
+                pieces += [self.source.slice(at, first), named(text, first, end, column)]
+                at = end
             i = after
         return join(*pieces, self.source.slice(at, expression.stop))
 

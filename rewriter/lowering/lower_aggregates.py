@@ -219,13 +219,13 @@ class _AggregateLowering:
             if isinstance(piece, Text):
                 pieces.append(piece)
             elif piece.kind == "match number":
-                pieces.append(named(piece, self.slot_text(piece)))
+                pieces.append(named(self.slot_text(piece), piece.start, piece.stop, piece.column))
             else:
                 is_label = piece.kind == "classifier"
                 name = CLASSIFIER_FIELD if is_label else self.context.input_column("a", piece.arguments[0])
                 if name not in columns:
                     columns.append(name)
-                before, _, after = str(named(piece, join(_COLUMN))).partition(_COLUMN)
+                before, _, after = str(named(join(_COLUMN), piece.start, piece.stop, piece.column)).partition(_COLUMN)
                 parts = (join(before), columns.index(name), join(after))
                 pieces += [part for part in parts if isinstance(part, int) or str(part)]
         return pieces

@@ -24,7 +24,7 @@ from sqlext.errors import BindError
 from sqlext.rewriter.lowering.match_plan import WINDOW, InputColumn, Mask, MatchPlan, ShownColumn
 from sqlext.rewriter.scalars.expression import Node, parse
 from sqlext.rewriter.scalars.references import Item, Reference, Scope, Words, place_of
-from sqlext.rewriter.scalars.struct_fields import free_stars, named_field
+from sqlext.rewriter.scalars.struct_fields import field_naming, free_stars
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import only_column, quoted, unquoted
@@ -196,11 +196,9 @@ class OuterQuery:
         for start, stop in self._parts(parse(items, 0, len(items)), items, outputs):
             replaced.append((start, stop, self._part(self.source.slice(start, stop))))
         self._check_no_star(items, replaced)
-        words = ["" if isinstance(item, Reference) else item.raw for item in items]
-        first = {item.start: i for i, item in enumerate(items)}
-        after = {item.stop: i + 1 for i, item in enumerate(items)}
+        named = field_naming(items)
         return [
-            Edit(start, stop, named_field(join(column), words, first[start], after[stop], self._field(start, stop)))
+            Edit(start, stop, named(join(column), start, stop, self._field(start, stop)))
             for start, stop, column in replaced
         ]
 

@@ -24,32 +24,32 @@ _BEFORE_ROW = frozenset(["", *"([,=<>", "==", "<=", ">=", "<>", "!=", "<=>", "->
 def render_fields(items: Sequence[Item], source: Source, replace_reference: Callable[[Reference], Text]) -> Text:
     """As `render`, with what replaces a reference named as the field where the reference is a field of a struct."""
     named = field_naming(items)
-    return render(items, source, lambda reference: named(reference, replace_reference(reference)))
+    return render(items, source, lambda r: named(replace_reference(r), r.start, r.stop, r.column))
 
 
-def field_naming(items: Sequence[Item]) -> Callable[[Reference, Text], Text]:
-    """A function that names the text that replaces a reference among `items` as the field, if it is one of a struct."""
+def field_naming(items: Sequence[Item]) -> Callable[[Text, int, int, str | None], Text]:
+    """A function that names a text as the field, if what it replaces among `items` is one of a struct.
+
+    Its arguments are the text, the first character of what it replaces and the one after it, and the name of the column
+    that this is; None if it is another expression.
+    """
     words = ["" if isinstance(item, Reference) else item.raw for item in items]
-    places = {item.start: i for i, item in enumerate(items)}
-
-    def named(reference: Reference, text: Text) -> Text:
-        i = places[reference.start]
-        return named_field(text, words, i, i + 1, reference.column)
-
-    return named
+    first = {item.start: i for i, item in enumerate(items)}
+    after = {item.stop: i + 1 for i, item in enumerate(items)}
+    return lambda text, start, stop, column: _named_field(text, words, first[start], after[stop], column)
 
 
-def named_field(text: Text, words: Sequence[str], lo: int, hi: int, column: str | None) -> Text:
+def _named_field(text: Text, words: Sequence[str], lo: int, hi: int, column: str | None) -> Text:
     """`text`, which replaces words `lo` to `hi` of an expression, named as the field if they are one of a struct.
 
     `column`: the name of the column that these words are; None if they are another expression.
 
     >>> words = "struct ( A.v , LAST(v) ) IN ( ( B.v , 1 ) )".split()
-    >>> [str(named_field(join("s"), words, *at)) for at in ((2, 3, "v"), (4, 5, None), (9, 10, "v w"))]
+    >>> [str(_named_field(join("s"), words, *at)) for at in ((2, 3, "v"), (4, 5, None), (9, 10, "v w"))]
     ['s AS `v`', 's AS `col2`', 's AS `v w`']
-    >>> [str(named_field(join("s"), f.split(), 2, 3, "v")) for f in ("f ( A.v , 1 )", "struct ( A.v + 1 )")]
+    >>> [str(_named_field(join("s"), f.split(), 2, 3, "v")) for f in ("f ( A.v , 1 )", "struct ( A.v + 1 )")]
     ['s', 's']
-    >>> str(named_field(join("s"), "arrays_zip ( A.v , LAST(v) )".split(), 4, 5, None))
+    >>> str(_named_field(join("s"), "arrays_zip ( A.v , LAST(v) )".split(), 4, 5, None))
     'struct(s AS `1`).`1`'
     """
     first = lo

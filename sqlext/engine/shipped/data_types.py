@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
@@ -70,6 +71,16 @@ def lengths_of_chars(rows: T.StructType) -> dict[str, int]:
     """
     types = {field.name: str(field.metadata.get(CHAR_TYPE, "")) for field in rows.fields}
     return {name: int(of[5:-1]) for name, of in types.items() if of.startswith("char(")}
+
+
+def holds_chars(field: T.StructField) -> bool:
+    """Whether a column is a CHAR, or contains some.
+
+    >>> fields = [T.StructField(t, T.StringType(), metadata={CHAR_TYPE: t}) for t in ("array<char(5)>", "varchar(5)")]
+    >>> [holds_chars(field) for field in fields]
+    [True, False]
+    """
+    return re.search(r"\bchar\(", str(field.metadata.get(CHAR_TYPE, ""))) is not None
 
 
 def with_char_types(result: T.StructType, rows: T.StructType) -> T.StructType:

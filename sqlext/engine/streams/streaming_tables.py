@@ -37,7 +37,7 @@ from sqlext.catalog.checkpoint import (
 from sqlext.engine.queries.session_settings import time_zone, timestamp_type, values_of_settings
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.temporary_objects import is_temporary_view
-from sqlext.engine.shipped.data_types import CHAR_TYPE
+from sqlext.engine.shipped.data_types import holds_chars
 from sqlext.engine.streams import reports, side_tables
 from sqlext.engine.streams.fingerprint import COLUMN, recorded_words
 from sqlext.engine.streams.idle_sources import has_beats
@@ -213,8 +213,7 @@ def _may_read_chars(spark: SparkSession, name: Parts) -> bool:
                 return True
     except PySparkException:
         return True
-    types = (str(field.metadata.get(CHAR_TYPE, "")) for field in _columns(spark, name))
-    return any(re.search(r"\bchar\(", of) for of in types)
+    return any(map(holds_chars, _columns(spark, name)))
 
 
 def _columns(spark: SparkSession, name: Parts) -> Sequence[T.StructField]:

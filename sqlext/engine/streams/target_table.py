@@ -93,14 +93,16 @@ def prepare(spark: SparkSession, frame: DataFrame, target: StreamTarget, checkpo
     `checkpoint`: the name of the checkpoint in the table's folder, if OPTIONS names no other place.
     """
     name = quote(target.name)
-    if target.or_replace or not spark.catalog.tableExists(name):
+    exists = spark.catalog.tableExists(name)
+    is_new = target.or_replace or not exists
+    if is_new:
         _check_columns(frame.schema, target)
     if target.or_replace:
-        if spark.catalog.tableExists(name):
+        if exists:
             _rehearse(spark, frame, target)
         spark.sql(f"DROP TABLE IF EXISTS {name}").collect()
         _remove_leftovers(_folder(spark, target), is_named=target.definition.location is not None)
-    if not spark.catalog.tableExists(name):
+    if is_new:
         folder = _folder(spark, target)
         _check_leftovers(folder, target)
         _create(spark, table_statement(target.name, frame.schema, target), folder, target)
