@@ -74,7 +74,7 @@ def _unknown(plan: MatchPlan) -> Iterator[str]:
         yield "WITHIN … BETWEEN ROWS"
     if plan.task.output.shows_timeouts or any(slot.kind == "timed out" for slot in plan.slots):
         yield "time-outs"
-    if isinstance(task, CepTask) and any(end.absent for end in task.nfa.ends):
+    if isinstance(task, CepTask) and any(end.waits_for_bound for end in task.nfa.ends):
         yield "an absence at the end of a pattern"
     if any(map(is_interpreted, plan.task.conditions)):
         yield "functions of several rows in DEFINE other than comparisons, arithmetic and CASE"

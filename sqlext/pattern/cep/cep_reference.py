@@ -24,6 +24,7 @@ from sqlext.pattern.batch.recorder import (
     WITHIN,
     Recorder,
 )
+from sqlext.pattern.cep.nfa import BOUND, NEXT_ROW, NOW
 from sqlext.pattern.cep.nfa_compile import first_variables
 from sqlext.pattern.program import ast
 
@@ -32,7 +33,6 @@ _HINT = (
     "all ways are tried one after the other: bound them with WITHIN or UNTIL, replace ->> by ->, or let conditions "
     "depend on the row alone."
 )
-NOW, NEXT_ROW, BOUND = 0, 1, 2  # what decides a match: its last row, the row after it, or the end of its bound
 
 Taken = tuple[int, int, bool]  # row, label, is hidden
 Path = tuple[Taken, ...]
@@ -64,6 +64,12 @@ class SearchState:
     pending: tuple[Absent | Possessive, ...] = ()
     scopes: tuple[tuple[int, int], ...] = ()
     is_hidden: bool = False
+
+    @property
+    def tests_only_takers(self) -> bool:
+        """True if a row that its variable cannot take is skipped, whatever else the row is."""
+        plain = SearchState(path=self.path, operator=self.operator, is_hidden=self.is_hidden)
+        return bool(self.path) and bool(self.operator) and self == plain
 
 
 @dataclass(kw_only=True)

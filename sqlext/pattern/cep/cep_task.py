@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sqlext.pattern.cep.nfa import Final, Formula, Nfa, Wait, takes
+from sqlext.pattern.cep.nfa import Formula, Nfa, Wait, takes
 from sqlext.pattern.task.task import Rows, Task
 
 
@@ -101,40 +101,3 @@ def partition_ends(bounds: np.ndarray) -> np.ndarray:
 def bound_ends(rows: Rows) -> np.ndarray:
     """`int64[n]`: the first row outside the bound that begins at each row; without WITHIN the partition's end."""
     return partition_ends(rows.bounds) if rows.limit is None else rows.limit
-
-
-def next_with(labels: Sequence[int], truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """`int64[n]`: the first later row of the partition that satisfies one of the labels, or the partition's end.
-
-    >>> next_with([0], np.array([[True, False, True, False]]), np.array([0, 3, 4]))
-    array([2, 2, 3, 4])
-    """
-    n = truth.shape[1]
-    ends = partition_ends(bounds)
-    satisfying = np.flatnonzero(truth[list(labels)].any(axis=0)) if len(labels) else np.zeros(0, np.int64)
-    place = np.searchsorted(satisfying, np.arange(n), side="right")
-    return np.minimum(np.append(satisfying, n)[place], ends)
-
-
-def next_satisfies(labels: Sequence[int], truth: np.ndarray) -> np.ndarray:
-    """`bool[n]`: whether the row after each row satisfies one of the labels; False for the last row.
-
-    >>> next_satisfies([0], np.array([[True, False, True]]))
-    array([False,  True, False])
-    """
-    return np.append(truth[list(labels)].any(axis=0), False)[1:]
-
-
-def horizon(final: Final, truth: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`(low: int64[n], high: int64[n])`: a match may end at row i if and only if low[i] <= b <= high[i], where b is the
-    first row outside its bound."""
-    n = truth.shape[1]
-    ends, row = partition_ends(bounds), np.arange(n)
-    high = next_with(final.absent, truth, bounds) if final.absent else ends
-    low = np.zeros(n, np.int64)
-    if final.needs_next:
-        low = row + 2
-        high = np.where((row + 1 < ends) & ~next_satisfies(final.not_next, truth), high, -1)
-    if final.at_end:
-        high = np.where(row + 1 == ends, high, -1)
-    return low, high

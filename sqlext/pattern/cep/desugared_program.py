@@ -11,7 +11,7 @@ label, with a mask bit of its own. `preferred_match` drops the gaps of a match a
 into their variables.
 
 A pending Final, which rows after the match decide, makes a variant of the last row's label, too: in batch these rows
-are present, and `cep_task.horizon` looks ahead.
+are present, and `ends.horizon` looks ahead.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from sqlext.pattern.cep.cep_task import CepTask, as_mask, bound_ends, evaluate, horizon, local_part, local_truth
+from sqlext.pattern.cep.cep_task import CepTask, as_mask, bound_ends, evaluate, local_part, local_truth
 from sqlext.pattern.cep.desugared_program import GAP, Variant, desugared_program
-from sqlext.pattern.cep.nfa import Final
+from sqlext.pattern.cep.ends import horizon, may_end
 from sqlext.pattern.cep.path_conditions import NotExpressible, PathEvaluator, Rewriting, without_gaps
 from sqlext.pattern.task.event_time import StreamFacts
 from sqlext.pattern.task.task import Condition, MatchTask, Rows, Values
@@ -77,7 +77,7 @@ def undecidable(task: CepTask) -> str | None:
     """The reason why the inner task alone cannot decide every match on a stream, as a sentence, or None."""
     if task.is_between:
         return "the bound begins anew with each row of a match."
-    if any(end.absent or (end.needs_next and task.is_within) for end in task.nfa.ends):
+    if any(end.waits_for_bound or (end.needs_next and task.is_within) for end in task.nfa.ends):
         return "rows after a match, up to the end of WITHIN, decide it."
     return None if inner_task(task).strategy == "auto" else "a condition cannot be expressed over a path with gaps."
 
@@ -145,13 +145,6 @@ def path_satisfier(task: CepTask, rows: Rows) -> Callable[[int, int, list[int], 
             return True
         longer = path.extended(row, variant.origin)
         bound = int(limit[row if task.is_between else start])
-        return _ends(variant.final, row, bound, lambda tested, later: evaluator.holds(longer, tested, later))
+        return may_end(variant.final, row, bound, lambda tested, later: evaluator.holds(longer, tested, later))
 
     return satisfies
-
-
-def _ends(final: Final, row: int, bound: int, holds: Callable[[int, int], bool]) -> bool:
-    """Whether a match whose bound ends before row `bound` may end with `row`; the program tests the partition's end."""
-    if final.needs_next and (row + 1 >= bound or any(holds(label, row + 1) for label in final.not_next)):
-        return False
-    return not any(holds(label, later) for later in range(row + 1, bound) for label in final.absent)

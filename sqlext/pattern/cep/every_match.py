@@ -21,7 +21,8 @@ import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern.cep import shared_buffer
-from sqlext.pattern.cep.cep_task import CepTask, bound_ends, local_truth
+from sqlext.pattern.cep.cep_task import CepTask, local_truth
+from sqlext.pattern.cep.ends import decision_times
 from sqlext.pattern.cep.every_match_tables import NfaStates, RowBits, row_bits, start_ranges, states_of
 from sqlext.pattern.cep.shared_buffer import Buffer
 from sqlext.pattern.task.task import Rows, Spans
@@ -165,7 +166,6 @@ class Numbering:
         self.position = np.array([wait.position for _, wait in states.states], np.int64)
         self.label = np.array([positions[p][0] for p in self.position], np.int16)
         self.is_hidden = np.array([positions[p][1] for p in self.position], np.bool_)
-        self.limits = bound_ends(rows)
         self.is_pending = any(end.is_pending for end in states.ends)
         self.pending: list[MatchList] = []
         self.partition, self.numbered = -1, 0  # the last partition that has numbers, and how many
@@ -232,17 +232,10 @@ class Numbering:
         return number
 
     def _times(self, matches: MatchList) -> tuple[np.ndarray, np.ndarray]:
-        """(major, minor): when each match is decided, comparable in a partition; see `path_search.decision_time`."""
+        """(major, minor): when each match is decided, comparable in a partition; see `ends.decision_times`."""
         first, last = matches.row[matches.start], matches.row[matches.end - 1]
-        base = last if self.task.is_between else first
-        ends = self.states.ends
-        needs_next = np.array([end.needs_next for end in ends], np.bool_)[matches.final]
-        needs_bound = np.array([bool(end.absent) for end in ends], np.bool_)[matches.final]
-        decided = np.minimum(last + needs_next, len(self.rows.mask) - 1)
-        time = decided if self.rows.key is None else self.rows.key[decided]
-        bound = self.limits[base] - 1 if self.rows.end is None else self.rows.end[base]
-        is_later = needs_bound & (self.rows.end is None)
-        return np.where(needs_bound, bound, time), is_later.astype(np.int64)
+        decided_by = np.array([end.decided_by for end in self.states.ends], np.int64)[matches.final]
+        return decision_times(self.task, self.rows, first, last, decided_by)
 
     def _distinct(self, matches: MatchList, time: tuple[np.ndarray, np.ndarray]):
         """The indices of the distinct matches, and their times. Of equal matches the one that is decided first is kept;

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.cep.cep_task import bound_ends, evaluate, horizon
+from sqlext.pattern.cep.cep_task import bound_ends, evaluate
+from sqlext.pattern.cep.ends import horizon
 from sqlext.pattern.cep.nfa import Final, Formula, Nfa, Target, Wait, skips, takes
 from sqlext.pattern.task.task import Rows
 

@@ -24,6 +24,7 @@ Clause = tuple[tuple[int, bool], ...]
 Formula = tuple[Clause, ...]
 
 NEXT, FOLLOWED_BY = "", "->"
+NOW, NEXT_ROW, BOUND = 0, 1, 2  # what decides a match: its last row, the row after it, or the end of its bound
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,32 @@ class Final:
     @property
     def is_pending(self) -> bool:
         """Whether rows after the match decide it."""
-        return self.needs_next or bool(self.absent)
+        return self.decided_by != NOW
+
+    @property
+    def decided_by(self) -> int:
+        """The last thing that a match with this end waits for: NOW, NEXT_ROW or BOUND."""
+        return BOUND if self.waits_for_bound else NEXT_ROW if self.needs_next else NOW
+
+    @property
+    def waits_for_bound(self) -> bool:
+        """Whether a match with this end is certain only when its bound has ended."""
+        return bool(self.absent)
+
+    @property
+    def forbidden(self) -> tuple[int, ...]:
+        """The labels that rows after the match are tested for."""
+        return (*self.not_next, *self.absent)
+
+    def tests(self, row: int, bound: int) -> Iterator[tuple[int, int]]:
+        """Yield each (label, row after the match) where the row must not satisfy the label, for a match that ends with
+        `row` and whose bound ends before row `bound`.
+
+        >>> list(Final(needs_next=True, not_next=(0,), absent=(1,)).tests(5, 8))
+        [(0, 6), (1, 6), (1, 7)]
+        """
+        yield from ((label, row + 1) for label in self.not_next)
+        yield from ((label, later) for later in range(row + 1, bound) for label in self.absent)
 
 
 Target = Union[Wait, Final]

@@ -98,12 +98,9 @@ def skeleton(pattern: ast.Pattern) -> ast.Pattern:
         return ast.Empty(place=pattern.place)
     if isinstance(pattern, (ast.Relaxed, ast.Until)):
         return skeleton(pattern.item)
-    if isinstance(pattern, (ast.Concatenation, ast.Alternation, ast.Permutation)):
-        return replace(pattern, items=tuple(map(skeleton, pattern.items)))
-    if isinstance(pattern, ast.Quantified):
-        mode = ast.GREEDY if pattern.mode == ast.POSSESSIVE else pattern.mode
-        return replace(pattern, item=skeleton(pattern.item), mode=mode)
-    return replace(pattern, item=skeleton(pattern.item)) if isinstance(pattern, ast.Exclusion) else pattern
+    if isinstance(pattern, ast.Quantified) and pattern.mode == ast.POSSESSIVE:
+        pattern = replace(pattern, mode=ast.GREEDY)
+    return ast.with_parts(pattern, skeleton)
 
 
 def first_variables(node: ast.Pattern) -> tuple[list[str], bool]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sqlext.pattern.cep.cep_reference import NOW, Absent, Path, Possessive, Search, SearchState
+from sqlext.pattern.cep.cep_reference import Absent, Path, Possessive, Search, SearchState
+from sqlext.pattern.cep.nfa import NOW
 from sqlext.pattern.program.ast import Pattern
 
 MAX_STEPS = 200_000  # steps for one start row

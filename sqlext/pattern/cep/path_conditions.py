@@ -105,7 +105,7 @@ class Rewriting:
     """The conditions of the variants of a desugared program.
 
     `columns` are the columns that the conditions read after the first `n_columns` of Rows: ("row",), ("limit",),
-    ("low", final) and ("high", final) as in `cep_task.horizon`, and ("bit", label).
+    ("low", final) and ("high", final) as in `ends.horizon`, and ("bit", label).
     """
 
     task: CepTask
@@ -123,7 +123,7 @@ class Rewriting:
             row = Operand(Navigation(argument=self._column("row")), "int")
             parts.append(MachineCall(function="less", arguments=(row, Operand(earlier, "int", _NO_BOUND)), kind="bool"))
         final = variant.final
-        if final is not None and any(self._is_dependent(x) for x in (*final.not_next, *final.absent)):
+        if final is not None and any(map(self._is_dependent, final.forbidden)):
             raise NotExpressible
         if final is not None and self.depends_on_start(final):
             bound = Operand(Navigation(argument=self._column("limit"), from_first=True), "int")

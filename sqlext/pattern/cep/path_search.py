@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sqlext.pattern.batch.recorder import Recorder
-from sqlext.pattern.cep.cep_reference import BOUND, MAX_STEPS, NEXT_ROW, Path, Search, SearchState
+from sqlext.pattern.cep.cep_reference import MAX_STEPS, Path, Search, SearchState
 from sqlext.pattern.cep.cep_task import CepTask, bound_ends, may_begin
+from sqlext.pattern.cep.ends import decision_order
 from sqlext.pattern.cep.path_conditions import MappedPath, PathEvaluator
 from sqlext.pattern.task.skip import resume_row
 from sqlext.pattern.task.task import NO_SKIP, Rows, SkipFailure, Spans
@@ -140,15 +141,14 @@ class Paths:
 
     def every_match(self, bounds: tuple[int, int]) -> PartitionResult:
         """NO SKIP: each distinct match once, by the time that decides it, last row, start row and preference."""
-        result, decided = PartitionResult(), []
+        result, decided = PartitionResult(), list[tuple[Path, int]]()
         for start in self.starts(bounds):
             search = self.search(start, bounds, 0)
-            for path, when in earliest(self.found(search, 0)):
-                last = path[-1][0]
-                decided.append((decision_time(self.task, self.rows, start, last, when), last, path))
+            decided += earliest(self.found(search, 0))
             result.partial += search.partial
-        decided.sort(key=lambda match: (match[0], match[1], match[2][0][0]))  # stable: in order of preference
-        result.matches = [(path[0][0], number + 1, path) for number, (_, _, path) in enumerate(decided)]
+        order = decision_order(self.task, self.rows, *as_arrays(decided))
+        in_order = [decided[i][0] for i in order.tolist()]
+        result.matches = [(path[0][0], number + 1, path) for number, path in enumerate(in_order)]
         matched = {row for _, _, path in result.matches for row, _, _ in path}
         result.unmatched = [row for row in range(*bounds) if row not in matched]
         return result
@@ -158,14 +158,13 @@ class Paths:
 class FastSearch(Search):
     """A search in which a wait passes over rows that its variable cannot take.
 
-    `satisfying[l]`: the rows that satisfy the row-local part of label l, in order. A relaxed wait without absences,
-    guards and UNTIL looks only at these.
+    `satisfying[l]`: the rows that satisfy the row-local part of label l, in order.
     """
 
     satisfying: tuple[np.ndarray, ...] = ()
 
     def candidates(self, label: int, state: SearchState, rows: range) -> Iterable[int]:
-        if not state.path or not state.operator or state.pending or state.scopes:
+        if not state.tests_only_takers:
             return rows
         satisfying = self.satisfying[label]
         low, high = np.searchsorted(satisfying, (rows.start, rows.stop))
@@ -206,13 +205,11 @@ def earliest(paths: Iterable[tuple[Path, int]]) -> list[tuple[Path, int]]:
     return list(times.items())
 
 
-def decision_time(task: CepTask, rows: Rows, first: int, last: int, when: int) -> tuple[int, int]:
-    """When a match is decided, comparable inside a partition: a time, or a row if Rows.key and Rows.end are missing."""
-    if when == BOUND:
-        base = last if task.is_between else first
-        return (int(rows.end[base]), 0) if rows.end is not None else (int(bound_ends(rows)[base]) - 1, 1)
-    row = last + 1 if when == NEXT_ROW else last
-    return (int(rows.key[row]) if rows.key is not None else row, 0)
+def as_arrays(decided: list[tuple[Path, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`(first, last, decided_by: int64[k])` of paths: their first and last rows, and what decides them."""
+    table = [(path[0][0], path[-1][0], decided_by) for path, decided_by in decided]
+    first, last, decided_by = np.array(table, np.int64).reshape(-1, 3).T
+    return first, last, decided_by
 
 
 def _spans_of(result: PartitionResult, task: CepTask) -> Iterator[Spans]:

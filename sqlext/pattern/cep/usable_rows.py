@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.cep.nfa import NEXT, Final, Nfa
+from sqlext.pattern.cep.nfa import Final, Nfa, Wait, skips
 from sqlext.pattern.conditions.condition_reads import operands
 from sqlext.pattern.program import ast
 from sqlext.pattern.task.task import NO_SKIP, Condition, InterpretedAggregate, Navigation, Task
@@ -61,11 +61,18 @@ def _why_neighbours_matter(nfa: Nfa, *, lists_empty: bool) -> str:
         if isinstance(target, Final):
             if target.needs_next:
                 return "an absence tests the very next row"
-        elif target.not_next:
-            return f"{nfa.labels[target.not_next[0]]} must not be the very next row"
-        elif target.operator == NEXT:
-            return f"{nfa.labels[target.label]} must be the very next row"
+        elif not _skips_other_rows(target):
+            label, verb = (target.not_next[0], "must not") if target.not_next else (target.label, "must")
+            return f"{nfa.labels[label]} {verb} be the very next row"
     return ""
+
+
+def _skips_other_rows(wait: Wait) -> bool:
+    """Return True if the state skips a row that satisfies no label, and then waits for the same as before."""
+    return any(
+        left == wait and all(any(not is_satisfied for _, is_satisfied in clause) for clause in formula)
+        for formula, left in skips(wait)
+    )
 
 
 def _reads_physical_rows(condition: Condition) -> bool:

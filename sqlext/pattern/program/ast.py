@@ -8,8 +8,8 @@ beside them, or alone, is only tested.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Union
+from dataclasses import dataclass, field, replace
+from typing import Any, Union
 
 GREEDY, RELUCTANT, POSSESSIVE = "greedy", "reluctant", "possessive"
 Offsets = tuple[int, int]
@@ -149,6 +149,19 @@ def mapped_parts(node: Pattern) -> tuple[Pattern, ...]:
     """
     item = getattr(node, "item", None)
     return getattr(node, "items", ()) if item is None else (item,)
+
+
+def with_parts(node: Pattern, change: Callable[[Pattern], Pattern]) -> Pattern:
+    """The node with its direct parts that may map rows (`mapped_parts`) changed.
+
+    >>> with_parts(Until(Variable("A"), Variable("B")), lambda part: Empty())
+    Until(item=Empty(), variable=Variable(name='B'))
+    """
+    parts = tuple(map(change, mapped_parts(node)))
+    if not parts:
+        return node
+    changed: dict[str, Any] = {"items": parts} if hasattr(node, "items") else {"item": parts[0]}
+    return replace(node, **changed)
 
 
 def mapped_names(pattern: Pattern) -> frozenset[str]:

@@ -79,8 +79,4 @@ def _numbered(node: ast.Pattern, leaves: list[str]) -> ast.Pattern:
     if isinstance(node, ast.Variable):
         leaves.append(str(len(leaves)))
         return replace(node, name=leaves[-1])
-    if isinstance(node, (ast.Concatenation, ast.Alternation, ast.Permutation)):
-        return replace(node, items=tuple(_numbered(item, leaves) for item in node.items))
-    if isinstance(node, (ast.Exclusion, ast.Quantified, ast.Relaxed, ast.Until)):
-        return replace(node, item=_numbered(node.item, leaves))
-    return node
+    return ast.with_parts(node, lambda part: _numbered(part, leaves))

@@ -11,10 +11,10 @@ import numpy as np
 
 from sqlext.pattern.cep.cep_task import CepTask, bound_ends, evaluate, local_truth, may_begin
 from sqlext.pattern.cep.desugared_program import GAP, desugared_program
+from sqlext.pattern.cep.ends import next_hit
 from sqlext.pattern.cep.nfa import Final
 from sqlext.pattern.program.jit import compiled
 from sqlext.pattern.program.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
-from sqlext.pattern.stream.path_verdicts import next_hit
 from sqlext.pattern.stream.stream_reference import Outcome, Request
 from sqlext.pattern.task.event_time import BEGINNING, EventTimes
 from sqlext.pattern.task.task import Rows
@@ -85,7 +85,7 @@ def _coded(x: Instruction) -> tuple[int, int, int]:
 def _waits_for(final: Final | None) -> int:
     if final is None:
         return 0
-    return NEXT_ROW * final.needs_next + BOUND * bool(final.absent)
+    return NEXT_ROW * final.needs_next + BOUND * final.waits_for_bound
 
 
 @compiled
@@ -94,8 +94,8 @@ def _search(code, rows, bounds, request, scratch, result):
 
     - `code: int64[3, i]`: kind, label or target, second target;
     - `rows`: (satisfied: bool[v, n]; is_gap: bool[v]; ends: int64[v]: what else a variant waits for; hit: int64[v, n]:
-      the row that forbids a match to end there, or n if there is none); `bounds`: (limit: int64[n], end: int64[n] or
-      empty);
+      the row that forbids a match to end there, no row of the partition if there is none);
+    - `bounds`: (limit: int64[n], end: int64[n] or empty);
     - `request: int64[7]`: start, first row and end of the partition, whether `^` holds at the first row, whether the
       bound begins anew with each row, watermark, stamp;
     - `scratch`: (stack: int64[3, s]; visited: int64[2, i, r + 1]: stamp and base of the last search that was there;

@@ -17,11 +17,12 @@ import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern.cep import every_match, path_search, shared_buffer, timeouts
-from sqlext.pattern.cep.cep_reference import BOUND, NEXT_ROW, Path, Search
-from sqlext.pattern.cep.cep_task import CepTask, local_truth, next_satisfies, next_with, partition_ends
+from sqlext.pattern.cep.cep_reference import Path, Search
+from sqlext.pattern.cep.cep_task import CepTask, local_truth
+from sqlext.pattern.cep.ends import decision_order, decision_times, waits
 from sqlext.pattern.cep.every_match import MatchList, Numbering, joined_matches
 from sqlext.pattern.cep.every_match_tables import NfaStates, RowBits, row_bits, start_ranges, states_of
-from sqlext.pattern.cep.nfa import Final
+from sqlext.pattern.cep.nfa import NEXT_ROW, Final
 from sqlext.pattern.cep.path_search import FastPaths
 from sqlext.pattern.cep.shared_buffer import Buffer
 from sqlext.pattern.task.event_time import NEVER, Decisions, EventTimes, Failure, SearchPosition, StreamFacts
@@ -132,7 +133,7 @@ def _no_match() -> MatchList:
 
 def _decided_range(step: _Step, end: Final, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The starts whose match with this end is certain: for an absence, the starts whose bound has ended."""
-    if not end.absent:
+    if not end.waits_for_bound:
         return low, high
     first_open = step.open_from[step.partition]
     if step.task.is_between:
@@ -143,14 +144,14 @@ def _decided_range(step: _Step, end: Final, low: np.ndarray, high: np.ndarray) -
 def _new_range(step: _Step, end: Final, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The starts whose match has not been emitted yet."""
     row, since, over = np.arange(len(low)), step.position.time[step.partition], step.event_times.end
-    if end.absent and over is None:
+    if end.waits_for_bound and over is None:
         return low, high  # no such match is decided
-    if end.absent and not step.task.is_between:
+    if end.waits_for_bound and not step.task.is_between:
         is_old = over <= since
         first_new = step.rows.bounds[:-1] + np.bincount(step.partition[is_old], minlength=len(step.open_from))
         return np.maximum(low, first_new[step.partition]), high
-    time = step.event_times.key[np.minimum(row + end.needs_next, len(row) - 1)]
-    return low, np.where((over if end.absent else time) <= since, -1, high)
+    time = step.event_times.key[np.minimum(row + (end.decided_by == NEXT_ROW), len(row) - 1)]
+    return low, np.where((over if end.waits_for_bound else time) <= since, -1, high)
 
 
 def _numbered(step: _Step, numbering: Numbering, matches: MatchList) -> tuple[Spans, np.ndarray]:
@@ -168,23 +169,11 @@ def _first_live(step: _Step, states: NfaStates, truth: np.ndarray, bits: RowBits
     rows, live = step.rows, np.empty(len(step.open_from), np.int64)
     pending = np.zeros((len(rows.mask), max(len(states.ends), 1)), np.bool_)
     for i, end in enumerate(states.ends):
-        pending[:, i] = _waits(end, truth, rows.bounds)
+        pending[:, i] = waits(end, truth, rows.bounds)
     need = np.zeros((2, len(states.states)), np.int64)
     bounds, begin = np.array(rows.bounds, np.int64), np.array(step.position.row, np.int64)
     shared_buffer.first_live(states.tables, bits, bounds, begin, step.open_from.astype(np.int64), pending, need, live)
     return live
-
-
-def _waits(end: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """`bool[n]`: whether a match with this end at the row waits for later rows as long as its bound lasts."""
-    n, stop = truth.shape[1], partition_ends(bounds)
-    is_last = np.arange(n) + 1 == stop
-    waits = np.full(n, bool(end.absent))
-    if end.absent:
-        waits = next_with(end.absent, truth, bounds) == stop
-    if end.needs_next:
-        waits = is_last | (waits & ~next_satisfies(end.not_next, truth))
-    return waits
 
 
 def _partial_by_states(step: _Step) -> list[Path]:
@@ -224,27 +213,27 @@ class _OpenPaths(FastPaths):
 
 def _by_paths(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray, list[Path]]:
     """As `_by_states`, and the partial matches of all start rows."""
-    searcher, bounds = _OpenPaths(step), step.rows.bounds
+    searcher, bounds, rows = _OpenPaths(step), step.rows.bounds, step.rows
     live, partial = bounds[1:].astype(np.int64), list[Path]()
-    matches: list[tuple[int, tuple, Path]] = []  # partition, sort key, path
-    times: list[int] = []
-    for p, (first, stop) in enumerate(zip(step.position.row.tolist(), bounds[1:].tolist())):
-        for start in searcher.starts((first, stop)):
+    found: list[tuple[Path, int]] = []  # a path, and what decides it
+    for p, (first_row, stop) in enumerate(zip(step.position.row.tolist(), bounds[1:].tolist())):
+        for start in searcher.starts((first_row, stop)):
             search = searcher.search(start, (int(bounds[p]), stop), 0)
-            for path, when in _paths(step, search):
-                sort, time = _decided_at(step, path, when)
-                if step.position.time[p] < time <= step.event_times.watermark:
-                    matches.append((p, (*sort, path[-1][0], start), path))
-                    times.append(time)
+            found += _paths(step, search)
             partial += search.partial
             if search.is_alive:
                 live[p] = min(live[p], start)
-    order = sorted(range(len(matches)), key=lambda i: matches[i][:2])  # stable: in order of preference
-    paths = [matches[i][2] for i in order]
-    partition = np.array([matches[i][0] for i in order], np.int64)
+    decided = path_search.as_arrays(found)
+    end = np.full(len(rows.mask), NEVER) if step.event_times.end is None else step.event_times.end
+    time, _ = decision_times(step.task, replace(rows, key=step.event_times.key, end=end), *decided)
+    order = decision_order(step.task, rows, *decided)
+    first = decided[0][order]
+    is_new = step.is_new(time[order], first)
+    order, partition = order[is_new], step.partition[first[is_new]]
+    paths = [found[i][0] for i in order.tolist()]
     number = np.arange(len(paths)) - np.searchsorted(partition, partition) + step.position.number[partition]
     spans = path_search.as_spans([path[0][0] for path in paths], number, paths)
-    return spans, np.array([times[i] for i in order], np.int64), live, partial
+    return spans, time[order], live, partial
 
 
 def _paths(step: _Step, search: Search) -> list[tuple[Path, int]]:
@@ -257,13 +246,3 @@ def _paths(step: _Step, search: Search) -> list[tuple[Path, int]]:
         step.rows.errors[search.start] = error
         search.is_alive = False
         return []
-
-
-def _decided_at(step: _Step, path: Path, when: int) -> tuple[tuple[int, int], int]:
-    """The key that determines the number of a match, and its time."""
-    first, last = path[0][0], path[-1][0]
-    sort = path_search.decision_time(step.task, step.rows, first, last, when)
-    if when == BOUND:
-        end = step.event_times.end
-        return sort, NEVER if end is None else int(end[last if step.task.is_between else first])
-    return sort, int(step.event_times.key[last + (when == NEXT_ROW)])

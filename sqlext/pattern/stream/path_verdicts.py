@@ -7,8 +7,6 @@ BETWEEN ROWS the bound is that of the last mapped row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from sqlext.pattern.cep.cep_task import (
@@ -16,11 +14,9 @@ from sqlext.pattern.cep.cep_task import (
     bound_ends,
     evaluate,
     local_part,
-    next_satisfies,
-    next_with,
-    partition_ends,
 )
 from sqlext.pattern.cep.desugared_program import GAP, desugared_program
+from sqlext.pattern.cep.ends import next_hit
 from sqlext.pattern.cep.nfa import Final, Formula
 from sqlext.pattern.cep.path_conditions import MappedPath, PathEvaluator, without_gaps
 from sqlext.pattern.stream.stream_reference import UNKNOWN, Request, Verdict
@@ -85,9 +81,9 @@ class PathFacts:
         hit, last, is_known = self._forbidden(final, path, limit)
         if hit is not None:
             return Verdict(holds=False, last=max(needed, hit))
-        if not is_known or (final.absent and ended is None):
+        if not is_known or (final.waits_for_bound and ended is None):
             return UNKNOWN
-        until = ended[1] if final.absent and ended is not None else BEGINNING
+        until = ended[1] if final.waits_for_bound and ended is not None else BEGINNING
         return Verdict(holds=True, last=max(needed, last), until=until)
 
     def _forbidden(self, final: Final, path: MappedPath, limit: int) -> tuple[int | None, int, bool]:
@@ -97,14 +93,14 @@ class PathFacts:
         know that other rows do not forbid it, and whether all needed rows are there.
         """
         row, stop = path.rows[-1], path.partition[1]
-        if self.event_times.need is None and not any(map(self._is_dependent, (*final.not_next, *final.absent))):
+        if self.event_times.need is None and not any(map(self._is_dependent, final.forbidden)):
             if final not in self.hits:
                 self.hits[final] = next_hit(final, self.evaluator.truth, self.rows.bounds)
             nearest = int(self.hits[final][row])
             return (nearest if nearest < limit else None), row + final.needs_next, True
         hit: int | None = None
         last, is_known = row + int(final.needs_next), True
-        for label, later in _tests_after(final, row, limit):
+        for label, later in final.tests(row, limit):
             needed = later if self.event_times.need is None else int(self.event_times.need[label, later])
             if needed >= stop:
                 is_known = False
@@ -113,25 +109,6 @@ class PathFacts:
             else:
                 last = max(last, needed)
         return hit, last, is_known
-
-
-def next_hit(final: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """`int64[n]`: the first row that forbids a match to end at row i, or n if there is none in the partition.
-
-    >>> next_hit(Final(needs_next=True, not_next=(0,)), np.array([[True, False, True]]), np.array([0, 3]))
-    array([3, 2, 3])
-    """
-    n, ends = truth.shape[1], partition_ends(bounds)
-    hit = next_with(final.absent, truth, bounds) if final.absent else ends
-    if final.not_next:
-        hit = np.where(next_satisfies(final.not_next, truth), np.arange(1, n + 1), hit)
-    return np.where(hit < ends, hit, n)
-
-
-def _tests_after(final: Final, row: int, limit: int) -> Iterator[tuple[int, int]]:
-    """(label, row): the rows after a match that ends with `row`, each of which must not satisfy the label."""
-    yield from ((label, row + 1) for label in final.not_next)
-    yield from ((label, later) for later in range(row + 1, limit) for label in final.absent)
 
 
 def _labels(formula: Formula) -> list[int]:
