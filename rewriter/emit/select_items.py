@@ -8,7 +8,7 @@ from sqlext.aggregates.registry import AGGREGATES, ALIASES
 from sqlext.errors import ParseError
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import unquoted
-from sqlext.rewriter.text.tokens import NUMBER, QUERY_STARTS, STRING, closing
+from sqlext.rewriter.text.tokens import NUMBER, QUERY_STARTS, STRING, closing, split_at_commas
 from sqlext.rewriter.tree.keywords import ends_operand
 from sqlext.rewriter.tree.statement_tree import Tree
 
@@ -39,18 +39,15 @@ def select_items(tree: Tree, lo: int, hi: int) -> tuple[SelectItem, ...]:
 
 def comma_list(tree: Tree, lo: int, hi: int) -> list[tuple[int, int]]:
     """The ranges between the commas of a list at tokens `lo` to `hi`. Raises ParseError for an empty range."""
-    ranges, start, depth = [], lo, tree.tokens[lo - 1].depth
-    for i in range(lo, hi + 1):
-        if i == hi or (tree.tokens[i].text == "," and tree.tokens[i].depth == depth):
-            if start == i:
-                raise ParseError(
-                    "EMIT_QUERY",
-                    "an expression is missing here",
-                    place=tree.fragment(i, i + 1).place,
-                    hint="write one, or no comma.",
-                )
-            ranges.append((start, i))
-            start = i + 1
+    ranges = list(split_at_commas(tree.tokens, lo, hi))
+    for start, stop in ranges:
+        if start == stop:
+            raise ParseError(
+                "EMIT_QUERY",
+                "an expression is missing here",
+                place=tree.fragment(stop, stop + 1).place,
+                hint="write one, or no comma.",
+            )
     return ranges
 
 

@@ -12,10 +12,9 @@ from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION, TUMBLE
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import Tokens, closed, closing, directly_inside
+from sqlext.rewriter.text.tokens import Tokens, closed, closing, directly_inside, split_at_commas
 from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.read_clauses import read_clauses
-from sqlext.rewriter.tree.read_windows import split_at_commas
 from sqlext.rewriter.tree.statement_tree import Relation, Tree
 
 # The durations of each function in order; in a call they follow DATA and TIMECOL, and OFFSET may be left out.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlext.errors import ParseError, Place, UnsupportedError
 from sqlext.rewriter.text.fragments import Fragment, alone
+from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import RelationName, name_at, tokens_of, unquoted
 from sqlext.rewriter.text.tokens import STRING, Tokens
 from sqlext.rewriter.tree.keywords import is_at
@@ -121,6 +122,13 @@ class Cursor:
             return None
         self.index += 1
         return self.tokens[self.index - 1].text
+
+    def expect_pattern(self) -> str:
+        """Move past the string after LIKE and return its text. Raises ParseError if the next token is not a string."""
+        pattern = self.take_string()
+        if pattern is None:
+            raise self.expected("a pattern such as 'a*|b*'")
+        return string_value(pattern)
 
     def take_part(self) -> str | None:
         """Move past one part of a name and return it without backticks; None if the next token is not a name."""

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from sqlext.errors import ParseError, Place
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import Parts, tokens_of
-from sqlext.rewriter.text.tokens import closed
+from sqlext.rewriter.text.tokens import closed, without_semicolons
 
 SHOW, DESCRIBE, STOP, REFRESH = "SHOW", "DESCRIBE", "STOP", "REFRESH"
 FIRST_WORDS = frozenset({SHOW, DESCRIBE, "DESC", STOP, REFRESH})
@@ -53,9 +52,7 @@ def parse_command(text: str) -> StreamCommand | None:
     >>> parse_command("DESCRIBE STREAMING TABLE t FOR KEY (card = '4711')").key.text
     "card = '4711'"
     """
-    tokens = tokens_of(text)
-    while tokens and tokens[-1].text == ";":
-        tokens = tokens[:-1]
+    tokens = without_semicolons(tokens_of(text))
     words = [token.word for token in tokens[:3]]
     verb = DESCRIBE if words[:1] == ["DESC"] else words[0] if words else ""
     if verb not in FIRST_WORDS or words[1:] != ["STREAMING", "TABLES" if verb == SHOW else "TABLE"]:
@@ -64,7 +61,8 @@ def parse_command(text: str) -> StreamCommand | None:
     cursor = Cursor(tokens, 3, text=text, error_class="STREAM_COMMAND", hint=hint)
     whole = cursor.fragment(0, 3).place
     if verb == SHOW:
-        command = StreamCommand(verb, None, whole, pattern=_pattern(cursor))
+        pattern = cursor.expect_pattern() if cursor.take("LIKE") else "*"
+        command = StreamCommand(verb, None, whole, pattern=pattern)
     else:
         is_extended = verb == DESCRIBE and len(tokens) > 4 and tokens[4].text != "." and cursor.take("EXTENDED")
         name = cursor.take_name()
@@ -94,12 +92,3 @@ def _key(cursor: Cursor) -> Fragment:
     if not cursor.is_at_end:
         raise cursor.error("nothing may follow the condition of FOR KEY", cursor.index, last + 1)
     return condition
-
-
-def _pattern(cursor: Cursor) -> str:
-    if not cursor.take("LIKE"):
-        return "*"
-    pattern = cursor.take_string()
-    if pattern is None:
-        raise cursor.expected("a pattern such as 'a*|b*'")
-    return string_value(pattern)

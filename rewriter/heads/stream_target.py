@@ -12,7 +12,7 @@ from sqlext.rewriter.heads.triggers import TRIGGER_HINT, trigger_of
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import Parts, tokens_of, unquoted
-from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, closed, closing
+from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, closed, closing, without_semicolons
 from sqlext.rewriter.tree.keywords import begins_query
 
 STREAM_OPTIONS = ("checkpointLocation", "trigger")
@@ -107,10 +107,7 @@ def parse_target(text: str) -> StreamTarget | None:
     >>> insert.text[insert.query_start : insert.query_stop], parse_target("INSERT OVERWRITE t SELECT 1")
     ('SELECT 1, 2', None)
     """
-    tokens = tokens_of(text)
-    while tokens and tokens[-1].text == ";":
-        tokens = tokens[:-1]
-    cursor = Cursor(tokens, text=text, error_class="STREAM_TABLE", hint=_FORM)
+    cursor = Cursor(without_semicolons(tokens_of(text)), text=text, error_class="STREAM_TABLE", hint=_FORM)
     if cursor.take("INSERT", "INTO"):
         cursor.take("TABLE")
         return _insert(cursor)

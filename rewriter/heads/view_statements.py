@@ -9,7 +9,7 @@ from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import alone
 from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import Parts, RelationName, tokens_of
-from sqlext.rewriter.text.tokens import closing
+from sqlext.rewriter.text.tokens import closing, without_semicolons
 
 DESCRIBE, SHOW_CREATE, SHOW_COLUMNS, SHOW_PROPERTIES = (
     "DESCRIBE",
@@ -74,9 +74,7 @@ def parse_view_statement(text: str) -> ViewStatement | None:
     >>> parse_view_statement("ALTER VIEW v AS SELECT 1;").query, parse_view_statement("CACHE TABLE v AS SELECT 1")
     ('SELECT 1', None)
     """
-    cursor = Cursor(tokens_of(text))
-    while cursor.tokens and cursor.tokens[-1].text == ";":
-        cursor.tokens = cursor.tokens[:-1]
+    cursor = Cursor(without_semicolons(tokens_of(text)))
     if cursor.take("ALTER", "VIEW"):
         return _alteration(text, cursor)
     verb = next((verb for words, verb in _VERBS if cursor.take(*words)), None)
@@ -100,9 +98,7 @@ def parse_cached_query(text: str) -> CachedQuery | None:
     >>> cached.name.parts, cached.cache_view, cached.query_in_place.strip()
     (('v',), "CACHE LAZY TABLE v OPTIONS ('storageLevel' = 'DISK_ONLY') ", 'SELECT 1')
     """
-    tokens = tokens_of(text)
-    while tokens and tokens[-1].text == ";":
-        tokens = tokens[:-1]
+    tokens = without_semicolons(tokens_of(text))
     cursor = Cursor(tokens)
     if not cursor.take("CACHE"):
         return None

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from sqlext.errors import ParseError, Place
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import RelationName
-from sqlext.rewriter.text.tokens import STRING, closing, tokenize
+from sqlext.rewriter.text.tokens import STRING, closing, tokenize, without_semicolons
 
 CREATE, ENABLE, DISABLE, DROP, SHOW, DESCRIBE = "CREATE", "ENABLE", "DISABLE", "DROP", "SHOW", "DESCRIBE"
 RENAME, COMMENT, EFFECTIVE, ROLLBACK = "RENAME", "COMMENT", "EFFECTIVE", "ROLLBACK"
@@ -118,10 +117,8 @@ def parse_rule_statement(text: str) -> RuleStatement | None:
     """
     if not is_rule_statement(text):
         return None
-    tokens = tokenize(text)
-    while tokens and tokens[-1].text == ";":
-        tokens = tokens[:-1]
-    return _RuleReader(Cursor(tokens, text=text, error_class="RULE_STATEMENT")).statement()
+    cursor = Cursor(without_semicolons(tokenize(text)), text=text, error_class="RULE_STATEMENT")
+    return _RuleReader(cursor).statement()
 
 
 @dataclass
@@ -160,7 +157,7 @@ class _RuleReader:
         if self.form == "ALTER":
             statement = self._altered(statement)
         elif self.form == SHOW and cursor.take("LIKE"):
-            statement = replace(statement, pattern=self._pattern())
+            statement = replace(statement, pattern=cursor.expect_pattern())
         if not cursor.is_at_end:
             message = f"{cursor.tokens[cursor.index].text} is written after the end of the statement"
             raise cursor.error(message, cursor.index, cursor.index + 1)
@@ -213,12 +210,6 @@ class _RuleReader:
         cursor.index += 1
         number = cursor.fragment(cursor.index - 1, cursor.index)
         return replace(statement, verb=ROLLBACK, version=int(number.text), version_place=number.place)
-
-    def _pattern(self) -> str:
-        pattern = self.cursor.take_string()
-        if pattern is None:
-            raise self.cursor.expected("a pattern such as 'a*|b*'")
-        return string_value(pattern)
 
     def _definition(self, *, or_replace: bool, if_not_exists: bool) -> RuleDefinition:
         cursor, events = self.cursor, None

@@ -9,7 +9,7 @@ from sqlext.errors import UnsupportedError
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName, name_at, unquoted
-from sqlext.rewriter.text.tokens import Tokens, closed, closing
+from sqlext.rewriter.text.tokens import Tokens, closed, closing, split_at_commas
 from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Tree
@@ -119,8 +119,7 @@ class _RulesReader:
 
     def _columns(self, lo: int, hi: int) -> Iterator[KeyColumn]:
         """The columns between the commas. Raises ParseError and UnsupportedError."""
-        commas = [i for i in range(lo, hi) if self.tokens[i].text == "," and self.tokens[i].depth == self.depth]
-        for start, stop in zip([lo, *(i + 1 for i in commas)], [*commas, hi]):
+        for start, stop in split_at_commas(self.tokens, lo, hi):
             if start >= stop:
                 raise self.cursor.error("a column is missing here", max(start - 1, lo - 1), start)
             end = stop - 1 if stop - start > 1 and self.tokens[stop - 1].word == "ASC" else stop

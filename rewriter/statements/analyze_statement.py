@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.text.tokens import tokenize, without_semicolons
 
 _HINT = "write EXPLAIN MATCH ANALYZE [FORMAT JSON] [LIMIT n PARTITIONS] SELECT …."
 
@@ -32,16 +32,14 @@ def parse_analyze(text: str) -> AnalyzeStatement | None:
     """
     if "ANALYZE" not in text.upper():
         return None
-    cursor = Cursor(tokenize(text), text=text, error_class="UNEXPECTED_WORD", hint=_HINT)
+    cursor = Cursor(without_semicolons(tokenize(text)), text=text, error_class="UNEXPECTED_WORD", hint=_HINT)
     if not cursor.take("EXPLAIN", "MATCH", "ANALYZE"):
         return None
     is_json, partitions = take_options(cursor)
-    end = len(cursor.tokens)
-    while end > cursor.index and cursor.tokens[end - 1].text == ";":
-        end -= 1
-    if cursor.index == end:
+    if cursor.is_at_end:
         raise cursor.expected("a query")
-    return AnalyzeStatement(query=cursor.fragment(cursor.index, end), is_json=is_json, partitions=partitions)
+    query = cursor.fragment(cursor.index, len(cursor.tokens))
+    return AnalyzeStatement(query=query, is_json=is_json, partitions=partitions)
 
 
 def take_options(cursor: Cursor) -> tuple[bool, int | None]:

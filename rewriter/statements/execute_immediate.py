@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import tokens_of
-from sqlext.rewriter.text.tokens import STRING, Token, Tokens, closing
+from sqlext.rewriter.text.tokens import STRING, Token, Tokens, closing, split_at_commas, without_semicolons
 from sqlext.rewriter.tree.keywords import is_at
 
 
@@ -31,9 +31,7 @@ def parse_execute_immediate(text: str) -> ExecuteImmediate | None:
     >>> parse_execute_immediate("EXECUTE IMMEDIATE 'SELECT :a + :b' INTO x USING f(1, 2) AS a, 3 b").values
     ('f(1, 2)', '3')
     """
-    tokens = tokens_of(text)
-    while tokens and tokens[-1].text == ";":
-        tokens = tokens[:-1]
+    tokens = without_semicolons(tokens_of(text))
     if not is_at(tokens, 0, "EXECUTE", "IMMEDIATE"):
         return None
     into = next((i for i, t in enumerate(tokens) if t.word == "INTO" and t.depth == 0), None)
@@ -55,15 +53,12 @@ def _values(text: str, tokens: Tokens, lo: int) -> Iterator[tuple[str, str | Non
     hi = len(tokens)
     if is_at(tokens, lo, "(") and closing(tokens, lo) == hi - 1:
         lo, hi = lo + 1, hi - 1
-    depth = tokens[lo].depth if lo < hi else 0
-    while lo < hi:
-        stop = next((i for i in range(lo, hi) if tokens[i].text == "," and tokens[i].depth == depth), hi)
+    for start, stop in split_at_commas(tokens, lo, hi) if lo < hi else ():
         last, name = stop, None
-        if stop - lo > 1 and tokens[stop - 1].is_name and _ends_value(tokens[stop - 2]):
+        if stop - start > 1 and tokens[stop - 1].is_name and _ends_value(tokens[stop - 2]):
             name, last = tokens[stop - 1].text.strip("`"), stop - 1
             last -= tokens[last - 1].word == "AS"
-        yield _text(text, tokens, lo, last), name
-        lo = stop + 1
+        yield _text(text, tokens, start, last), name
 
 
 def _ends_value(token: Token) -> bool:

@@ -11,7 +11,7 @@ from sqlext.rewriter.statements.kinds import KINDS
 from sqlext.rewriter.statements.why_statement import parse_why
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.nesting import first_too_deep, too_deep
-from sqlext.rewriter.text.tokens import Tokens, tokenize
+from sqlext.rewriter.text.tokens import Tokens, tokenize, without_semicolons
 from sqlext.rewriter.tree.keywords import is_at
 
 _GAP = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
@@ -54,10 +54,8 @@ def explained(text: str) -> Fragment | None:
     why = parse_why(text)
     if why is not None:
         return why.query
-    end = len(tokens)
-    while end and tokens[end - 1].text == ";":
-        end -= 1
-    return _fragment(text, tokens, 2, end)
+    end = len(without_semicolons(tokens))
+    return Fragment.of_tokens(text, tokens, 2, end) if end > 2 else None
 
 
 def is_extended(text: str) -> bool:
@@ -78,8 +76,3 @@ def is_extended(text: str) -> bool:
 
 def _is_surely_clause(tokens: Tokens, i: int) -> bool:
     return is_at(tokens, i, "MATCH_RECOGNIZE", "(") and holds_pattern(tokens, i + 1)
-
-
-def _fragment(text: str, tokens: Tokens, lo: int, hi: int) -> Fragment | None:
-    """Tokens `lo` to `hi` (exclusive); None if there are none."""
-    return Fragment(text, tokens[lo].start, tokens[hi - 1].stop) if lo < hi else None

@@ -7,9 +7,11 @@ is three tokens at one place, and everything after SHOW, EXPLAIN or CALL is one 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from operator import attrgetter
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
@@ -189,6 +191,14 @@ def words_of(tokens: Sequence[Token]) -> list[str]:
     return [token.word for token in tokens]
 
 
+def without_semicolons(tokens: Tokens) -> Tokens:
+    """The tokens of a statement without the semicolons at its end."""
+    stop = len(tokens)
+    while stop and tokens[stop - 1].text == ";":
+        stop -= 1
+    return tokens[:stop]
+
+
 def closing(tokens: Tokens, opening: int) -> int | None:
     """The index of the token that closes the parenthesis at `opening`; None if there is none.
 
@@ -227,13 +237,20 @@ def directly_inside(tokens: Tokens, opening: int) -> Iterator[int]:
         i = (closing(tokens, i) or stop) if tokens[i].closed_at is not None else i + 1
 
 
+def split_at_commas(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:
+    """The ranges of tokens `lo` to `hi` between the commas that are in no brackets; a range may be empty.
+
+    >>> list(split_at_commas(tokenize("a, f(b, c), "), 0, 9))
+    [(0, 1), (2, 8), (9, 9)]
+    """
+    depth = min((t.depth for t in tokens[lo:hi]), default=0)
+    commas = [i for i in range(lo, hi) if tokens[i].text == "," and tokens[i].depth == depth]
+    return zip([lo, *(c + 1 for c in commas)], [*commas, hi])
+
+
 def index_at(tokens: Tokens, offset: int) -> int:
     """The index of the first token that starts at character `offset` or later."""
-    low, high = 0, len(tokens)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if tokens[middle].start < offset else (low, middle)
-    return low
+    return bisect_left(tokens, offset, key=attrgetter("start"))
 
 
 def tokens_inside(tokens: Tokens, start: int, stop: int) -> Tokens:

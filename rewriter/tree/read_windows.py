@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlext.rewriter.text.tokens import Tokens, closing, directly_inside
+from sqlext.rewriter.text.tokens import Tokens, closing, directly_inside, split_at_commas
 from sqlext.rewriter.tree.keywords import begins_query, ends_from, ends_operand, is_at
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
@@ -226,10 +226,3 @@ def start_of_call(tokens: Tokens, over: int, lo: int) -> int:
     while i - 2 >= lo and tokens[i - 1].text == ".":
         i -= 2
     return i
-
-
-def split_at_commas(tokens: Tokens, lo: int, hi: int) -> Iterator[Range]:
-    """The ranges of tokens `lo` to `hi` between the commas that are in no brackets."""
-    depth = min((t.depth for t in tokens[lo:hi]), default=0)
-    commas = [i for i in range(lo, hi) if tokens[i].text == "," and tokens[i].depth == depth]
-    yield from zip([lo, *(c + 1 for c in commas)], [*commas, hi])

@@ -17,9 +17,8 @@ from sqlext.rewriter.scalars.references import columns_hint
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import unquoted
-from sqlext.rewriter.text.tokens import WORD
+from sqlext.rewriter.text.tokens import WORD, split_at_commas
 from sqlext.rewriter.tree.keywords import begins_join
-from sqlext.rewriter.tree.read_windows import split_at_commas
 from sqlext.rewriter.tree.statement_tree import MatchResult, Tree
 
 _VALUES = frozenset({"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURRENT_USER", "LOCALTIMESTAMP", "USER"})

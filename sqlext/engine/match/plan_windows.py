@@ -28,9 +28,8 @@ from sqlext.rewriter.match_windows.window_sql import COLUMN, PART, OuterQuery, f
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text.names import quoted, repeated, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import closing
+from sqlext.rewriter.text.tokens import closing, split_at_commas
 from sqlext.rewriter.tree.keywords import is_at
-from sqlext.rewriter.tree.read_windows import split_at_commas
 from sqlext.rewriter.tree.sources import check_repeatable
 from sqlext.rewriter.tree.statement_tree import Tree
 
