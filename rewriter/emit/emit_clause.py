@@ -16,7 +16,7 @@ from sqlext.rewriter.tree.keywords import ends_operand, is_at
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
-_MOST_ROWS = 10**18
+_MOST_DIGITS = 18  # of a number of rows
 _ROW_WORDS = ("ROWS", "ROW")
 _FOLLOWS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT", "OFFSET"})
 _AFTER_EMIT = _FOLLOWS | {"ORDER", "HAVING", "WHERE", "GROUP"}  # words after EMIT, of which only some are right there
@@ -339,7 +339,7 @@ class _EmitReader:
         if cursor.is_at_end or cursor.tokens[at].kind != NUMBER or not cursor.tokens[at].text.isdigit():
             last = min(at, self.stop - 1)
             raise cursor.error("a number of rows is expected here", last, last + 1)
-        if int(cursor.tokens[at].text) > _MOST_ROWS:
+        if len(cursor.tokens[at].text) > _MOST_DIGITS:
             raise cursor.error("no window has so many rows", at, at + 1)
         cursor.index += 1
         if not cursor.take_one_of(_ROW_WORDS):

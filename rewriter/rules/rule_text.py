@@ -15,7 +15,8 @@ from sqlext.rewriter.text.nesting import MAX_NESTING
 from sqlext.rewriter.text.tokens import Token, tokenize
 
 MAX_OPERATORS = 200  # the most operators between two commas; a deeper tree would exhaust Python's stack
-_EVENTS = "SELECT * FROM `__events` "
+_EVENTS = "`__events`"
+_QUERY = f"SELECT * FROM {_EVENTS} "
 
 
 def check_rule_text(clause: str) -> None:
@@ -41,10 +42,9 @@ def rule_query(clause: str, partition: Sequence[str], order: Sequence[str], max_
     try:
         _check_alone(clause)
     except SqlExtError as e:
-        raise e.moved(clause, -len(_EVENTS)) from None
-    head = _head(partition, order)
-    opening = clause.index("(") + 1
-    return f"{_EVENTS}{clause[:opening]}{head}{clause[opening:]}", len(_EVENTS) + len(head)
+        raise e.moved(clause, -len(_QUERY)) from None
+    text = rule_over(_EVENTS, clause, partition, order)
+    return text, len(text) - len(clause)
 
 
 def rule_over(relation: str, clause: str, partition: Sequence[str], order: Sequence[str]) -> str:
@@ -53,8 +53,10 @@ def rule_over(relation: str, clause: str, partition: Sequence[str], order: Seque
     >>> rule_over("events AS e", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true)", (), ("ts",))
     'SELECT * FROM events AS e MATCH_RECOGNIZE (ORDER BY `ts` PATTERN (A) DEFINE A AS true)'
     """
-    opening = clause.index("(") + 1
-    return f"SELECT * FROM {relation} {clause[:opening]}{_head(partition, order)}{clause[opening:]}"
+    keys = f"PARTITION BY {', '.join(map(quoted, partition))} " if partition else ""
+    opening = tokenize(clause)[1].stop
+    head = f"{keys}ORDER BY {', '.join(map(quoted, order))} "
+    return f"SELECT * FROM {relation} {clause[:opening]}{head}{clause[opening:]}"
 
 
 DIVIDE_HINT = "divide it into several rules."
@@ -90,14 +92,9 @@ _CLAUSES = frozenset({"MEASURES", "PATTERN", "DEFINE", "AS"})
 _SYMBOLS = frozenset(["+", "-", "*", "/", "%", "=", "<>", "!=", "<", ">", "<=", ">=", "||", "|", "&", "^"])
 
 
-def _head(partition: Sequence[str], order: Sequence[str]) -> str:
-    keys = f"PARTITION BY {', '.join(map(quoted, partition))} " if partition else ""
-    return f"{keys}ORDER BY {', '.join(map(quoted, order))} "
-
-
 def _check_alone(clause: str) -> None:
     """Raise the errors of the text itself, and BindError for sections that MATCH_RULES gives for all rules."""
-    parsed = parsed_rule(_EVENTS + clause)
+    parsed = parsed_rule(_QUERY + clause)
     for what, fragments in (
         ("PARTITION BY", [key.expression for key in parsed.partition_by]),
         ("ORDER BY", [key.expression for key in parsed.order_by]),
@@ -117,8 +114,8 @@ def _check_alone(clause: str) -> None:
 
 def parsed_rule(text: str) -> MatchClause:
     sites = scan(text)
-    if len(sites) != 1 or sites[0].whole.stop != len(text.rstrip()) or sites[0].relation.text != "`__events`":
+    if len(sites) != 1 or sites[0].whole.stop != len(text.rstrip()) or sites[0].relation.text != _EVENTS:
         hint = "the text of a rule is MATCH_RECOGNIZE ( … ), and nothing after it."
-        place = Place(text, len(_EVENTS), len(text)) if len(text) > len(_EVENTS) else None
+        place = Place(text, len(_QUERY), len(text)) if len(text) > len(_QUERY) else None
         raise ParseError("RULE_TEXT", "this is no rule", place=place, hint=hint)
     return parse_match(text, tokenize(text), sites[0])

@@ -36,6 +36,7 @@ OUTCOMES = {
     "MATCH_TIMED_OUT": ("timed out", "TIMED_OUT_IN_DEFINE", "write it in MEASURES."),
     "MATCH_PROCTIME": ("proctime", "PROCTIME_IN_DEFINE", "write it in MEASURES, or compare with current_timestamp()."),
 }
+_FAR = 1 << 30  # an offset beyond all rows of a partition, in 32 bits
 # In the text of an argument, a constant of the same type replaces each call that one input row does not decide.
 _CONSTANTS = {"classifier": "CAST('' AS STRING)", "match number": "CAST(1 AS BIGINT)"}
 
@@ -233,7 +234,7 @@ class Analyser(Words):
             raise self._error(
                 "WRONG_OFFSET", f"the offset of {word} must be a non-negative integer literal", *bounds[1]
             )
-        return int(text)
+        return int(text) if len(text) < len(str(_FAR)) else _FAR
 
     # aggregates
 

@@ -13,7 +13,7 @@ from sqlext.errors import Place, UnsupportedError
 from sqlext.rewriter.text.fragments import Fragment, alone, blank
 from sqlext.rewriter.text.names import name_at
 from sqlext.rewriter.text.nesting import first_too_deep
-from sqlext.rewriter.text.tokens import QUERY_STARTS, Tokens, index_at, tokenize, tokens_inside
+from sqlext.rewriter.text.tokens import QUERY_STARTS, Tokens, index_at, tokenize, tokens_inside, without_semicolons
 from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.sources import relations
@@ -57,16 +57,9 @@ class ScriptStatement:
         statement = alone(self.text, self.start, self.stop)
         if not self.is_block or self.word == "BEGIN":
             return statement
-        begin, end = self.text.upper().index("BEGIN"), self.text.upper().rindex("END")
-        word = self.text[begin : begin + len("BEGIN")]
-        return (
-            statement[:begin]
-            + word
-            + statement[begin + len(word) :]
-            + ";"
-            + blank(self.text[self.stop + 1 : end])
-            + "END"
-        )
+        begin, end = tokenize(self.text)[0], without_semicolons(tokenize(self.text))[-1]
+        after = blank(self.text[self.stop + 1 : end.start])
+        return f"{statement[: begin.start]}{begin.text}{statement[begin.stop :]};{after}END"
 
 
 def read_script(text: str) -> tuple[ScriptStatement, ...]:
@@ -104,12 +97,10 @@ def flat_statements(text: str) -> Iterator[ScriptStatement]:
 
 
 def _read(text: str, tokens: Tokens) -> tuple[ScriptStatement, ...]:
-    stop = len(tokens)
-    while stop and tokens[stop - 1].text == ";":
-        stop -= 1
-    if stop < 2 or tokens[0].word != "BEGIN" or tokens[stop - 1].word != "END":
+    tokens = without_semicolons(tokens)
+    if len(tokens) < 2 or tokens[0].word != "BEGIN" or tokens[-1].word != "END":
         return ()
-    statements = tuple(_statements(text, tokens[1 : stop - 1]))
+    statements = tuple(_statements(text, tokens[1:-1]))
     is_whole = any(s.word == "DECLARE" or _is_labelled(tokens, index_at(tokens, s.start)) for s in statements)
     is_one_block = len(statements) == 1 and statements[0].is_block and statements[0].word != "BEGIN"
     return () if is_whole or is_one_block else statements

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sqlext.errors import SqlExtError
 from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.statements.scan import is_extended, might_be_extended
+from sqlext.rewriter.statements.script import read_script
 from sqlext.rewriter.text.splice import Edit, Source
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.read_tree import read_tree
@@ -44,6 +45,11 @@ def test_splicing_unchanged_pieces_gives_the_same_text(title: str) -> None:
     for site in scan(statement):  # innermost first, as the engine does it
         source = source.edited([Edit(site.whole.start, site.whole.stop, site.whole.text)])
     assert str(source.slice(0, len(statement))) == statement
+
+
+def test_a_statement_of_a_script_stands_alone_whatever_its_comments_hold() -> None:
+    text = "-- Straße, begin\nBEGIN SELECT 1; SET x = 2; END -- the end"
+    assert read_script(text)[1].alone.split() == ["BEGIN", "SET", "x", "=", "2;", "END"]
 
 
 @pytest.mark.parametrize("title", CTES)

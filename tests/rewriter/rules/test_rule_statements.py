@@ -11,6 +11,7 @@ import sqlext
 from sqlext.catalog import pattern_rules, warehouse
 from sqlext.catalog.pattern_rules import LogEntry, RuleError
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
+from sqlext.rewriter.rules.rule_text import rule_query
 from sqlext.sessions.hook import unhooked
 from tests.statements.cases import cases, message
 
@@ -59,6 +60,11 @@ def test_a_statement_may_hold_comments_and_any_case():
     statement = parse_rule_statement(f"{text} as match_recognize ( )")
     assert (statement.rule, statement.table.parts, statement.definition.events.parts) == ("drop", ("a b", "t"), ("e",))
     assert (statement.definition.or_replace, statement.definition.comment.text) == (True, "'x' 'y'")
+
+
+def test_keys_come_after_the_parenthesis_of_the_clause_not_of_a_comment():
+    text, _ = rule_query("MATCH_RECOGNIZE /* (a) */ (PATTERN (A) DEFINE A AS true)", ["k"], ["ts"], 1000)
+    assert text.endswith("MATCH_RECOGNIZE /* (a) */ (PARTITION BY `k` ORDER BY `ts` PATTERN (A) DEFINE A AS true)")
 
 
 OTHER = ["SELECT pattern rule FROM t", "CREATE TABLE pattern (rule INT)", "SHOW PATTERN", "DROP TABLE pattern",
