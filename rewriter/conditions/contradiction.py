@@ -14,7 +14,7 @@ from itertools import product
 from typing import Union
 
 from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of
-from sqlext.rewriter.scalars.expression import Node, conjuncts, parse
+from sqlext.rewriter.scalars.expression import Node, conjuncts, own_items, parse
 from sqlext.rewriter.text.lexemes import Lexeme
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.tokens import tokenize
@@ -157,7 +157,7 @@ class _RestrictionReader:
         return value if abs(value) <= _largest_exact(spark_type) else None
 
     def _words(self, node: Node) -> list[str]:
-        return [x.raw for x in self.items[node.start : node.stop] if x.raw not in ("(", ")")]
+        return [x.raw for x in own_items(node, self.items)]
 
 
 _TRUTHS = {("TRUE", "boolean"): True, ("FALSE", "boolean"): False}

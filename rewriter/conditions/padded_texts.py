@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
 from sqlext.rewriter.scalars.char_padding import padded_lengths
-from sqlext.rewriter.scalars.expression import Node
+from sqlext.rewriter.scalars.expression import Node, own_items
 from sqlext.rewriter.scalars.references import QUOTES, Reference
 from sqlext.rewriter.text.lexemes import Lexeme, string_value
 
@@ -35,5 +35,5 @@ def _length_of_column(node: Node, parts: ConditionParts) -> int | None:
 
 def _length_of_text(node: Node, parts: ConditionParts) -> int | None:
     """The length of a literal text, or None for another node."""
-    raw = [x.raw for x in parts.items[node.start : node.stop] if isinstance(x, Lexeme) and x.raw not in "()"]
+    raw = [x.raw for x in own_items(node, parts.items) if isinstance(x, Lexeme)]
     return len(string_value(raw[0])) if node.kind == "literal" and len(raw) == 1 and raw[0][-1] in QUOTES else None

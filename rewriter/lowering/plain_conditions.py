@@ -3,18 +3,23 @@ comparisons of them without a cast that may fail."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS
-from sqlext.rewriter.lowering.pushdown import compares_without_error, literal_kind
-from sqlext.rewriter.scalars.expression import Node, parse
+from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, MAX_DIGITS, TIME_TYPES, decimal_of
+from sqlext.rewriter.scalars.expression import Node, own_items, parse
 from sqlext.rewriter.text.lexemes import Lexeme
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.tokens import tokenize
 
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>", "IN", "BETWEEN"})
 _NUMBERS = frozenset({*INTEGER_BITS, *FLOATS})
+_NUMBER = re.compile(r"-? ?(\d{1,18}|\d{1,9}\.\d{1,9})(L|S|Y|BD)?", re.IGNORECASE)
+_STRING = re.compile(r"'([^'\\]|\\.|'')*'", re.DOTALL)
+_TYPED = re.compile(r"(DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ) ?'[^'\\]*'", re.IGNORECASE)
+_TIME = re.compile(r"'(\d{4}-\d\d-\d\d)( \d\d:\d\d:\d\d(\.(\d{3}|\d{6}))?)?'")
 
 
 def raises_no_error(text: str, types: Mapping[str, str]) -> bool:
@@ -39,37 +44,78 @@ class _ConditionReader:
 
     def is_safe(self, node: Node) -> bool:
         if node.kind in ("column", "literal", "negate"):
-            return node.kind == "column" or self.literal(node) is not None
-        if node.kind in _COMPARISONS:
-            return self._compares(node.children)
-        if node.kind == "LIKE" and len(node.children) == 2:
-            value, pattern = node.children
-            is_text = self.column_type(value) == "string" and pattern.kind == "literal"
-            return is_text and "\\" not in self.items[pattern.start].raw  # a wrong escape is an error
-        is_combined = node.kind in ("AND", "OR", "NOT", "IS NULL", "field")
-        return is_combined and all(map(self.is_safe, node.children))
-
-    def _compares(self, operands: Sequence[Node]) -> bool:
-        literals = [self.literal(operand) for operand in operands]
-        types = {self.column_type(operand) for operand, kind in zip(operands, literals) if kind is None}
-        if None in types or not (len(types) == 1 or types <= _NUMBERS):
+            return node.kind == "column" or literal_kind(own_items(node, self.items)) is not None
+        if node.kind in ("AND", "OR", "NOT", "IS NULL", "field"):
+            return all(map(self.is_safe, node.children))
+        compared = compared_with_literals(node, self.items)
+        if compared is None:
             return False
-        kinds = [kind for kind in literals if kind is not None]
-        return all(compares_without_error(spark_type, kinds) for spark_type in types if spark_type)
-
-    def literal(self, node: Node) -> str | None:
-        """The kind of the literal, None if the node is not one."""
-        return literal_kind(self._inner(node)) if node.kind in ("literal", "negate") else None
+        operands, literals = compared
+        types = {self.column_type(operand) for operand in operands}
+        is_of_one_kind = len(types) == 1 or types <= _NUMBERS
+        return is_of_one_kind and all(t and compares_without_error(t, literals) for t in types)
 
     def column_type(self, node: Node) -> str | None:
         """The type of the column, None if the node is not one, or is a field of a struct."""
-        names = [unquoted(item.raw).lower() for item in self._inner(node) if item.is_name]
+        names = [unquoted(item.raw).lower() for item in own_items(node, self.items) if item.is_name]
         is_column = node.kind == "column" or (node.kind == "field" and len(names) == 2 and names[0] not in self.types)
         return self.types.get(names[-1]) if is_column else None
 
-    def _inner(self, node: Node) -> Sequence[Lexeme]:
-        """The items of a node without the parentheses around it."""
-        start, stop = node.start, node.stop
-        while stop - start > 2 and self.items[start].raw == "(" and self.items[stop - 1].raw == ")":
-            start, stop = start + 1, stop - 1
-        return self.items[start:stop]
+
+def compared_with_literals(node: Node, items: Sequence[Lexeme]) -> tuple[list[Node], list[str]] | None:
+    """The operands of a comparison, IN, BETWEEN or LIKE that are not literals, and the kinds of the literals; None for
+    other nodes.
+
+    The kinds are "number", "string", "date string", "time string", "date", "time", "boolean", "null" and "pattern".
+    """
+    if node.kind == "LIKE" and len(node.children) == 2:
+        value, pattern = node.children
+        has_escape = any("\\" in item.raw for item in own_items(pattern, items))  # a wrong one is an error
+        return ([value], ["pattern"]) if pattern.kind == "literal" and not has_escape else None
+    if node.kind not in _COMPARISONS:
+        return None
+    kinds = [literal_kind(own_items(x, items)) if x.kind in ("literal", "negate") else None for x in node.children]
+    return [x for x, kind in zip(node.children, kinds) if kind is None], [kind for kind in kinds if kind is not None]
+
+
+def compares_without_error(spark_type: str, literals: Iterable[str]) -> bool:
+    """True if comparing a value of this type with literals of these kinds certainly raises no error.
+
+    >>> compares_without_error("timestamp", ["time string"]), compares_without_error("int", ["string"])
+    (True, False)
+    """
+    if spark_type == "string":
+        allowed = {"string", "date string", "time string", "pattern"}
+    elif spark_type in TIME_TYPES:
+        allowed = {"date", "time", "date string"} | ({"time string"} if spark_type != "date" else set())
+    elif spark_type == "boolean":
+        allowed = {"boolean"}
+    else:
+        digits = decimal_of(spark_type)
+        is_number = spark_type in (*INTEGER_BITS, *FLOATS) or (digits and digits[0] <= MAX_DIGITS)
+        allowed = {"number"} if is_number else set()
+    return set(literals) <= allowed | {"null"}
+
+
+def literal_kind(parts: Sequence[Lexeme]) -> str | None:
+    """The kind of a literal; None if the lexemes are not a literal."""
+    text = " ".join(part.raw.strip() for part in parts)  # a bound parameter may have spaces around it
+    if typed := _TYPED.fullmatch(text):
+        return "date" if typed[1].upper() == "DATE" else "time"
+    if _STRING.fullmatch(text):
+        return _time(text) or "string"
+    if _NUMBER.fullmatch(text):
+        return "number"
+    return {"TRUE": "boolean", "FALSE": "boolean", "NULL": "null"}.get(text.upper())
+
+
+def _time(string: str) -> str | None:
+    """The kind of a string in quotes: "date string" or "time string" if Spark reads it without an error, else None."""
+    match = _TIME.fullmatch(string)
+    if match is None:
+        return None
+    try:
+        datetime.fromisoformat(string[1:-1])
+    except ValueError:
+        return None
+    return "time string" if match[2] else "date string"

@@ -9,18 +9,16 @@ unchanged, so any part of it may be copied. Only conjuncts that are clearly cond
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from sqlext.errors import SqlExtError
-from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, MAX_DIGITS, TIME_TYPES, decimal_of, has_plain_equality
+from sqlext.expressions.spark_types import has_plain_equality
 from sqlext.rewriter.conditions.condition_parts import TypeResolver
 from sqlext.rewriter.lowering.match_plan import MatchPlan
+from sqlext.rewriter.lowering.plain_conditions import compared_with_literals, compares_without_error
 from sqlext.rewriter.match.match_clause import MatchClause
-from sqlext.rewriter.scalars.expression import COMPARISONS
-from sqlext.rewriter.text.and_list import split_at_and
-from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.scalars.expression import Node, all_conjuncts, own_items, parse
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
@@ -31,19 +29,12 @@ _AFTER_RELATION = frozenset({"WHERE", "JOIN", "INNER", "CROSS", "LEFT", ","})
 # With these words in the FROM clause, rows of the result may be missing from the join, padded, or changed.
 _OPAQUE = frozenset({"ASOF", "RIGHT", "FULL", "SEMI", "ANTI", "NATURAL", "LATERAL", "PIVOT", "UNPIVOT", "FROM"})
 _FUNCTIONS_WITHOUT_CALL = re.compile("USER|SESSION_USER|LOCALTIME|CURRENT_.*")
-_NUMBER = re.compile(r"-? ?(\d{1,18}|\d{1,9}\.\d{1,9})(L|S|Y|BD)?", re.IGNORECASE)
-_STRING = re.compile(r"'([^'\\]|\\.|'')*'", re.DOTALL)
-_TYPED = re.compile(r"(DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ) ?'[^'\\]*'", re.IGNORECASE)
-_TIME = re.compile(r"'(\d{4}-\d\d-\d\d)( \d\d:\d\d:\d\d(\.(\d{3}|\d{6}))?)?'")
 
 
 @dataclass(frozen=True)
 class Filter:
-    """A condition on partition key number `key`. `text` reads the input's columns.
-
-    `literals` are the kinds of the literals that the key is compared with: "number", "string", "date string",
-    "time string", "date", "time", "boolean", "null" or "pattern".
-    """
+    """A condition on partition key number `key`. `text` reads the input's columns; `literals` are the kinds of the
+    literals that the key is compared with, as `compared_with_literals` returns them."""
 
     key: int
     text: Text
@@ -55,25 +46,6 @@ class Filter:
         Without pushdown, the outer WHERE might never read a key that causes an error, if its partition has no match.
         """
         return has_plain_equality(spark_type) and compares_without_error(spark_type, self.literals)
-
-
-def compares_without_error(spark_type: str, literals: Iterable[str]) -> bool:
-    """True if comparing a value of this type with literals of these kinds certainly raises no error.
-
-    >>> compares_without_error("timestamp", ["time string"]), compares_without_error("int", ["string"])
-    (True, False)
-    """
-    if spark_type == "string":
-        allowed = {"string", "date string", "time string", "pattern"}
-    elif spark_type in TIME_TYPES:
-        allowed = {"date", "time", "date string"} | ({"time string"} if spark_type != "date" else set())
-    elif spark_type == "boolean":
-        allowed = {"boolean"}
-    else:
-        digits = decimal_of(spark_type)
-        is_number = spark_type in (*INTEGER_BITS, *FLOATS) or (digits and digits[0] <= MAX_DIGITS)
-        allowed = {"number"} if is_number else set()
-    return set(literals) <= allowed | {"null"}
 
 
 def pushed_down(plan: MatchPlan, tree: Tree, source: Source, resolver: TypeResolver) -> MatchPlan:
@@ -122,25 +94,11 @@ def filters(clause: MatchClause, tree: Tree, source: Source, names: Sequence[str
     keys = {n: i for i, n in enumerate(shown[: len(clause.partition_by)]) if shown.count(n) == 1}
     is_alone = not {"JOIN", ","} & set(_words_of_from(tree.tokens, result))
     scope = _Keys(result.alias, is_alone, keys)
-    conditions = []
-    tokens = tree.tokens[slice(*where)]
-    for lo, hi in split_at_and(words_of(tokens)):
-        if lo == hi:
-            continue
-        conjunct = Fragment.of_tokens(tree.text, tokens, lo, hi)
-        condition = _condition(conjunct, source, scope)
-        if condition is not None:
-            key = clause.partition_by[condition.key].expression
-            start, stop = condition.column
-            text = join(
-                source.slice(conjunct.start, start),
-                "(",
-                source.of(key),
-                ")",
-                source.slice(stop, conjunct.stop),
-            )
-            conditions.append(Filter(condition.key, text, condition.literals))
-    return tuple(conditions)
+    texts = [source.of(key.expression) for key in clause.partition_by]
+    parts = lexemes(tree.fragment(*where), source)
+    ranges = all_conjuncts(parts, 0, len(parts))
+    conditions = (_filter(parts, lo, hi, source, scope, texts) for lo, hi in ranges)
+    return tuple(condition for condition in conditions if condition is not None)
 
 
 # the WHERE after a clause
@@ -148,12 +106,13 @@ def filters(clause: MatchClause, tree: Tree, source: Source, names: Sequence[str
 
 def _where(tokens: Tokens, result: MatchResult) -> tuple[int, int] | None:
     """The tokens of the WHERE whose conditions may be applied before the joins; None if there is no such WHERE."""
-    if result.query.where is None or tokens[result.after].word not in _AFTER_RELATION:
+    where = result.query.where
+    if where is None or where[0] == where[1] or tokens[result.after].word not in _AFTER_RELATION:
         return None
     words = set(_words_of_from(tokens, result))
     if words & _OPAQUE or "LEFT" in words_of(_at(tokens, result.query.from_, result.start)):
         return None
-    return result.query.where
+    return where
 
 
 def _words_of_from(tokens: Tokens, result: MatchResult) -> Iterator[str]:
@@ -181,105 +140,29 @@ class _Keys:
     is_alone: bool
     number: dict[str, int]
 
-
-@dataclass(frozen=True)
-class _Condition:
-    """A condition on key number `key`. `column`: the start and end offset of the key's name in the user's text."""
-
-    key: int
-    column: tuple[int, int]
-    literals: tuple[str, ...]
-
-
-def _condition(conjunct: Fragment, source: Source, keys: _Keys) -> _Condition | None:
-    """The condition of a conjunct, or None if the conjunct has none of these shapes:
-
-    `key op literal`, `literal op key`, `key [NOT] BETWEEN … AND …`, `key [NOT] IN (…)`, `key IS [NOT] NULL`,
-    `key [NOT] LIKE '…'`
-    """
-    parts = lexemes(conjunct, source)
-    column = _column(parts, keys)
-    if column is not None:
-        length, key = column
-        literals = _compared_with(parts[length:])
-        place = parts[0].start, parts[length - 1].stop
-        return None if literals is None else _Condition(key, place, literals)
-    for i, part in enumerate(parts):
-        column = _column(parts[i + 1 :], keys)
-        if part.raw in COMPARISONS and column is not None and len(parts) == i + 1 + column[0]:
-            kind = literal_kind(parts[:i])
-            place = parts[i + 1].start, parts[-1].stop
-            return _Condition(column[1], place, (kind,)) if kind else None
-    return None
-
-
-def _column(parts: list[Lexeme], keys: _Keys) -> tuple[int, int] | None:
-    """The pair (number of lexemes, key) if the lexemes begin with the name of a key; otherwise None."""
-    if not parts or not parts[0].is_name:
-        return None
-    if len(parts) > 2 and parts[1].raw == "." and parts[2].is_name:
-        is_ours = keys.alias and unquoted(parts[0].raw).lower() == keys.alias
-        key = keys.number.get(unquoted(parts[2].raw).lower()) if is_ours else None
-        return None if key is None else (3, key)
-    if not keys.is_alone or _FUNCTIONS_WITHOUT_CALL.fullmatch(parts[0].word):
-        return None
-    key = keys.number.get(unquoted(parts[0].raw).lower())
-    return None if key is None else (1, key)
-
-
-def _compared_with(parts: list[Lexeme]) -> tuple[str, ...] | None:
-    """The kinds of the literals after the name of a key; None if the shape is not known."""
-    words = [part.word for part in parts]
-    if words in (["IS", "NULL"], ["IS", "NOT", "NULL"]):
-        return ()
-    if words and words[0] in COMPARISONS:
-        return _all_literals([parts[1:]])
-    if words[:1] == ["NOT"]:
-        words, parts = words[1:], parts[1:]
-    if words[:2] == ["IN", "("] and words[-1] == ")":
-        return _all_literals(_split(parts[2:-1], ","))
-    if words[:1] == ["BETWEEN"]:
-        bounds = _split(parts[1:], "AND")
-        return _all_literals(bounds) if len(bounds) == 2 else None
-    if words[:1] == ["LIKE"] and literal_kind(parts[1:]) in ("string", "date string", "time string"):
-        return None if "\\" in parts[-1].raw else ("pattern",)  # a wrong escape is an error
-    return None
-
-
-def _split(parts: list[Lexeme], word: str) -> list[list[Lexeme]]:
-    groups: list[list[Lexeme]] = [[]]
-    for part in parts:
-        if part.word == word:
-            groups.append([])
+    def key(self, node: Node, parts: Sequence[Lexeme]) -> int | None:
+        """The number of the key whose name the node is; None for other nodes."""
+        *qualifier, name = own_items(node, parts)
+        if not qualifier:
+            is_ours = self.is_alone and not _FUNCTIONS_WITHOUT_CALL.fullmatch(name.word)
         else:
-            groups[-1].append(part)
-    return groups
+            is_ours = len(qualifier) == 2 and unquoted(qualifier[0].raw).lower() == self.alias
+        return self.number.get(unquoted(name.raw).lower()) if is_ours and node.kind in ("column", "field") else None
 
 
-def _all_literals(groups: Sequence[list[Lexeme]]) -> tuple[str, ...] | None:
-    kinds = [literal_kind(group) for group in groups]
-    return None if None in kinds else tuple(k for k in kinds if k)
-
-
-def literal_kind(parts: Sequence[Lexeme]) -> str | None:
-    """The kind of a literal; None if the lexemes are not a literal."""
-    text = " ".join(part.raw.strip() for part in parts)  # a bound parameter may have spaces around it
-    if typed := _TYPED.fullmatch(text):
-        return "date" if typed[1].upper() == "DATE" else "time"
-    if _STRING.fullmatch(text):
-        return _time(text) or "string"
-    if _NUMBER.fullmatch(text):
-        return "number"
-    return {"TRUE": "boolean", "FALSE": "boolean", "NULL": "null"}.get(text.upper())
-
-
-def _time(string: str) -> str | None:
-    """The kind of a string in quotes: "date string" or "time string" if Spark reads it without an error, else None."""
-    match = _TIME.fullmatch(string)
-    if match is None:
+def _filter(
+    parts: Sequence[Lexeme], lo: int, hi: int, source: Source, keys: _Keys, texts: Sequence[Text]
+) -> Filter | None:
+    """The filter that lexemes `lo` to `hi` are, if they compare one key with literals or test it for NULL; `texts` are
+    the expressions of the keys."""
+    node = parse(parts, lo, hi)
+    node = node.children[0] if node.kind == "NOT" else node
+    is_test = node.kind == "IS NULL"
+    columns, literals = (node.children, []) if is_test else compared_with_literals(node, parts) or ([], [])
+    key = keys.key(columns[0], parts) if len(columns) == 1 else None
+    if key is None:
         return None
-    try:
-        datetime.fromisoformat(string[1:-1])
-    except ValueError:
-        return None
-    return "time string" if match[2] else "date string"
+    column = columns[0]
+    before = source.slice(parts[lo].start, parts[column.start].start)
+    after = source.slice(parts[column.stop - 1].stop, parts[hi - 1].stop)
+    return Filter(key, join(before, "(", texts[key], ")", after), tuple(literals))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of
-from sqlext.rewriter.scalars.expression import Node, parse
+from sqlext.rewriter.scalars.expression import Node, own_items, parse
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import repeated, unquoted
@@ -43,7 +43,7 @@ def certain_types(texts: Iterable[str], columns: Sequence[tuple[str, str]]) -> l
 
 def _type(node: Node, items: Sequence[Lexeme], columns: Mapping[str, str]) -> str | None:
     if node.kind in ("column", "literal"):
-        own = [item.raw for item in items[node.start : node.stop] if item.raw not in ("(", ")")]
+        own = [item.raw for item in own_items(node, items)]
         if len(own) != 1:
             return None
         return columns.get(unquoted(own[0])) if node.kind == "column" else _literal(own[0])

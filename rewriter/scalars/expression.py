@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TypeVar
 
 from sqlext.rewriter.scalars.references import Item, Reference
 from sqlext.rewriter.text.and_list import split_at_all_ands, split_at_and
@@ -41,6 +42,7 @@ _BINARY = {
 }
 _ASSOCIATIVE = ("AND", "OR")
 DEEP = "deep"
+AnyItem = TypeVar("AnyItem", bound=Item)
 _NOT, _PREDICATE, _UNARY = 3, 4, 12
 _LIKE = {"LIKE": "LIKE", "ILIKE": "ILIKE", "RLIKE": "RLIKE", "REGEXP": "RLIKE"}
 _PREDICATES = ("IS", "NOT", "BETWEEN", "IN", *_LIKE)
@@ -85,6 +87,13 @@ def all_conjuncts(items: Sequence[Item], lo: int, hi: int) -> list[tuple[int, in
 
 def _words(items: Sequence[Item]) -> list[str]:
     return [item.word if isinstance(item, Lexeme) else "" for item in items]
+
+
+def own_items(node: Node, items: Sequence[AnyItem]) -> list[AnyItem]:
+    """The items of a literal or of a column, which may be qualified, without the parentheses around it."""
+    return [
+        item for item in items[node.start : node.stop] if not isinstance(item, Lexeme) or item.raw not in ("(", ")")
+    ]
 
 
 def parse(items: Sequence[Item], start: int, stop: int, *, with_aliases: bool = False) -> Node:
@@ -135,8 +144,7 @@ def has_column(node: Node, items: Sequence[Item]) -> bool:
 
 def holds_query(items: Sequence[Item]) -> bool:
     """True if there is a subquery among the items."""
-    words = [item.word if isinstance(item, Lexeme) else "" for item in items]
-    return any(word == "(" and after in SUBQUERY_STARTS for word, after in pairwise(words))
+    return any(word == "(" and after in SUBQUERY_STARTS for word, after in pairwise(_words(items)))
 
 
 def closing_item(items: Sequence[Item], opening: int) -> int:

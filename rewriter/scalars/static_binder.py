@@ -23,7 +23,7 @@ from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task.task import LiteralValue
 from sqlext.rewriter.scalars.aggregate_text import aggregate_type_of
 from sqlext.rewriter.scalars.char_padding import padded_lengths
-from sqlext.rewriter.scalars.expression import Node, parse
+from sqlext.rewriter.scalars.expression import Node, own_items, parse
 from sqlext.rewriter.scalars.literals import literal
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
@@ -126,7 +126,7 @@ class _TreeBuilder:
     def _scalar(self, node: Node) -> Scalar:
         kind, settings = node.kind, self.texts.settings
         if kind == "literal":
-            return self._with_interval(literal([x.raw for x in self._own(node)], settings))
+            return self._with_interval(literal([x.raw for x in own_items(node, self.items)], settings))
         if kind == "unit":
             return Constant(node.name, "string")
         if kind == "column":
@@ -205,12 +205,8 @@ class _TreeBuilder:
             parts += [Constant(name, "string"), value]
         return call("named_struct", tuple(parts), self.texts.settings)
 
-    def _own(self, node: Node) -> list[Lexeme]:
-        """The lexemes of a literal or a column, without parentheses around it."""
-        return [x for x in self.items[node.start : node.stop] if x.raw not in "()"]
-
     def _column(self, node: Node) -> Column:
-        (lexeme,) = self._own(node)
+        (lexeme,) = own_items(node, self.items)
         name = unquoted(lexeme.raw).lower()
         for column, spark_type in self.texts.columns.items():
             if column.lower() == name:
