@@ -6,7 +6,7 @@ UnsupportedError reports what it needs, and the condition is interpreted instead
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlext.errors import Place, UnsupportedError
@@ -192,7 +192,7 @@ class CompiledCondition:
         if kind == "IN":
             common = self._common_type(kind, *children)
             value, *choices = (self._lower(c, common) for c in children)
-            return _chain("or", [self._compare("=", value, c) for c in choices], "bool")
+            return chain("or", [self._compare("=", value, c) for c in choices], "bool")
         if kind in _ARITHMETIC:
             return self._arithmetic(node)
         return self._function(node)
@@ -275,7 +275,7 @@ class CompiledCondition:
             raise self._several_rows(node)
         if node.name in ("coalesce", "nvl", "ifnull", "least", "greatest"):
             name = node.name if node.name in ("least", "greatest") else "coalesce"
-            return _chain(name, [self._lower(c, result) for c in node.children], kind)
+            return chain(name, [self._lower(c, result) for c in node.children], kind)
         if node.name in ("if", "iff") and len(node.children) == 3:
             condition, then, otherwise = node.children
             return MachineCall(
@@ -371,6 +371,6 @@ def _kind_of(spark_type: str) -> str | None:
     return "int" if decimal_of(spark_type) else kind_of(spark_type)
 
 
-def _chain(function: str, arguments: list[Condition], kind: str) -> Condition:
+def chain(function: str, arguments: Sequence[Condition], kind: str) -> Condition:
     """The call f(a, b, c) as f(f(a, b), c), or as another tree of such calls, because the functions are associative."""
     return balanced(arguments, lambda a, b: MachineCall(function=function, arguments=(a, b), kind=kind))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
+from sqlext.errors import BindError, UnsupportedError, all_of
 from sqlext.rewriter.joins.asof_sql import Conditions, Key, TimeBound, flipped, is_backward
 from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause, MatchCondition
 from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, Comparison, SideOf, compared
@@ -46,24 +46,22 @@ def conditions(clause: JoinClause, times: MatchCondition, side_of: SideOf, sourc
 
     Raises UnsupportedError (ASOF_CONDITION) for all conditions that can only be tested on pairs of rows.
     """
-    result = Conditions()
-    errors: list[SqlExtError] = []
-    for conjunct in clause.conjuncts:
-        try:
-            result = _with(result, conjunct, times, side_of, source)
-        except SqlExtError as error:
-            errors.append(error)
-    raise_all(errors)
-    return result
+    parts = all_of(clause.conjuncts, lambda conjunct: _condition(conjunct, times, side_of, source))
+    return Conditions(
+        keys=tuple(key for part in parts for key in part.keys),
+        left=tuple(condition for part in parts for condition in part.left),
+        right=tuple(condition for part in parts for condition in part.right),
+        bounds=tuple(bound for part in parts for bound in part.bounds),
+    )
 
 
-def _with(before: Conditions, conjunct: Fragment, times: MatchCondition, side_of: SideOf, source: Source) -> Conditions:
-    """The conditions `before` together with the condition `conjunct`."""
+def _condition(conjunct: Fragment, times: MatchCondition, side_of: SideOf, source: Source) -> Conditions:
+    """The condition that is this member of ON."""
     side = side_of(conjunct)
     if side in (LEFT, BOTH):
-        return replace(before, left=(*before.left, source.of(conjunct)))
+        return Conditions(left=(source.of(conjunct),))
     if side == RIGHT:
-        return replace(before, right=(*before.right, source.of(conjunct)))
+        return Conditions(right=(source.of(conjunct),))
     comparison = compared(conjunct)
     if comparison is not None:
         if side_of(comparison.left) == RIGHT:
@@ -72,10 +70,9 @@ def _with(before: Conditions, conjunct: Fragment, times: MatchCondition, side_of
         is_of_both = (side_of(comparison.left), side_of(comparison.right)) == (LEFT, RIGHT)
         if is_of_both and comparison.operator in ("=", "<=>"):
             key = Key(source.of(comparison.left), source.of(comparison.right), comparison.operator == "<=>")
-            return replace(before, keys=(*before.keys, key))
+            return Conditions(keys=(key,))
         if is_of_both and _is_bound(comparison, times):
-            bound = TimeBound(flipped(comparison.operator), source.of(comparison.left))
-            return replace(before, bounds=(*before.bounds, bound))
+            return Conditions(bounds=(TimeBound(flipped(comparison.operator), source.of(comparison.left)),))
     operator = ">=" if is_backward(times.operator) else "<="
     example = f"{times.right.text} {operator} {times.left.text} {'-' if operator == '>=' else '+'} INTERVAL 1 HOUR"
     hint = _HINT_OF_NEAREST if times.operator == NEAREST else _HINT.format(example=example)

@@ -104,7 +104,7 @@ def start_bounds(
     key = None if context.needs_times or context.needs_cep or not is_allowed else _key_column(context)
     if key is None:
         return bounds, dropped
-    items = {labels.index(variable): items for variable, (_, items) in defined.items()}
+    items = {labels.index(variable): items for variable, items in defined.items()}
     for match_bound in _match_bounds(context, program, key, items):
         start_bound = match_bound.bound
         column = join(quoted(key.column))

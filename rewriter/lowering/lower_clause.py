@@ -19,7 +19,7 @@ from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.program.program import Program
-from sqlext.pattern.task.task import NO_SKIP, MatchTask, Output, Skip, Task
+from sqlext.pattern.task.task import NO_SKIP, Condition, MatchTask, Output, Skip, Task
 from sqlext.rewriter.lowering.input_query import (
     Context,
     InputRelation,
@@ -64,21 +64,36 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
     bounds += within(context)
     add_row_time(context)
     names, groups = carried(context)
-    task: Task = MatchTask(
-        program=program,
-        bits=bits,
-        conditions=dependent,
-        skip=skip_of(context),
-        output=output_of(clause),
-        is_within=bool(bounds),
-        strategy=strategy,
-    )
-    if context.needs_cep:
-        is_between = clause.within is not None and clause.within.between_rows
-        task = cep_task(task, compile_nfa(clause.pattern, labels), is_between=is_between)
+    task = task_of(context, program, bits, dependent, is_within=bool(bounds), strategy=strategy)
     columns = shown(measures.of_matches(values) if task.output.shows_unmatched else values, groups)
     plan = plan_of(context, conditions, measures, task, names)
     return replace(plan, shown=columns, bounds=tuple(bounds), conjuncts=tuple(conditions.conjuncts))
+
+
+def task_of(
+    context: Context,
+    program: Program,
+    bits: tuple[int | None, ...],
+    conditions: tuple[Condition | None, ...],
+    *,
+    is_within: bool,
+    strategy: str,
+) -> Task:
+    """The task of the clause with these bits and conditions of its labels."""
+    clause = context.clause
+    task = MatchTask(
+        program=program,
+        bits=bits,
+        conditions=conditions,
+        skip=skip_of(context),
+        output=_output_of(clause),
+        is_within=is_within,
+        strategy=strategy,
+    )
+    if not context.needs_cep:
+        return task
+    is_between = clause.within is not None and clause.within.between_rows
+    return cep_task(task, compile_nfa(clause.pattern, clause.labels), is_between=is_between)
 
 
 def plan_of(
@@ -155,7 +170,7 @@ def skip_of(context: Context) -> Skip:
     return Skip(after.mode, labels, after.else_next_row)
 
 
-def output_of(clause: MatchClause) -> Output:
+def _output_of(clause: MatchClause) -> Output:
     rows = clause.rows_per_match
     return Output(
         is_all_rows=rows.is_all_rows,

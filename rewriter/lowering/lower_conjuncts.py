@@ -10,20 +10,18 @@ from dataclasses import dataclass
 
 from sqlext.expressions.scalar_tree import Scalar
 from sqlext.operators.match.plan import Bound, OperandColumn
-from sqlext.pattern.cep.cep_task import cep_task
-from sqlext.pattern.cep.nfa_compile import compile_nfa
-from sqlext.pattern.task.task import Condition, MachineCall, MatchTask, Task
+from sqlext.pattern.task.task import Condition, Task
+from sqlext.rewriter.conditions.compiled_condition import chain
 from sqlext.rewriter.conditions.interpreted_condition import InterpretedCondition
 from sqlext.rewriter.lowering.input_query import Context, InputRelation, order_by, partition_by
 from sqlext.rewriter.lowering.lower_bounds import within
-from sqlext.rewriter.lowering.lower_clause import needs_cep, output_of, program_of, skip_of
+from sqlext.rewriter.lowering.lower_clause import needs_cep, program_of, task_of
 from sqlext.rewriter.lowering.lower_define import DefineLowering
 from sqlext.rewriter.lowering.match_plan import InputColumn
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.scalars.expression import all_conjuncts, parse
 from sqlext.rewriter.scalars.references import Item, place_of
 from sqlext.rewriter.text.fragments import in_line
-from sqlext.rewriter.text.nesting import balanced
 from sqlext.rewriter.text.splice import Source, Text
 
 
@@ -68,25 +66,12 @@ def lower_conjuncts(clause: MatchClause, source: Source, relation: InputRelation
     context = Context(clause=clause, source=source, relation=relation, needs_cep=needs_cep(clause))
     conditions = DefineLowering(context)
     defined = conditions.definitions()
-    parts = [
-        _conjuncts(conditions, source, defined[key][1], i) if key in defined else () for i, key in enumerate(labels)
-    ]
+    parts = [_conjuncts(conditions, source, defined[key], i) if key in defined else () for i, key in enumerate(labels)]
     bounds = within(context)
-    task: Task = MatchTask(
-        program=program_of(clause),
-        bits=(None,) * len(labels),
-        conditions=tuple(map(all_of, parts)),
-        skip=skip_of(context),
-        output=output_of(clause),
-        is_within=bool(bounds),
-        strategy="reference",
-    )
-    if context.needs_cep:
-        is_between = clause.within is not None and clause.within.between_rows
-        task = cep_task(task, compile_nfa(clause.pattern, labels), is_between=is_between)
+    program, bits, holds = program_of(clause), (None,) * len(labels), tuple(map(all_of, parts))
     return SearchPlan(
         clause=clause,
-        task=task,
+        task=task_of(context, program, bits, holds, is_within=bool(bounds), strategy="reference"),
         columns=tuple(context.columns),
         operands=tuple(conditions.operands),
         bounds=tuple(bounds),
@@ -119,5 +104,4 @@ def all_of(conjuncts: tuple[Conjunct, ...]) -> Condition | None:
     """The condition that all conjuncts hold; None if there are none."""
     if not conjuncts:
         return None
-    conditions: list[Condition] = [conjunct.condition for conjunct in conjuncts]
-    return balanced(conditions, lambda a, b: MachineCall(function="and", arguments=(a, b), kind="bool"))
+    return chain("and", [conjunct.condition for conjunct in conjuncts], "bool")

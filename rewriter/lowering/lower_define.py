@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from sqlext.errors import ParseError, SqlExtError, UnsupportedError, raise_all
+from sqlext.errors import ParseError, SqlExtError, UnsupportedError, all_of, raise_all
 from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
 from sqlext.operators.match.plan import OperandColumn
 from sqlext.pattern.conditions.columnar import is_columnar
-from sqlext.pattern.task.task import NO_SKIP, Condition, MachineCall
+from sqlext.pattern.task.task import NO_SKIP, Condition
+from sqlext.rewriter.conditions.compiled_condition import chain
 from sqlext.rewriter.conditions.condition import build_condition, not_boolean, texts_of_condition
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
 from sqlext.rewriter.lowering.input_query import Context
@@ -22,10 +23,9 @@ from sqlext.rewriter.scalars.references import Item, Reference, place_of
 from sqlext.rewriter.scalars.struct_fields import render_fields
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.lexemes import string_literal
-from sqlext.rewriter.text.nesting import balanced
 from sqlext.rewriter.text.splice import Text, join, standing_for
 
-Defined = dict[str, tuple[Definition, list[Item]]]  # by variable, for the variables that have a condition
+Defined = dict[str, list[Item]]  # the items of each condition, by its variable
 
 
 class DefineLowering:
@@ -42,21 +42,19 @@ class DefineLowering:
 
     def definitions(self) -> Defined:
         """The items of each condition. Raises BindError and UnsupportedError, all errors together."""
-        scope, errors, defined = self.context.scope(in_define=True), [], {}
-        for definition in self.context.clause.definitions:
-            try:
-                items = analyse(definition.condition, scope)
-                self._check_no_numbers(items)
-                self._check_no_gaps(items)
-                defined[definition.variable.key] = (definition, items)
-            except SqlExtError as e:
-                errors.append(e)
-        raise_all(errors)
-        references = (x for _, items in defined.values() for x in items if isinstance(x, Reference) and x.step)
+        definitions = self.context.clause.definitions
+        every = all_of(definitions, self._items)
+        references = (x for items in every for x in items if isinstance(x, Reference) and x.step)
         self.compares_chars = any(
             self.context.char_length(x.arguments[0]) for x in references if x.kind == "navigation"
         )
-        return defined
+        return {definition.variable.key: items for definition, items in zip(definitions, every)}
+
+    def _items(self, definition: Definition) -> list[Item]:
+        items = analyse(definition.condition, self.context.scope(in_define=True))
+        self._check_no_numbers(items)
+        self._check_no_gaps(items)
+        return items
 
     def _check_no_numbers(self, items: Sequence[Item]) -> None:
         """Raise UnsupportedError for MATCH_NUMBER() with NO SKIP, which numbers matches after they are decided."""
@@ -78,29 +76,18 @@ class DefineLowering:
         self, labels: tuple[str, ...], defined: Defined
     ) -> tuple[tuple[int | None, ...], tuple[Condition | None, ...]]:
         """The bit in the mask and the run-dependent condition of each label; None where there is nothing to test."""
-        bits: list[int | None] = []
-        conditions: list[Condition | None] = []
-        errors: list[SqlExtError] = []
-        for label, key in enumerate(labels):
-            bit, condition = None, None
-            if key in defined:
-                try:
-                    bit, condition = self._condition(label, defined[key][1])
-                except SqlExtError as e:
-                    errors.append(e)
-            bits.append(bit)
-            conditions.append(condition)
-        raise_all(errors)
+        tested = [(label, defined[key]) for label, key in enumerate(labels) if key in defined]
+        lowered = dict(all_of(tested, lambda each: (each[0], self._condition(*each))))
         self._check_masks_boolean()
-        return tuple(bits), tuple(conditions)
+        both = [lowered.get(label, (None, None)) for label in range(len(labels))]
+        return tuple(bit for bit, _ in both), tuple(condition for _, condition in both)
 
     def texts_to_type(self, defined: Defined) -> list[Text]:
         """The texts whose types `lower` needs, as far as they are known in advance."""
         texts: list[Text] = []
         for label, key in enumerate(self.context.clause.labels):
             if key in defined:
-                items = defined[key][1]
-                texts += texts_of_condition(self.parts(items, label), conjuncts(items))
+                texts += texts_of_condition(self.parts(defined[key], label), conjuncts(defined[key]))
         return texts
 
     def _condition(self, label: int, items: list[Item]) -> tuple[int | None, Condition | None]:
@@ -154,8 +141,7 @@ class DefineLowering:
     def _run_dependent(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:
         """The conjuncts of these ranges as one condition; Spark computes the parts that the current row decides."""
         parts = self.parts(items, label)
-        conditions = [build_condition(parts, lo, hi, self._undo()) for lo, hi in ranges]
-        return balanced(conditions, lambda a, b: MachineCall(function="and", arguments=(a, b), kind="bool"))
+        return chain("and", [build_condition(parts, lo, hi, self._undo()) for lo, hi in ranges], "bool")
 
     def parts(self, items: list[Item], label: int) -> ConditionParts:
         return ConditionParts(

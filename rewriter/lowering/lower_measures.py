@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlext.errors import BindError, SqlExtError, raise_all
+from sqlext.errors import BindError, all_of
 from sqlext.operators.match.plan import Slot
 from sqlext.operators.rows.columns import IS_MATCHED, ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.pattern.task.task import CLASSIFIER
 from sqlext.rewriter.lowering.input_query import Context
 from sqlext.rewriter.lowering.lower_aggregates import aggregate_slot
 from sqlext.rewriter.match.check import UNMAPPED_HINT, unmapped_variables
+from sqlext.rewriter.match.match_clause import Measure
 from sqlext.rewriter.scalars.analyse import analyse
 from sqlext.rewriter.scalars.foreign_words import hint_of_function
 from sqlext.rewriter.scalars.references import Item, Reference, place_of
@@ -37,20 +38,16 @@ class Measures:
 
         Raises BindError and UnsupportedError; the errors of all measures are raised together.
         """
-        scope, errors, measures = self.context.scope(in_define=False), [], []
-        for measure in self.context.clause.measures:
-            try:
-                items = analyse(measure.expression, scope)
-                self._check_no_free_star(items)
-                self._check_mapped(items)
-                text = render_fields(items, self.context.source, self.slot_text)
-                measures.append((measure.name.text, text if len(items) == 1 else join("(", text, ")")))
-                kinds = {x.kind for x in items if isinstance(x, Reference)}
-                self.of_all_rows |= {measure.name.text} if kinds == {"rowtime"} else set()
-            except SqlExtError as e:
-                errors.append(e)
-        raise_all(errors)
-        return measures
+        return all_of(self.context.clause.measures, self._measure)
+
+    def _measure(self, measure: Measure) -> tuple[str, Text]:
+        items = analyse(measure.expression, self.context.scope(in_define=False))
+        self._check_no_free_star(items)
+        self._check_mapped(items)
+        text = render_fields(items, self.context.source, self.slot_text)
+        if {x.kind for x in items if isinstance(x, Reference)} == {"rowtime"}:
+            self.of_all_rows.add(measure.name.text)
+        return measure.name.text, text if len(items) == 1 else join("(", text, ")")
 
     def texts_to_type(self) -> list[Text]:
         """The texts whose types `lower` needs, as far as they are known in advance."""

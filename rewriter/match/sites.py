@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, raise_all
+from sqlext.errors import ParseError, Place, UnsupportedError, all_of
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, directly_inside, unclosed
 from sqlext.rewriter.tree.keywords import ends_operand, is_at, without_pipe
@@ -31,30 +31,24 @@ def scan(text: str) -> tuple[Site, ...]:
     if _KEYWORD.search(text) is None:
         return ()
     tree = read_tree(text)
-    sites: list[Site] = []
-    errors: list[SqlExtError] = []
-    for i in range(len(tree.tokens)):
-        if is_at(tree.tokens, i, "MATCH_RECOGNIZE", "("):
-            try:
-                sites += _site(tree, i)
-            except SqlExtError as e:
-                errors.append(e)
-        elif _is_misspelt(tree.tokens, i):
-            message, place = f"{tree.tokens[i].text} is not a keyword", tree.fragment(i, i + 1).place
-            errors.append(ParseError("UNEXPECTED_WORD", message, place=place, hint="did you mean MATCH_RECOGNIZE?"))
-    raise_all(errors)
-    return tuple(sorted(sites, key=lambda site: site.whole.stop))
+    sites = all_of(range(len(tree.tokens)), lambda i: _site(tree, i))
+    return tuple(sorted((site for site in sites if site is not None), key=lambda site: site.whole.stop))
 
 
-def _site(tree: Tree, keyword: int) -> list[Site]:
-    """A list of the clause whose keyword is token `keyword`; an empty list if the word belongs to Spark."""
+def _site(tree: Tree, keyword: int) -> Site | None:
+    """The clause whose keyword is token `keyword`; None for other tokens, and if the word belongs to Spark."""
     text, tokens = tree.text, tree.tokens
+    if not is_at(tokens, keyword, "MATCH_RECOGNIZE", "("):
+        if _is_misspelt(tokens, keyword):
+            message, place = f"{tokens[keyword].text} is not a keyword", tree.fragment(keyword, keyword + 1).place
+            raise ParseError("UNEXPECTED_WORD", message, place=place, hint="did you mean MATCH_RECOGNIZE?")
+        return None
     if _holds_only_names(tokens, keyword + 1):
-        return []
+        return None
     relation = tree.relation_of(keyword)
     if relation is None:
         if _is_rule(tokens, keyword) or not holds_pattern(tokens, keyword + 1):
-            return []  # the text of a rule, or a function or column of that name
+            return None  # the text of a rule, or a function or column of that name
         raise _misplaced(tree, keyword)
     close = _close(text, tokens, keyword + 1)
     start, word = tokens[relation.start], tokens[keyword]
@@ -65,17 +59,15 @@ def _site(tree: Tree, keyword: int) -> list[Site]:
             place=Place(text, start.start, start.stop),
             hint="leave LATERAL out if the subquery reads no relation before it; otherwise make the join the input.",
         )
-    return [
-        Site(
-            keyword=Fragment(text, word.start, word.stop),
-            relation=tree.fragment(relation.start, keyword),
-            body=Fragment(text, tokens[keyword + 1].stop, tokens[close].start),
-            whole=tree.fragment(relation.start, close + 1),
-            depth=word.depth,
-            opening=keyword + 1,
-            closing=close,
-        )
-    ]
+    return Site(
+        keyword=Fragment(text, word.start, word.stop),
+        relation=tree.fragment(relation.start, keyword),
+        body=Fragment(text, tokens[keyword + 1].stop, tokens[close].start),
+        whole=tree.fragment(relation.start, close + 1),
+        depth=word.depth,
+        opening=keyword + 1,
+        closing=close,
+    )
 
 
 def _is_rule(tokens: Tokens, keyword: int) -> bool:

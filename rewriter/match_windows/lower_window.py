@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sqlext.errors import BindError, SqlExtError, raise_all
+from sqlext.errors import BindError, all_of
 from sqlext.expressions.spark_types import INTEGER_BITS
 from sqlext.operators.match.plan import Bound, FrameEnd
 from sqlext.pattern.program.mapped_variables import rows_before
@@ -107,22 +107,14 @@ def _is_frame_seen(context: Context, labels: tuple[str, ...], defined: Defined) 
     """Whether a condition can reach a row outside the frame."""
     return any(
         isinstance(item, Reference) and context.leaves_frame(item, labels.index(variable))
-        for variable, (_, items) in defined.items()
+        for variable, items in defined.items()
         for item in items
     )
 
 
 def _values(context: Context, measures: Measures, calls: Sequence[Fragment]) -> list[Text]:
     """Spark's expression over slots for each call. Raises the errors of all calls together."""
-    lowered = Calls(context, measures, dict(measures.of_matches(measures.lower())))
-    errors, values = [], []
-    for call in calls:
-        try:
-            values.append(lowered.value(call))
-        except SqlExtError as e:
-            errors.append(e)
-    raise_all(errors)
-    return values
+    return all_of(calls, Calls(context, measures, dict(measures.of_matches(measures.lower()))).value)
 
 
 def _frame_end(context: Context) -> FrameEnd:

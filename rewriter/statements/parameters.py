@@ -14,7 +14,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, Union
 
-from sqlext.errors import BindError, Place, SqlExtError, raise_all
+from sqlext.errors import BindError, Place, all_of
 from sqlext.rewriter.text.splice import Edit
 from sqlext.rewriter.text.tokens import NUMBER, QUOTED, STRING, WORD, Tokens, tokenize
 
@@ -49,17 +49,16 @@ def bind(text: str, args: Arguments, skip: Iterable[tuple[int, int]] = ()) -> tu
     >>> bind("SELECT x:path FROM t WHERE a > :lo AND b = :who", {"lo": 5, "who": "me"})
     (Edit(start=31, stop=34, replacement='5'), Edit(start=43, stop=47, replacement="'me'"))
     """
-    all_markers = list(markers(tokenize(text), tuple(skip)))
-    errors: list[SqlExtError] = []
-    edits: list[Edit] = []
-    for position, marker in enumerate(all_markers):
+
+    def edit(each: tuple[int, Marker]) -> Edit:
+        position, marker = each
         try:
-            value = _argument(marker, position, args)
-            edits.append(Edit(marker.start, marker.stop, _spaced(text, marker, literal(value))))
+            value = literal(_argument(marker, position, args))
         except BindError as e:
-            errors.append(e.with_(place=Place(text, marker.start, marker.stop)))
-    raise_all(errors)
-    return tuple(edits)
+            raise e.with_(place=Place(text, marker.start, marker.stop)) from None
+        return Edit(marker.start, marker.stop, _spaced(text, marker, value))
+
+    return tuple(all_of(enumerate(markers(tokenize(text), tuple(skip))), edit))
 
 
 def _argument(marker: Marker, position: int, args: Arguments) -> Any:
