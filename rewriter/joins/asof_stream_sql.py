@@ -23,9 +23,9 @@ from sqlext.rewriter.joins.join_clause import NEAREST
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
 
-def stream_rows(asof: AsofJoin, bucket: str, *, has_late_rows: bool) -> Text:
-    """The rows of both relations with the columns of `AsofPlan.schema`, a hash of the keys in the column `bucket` and,
-    if late rows are kept, LATE_ROW. The left relation is a `Carried`."""
+def stream_rows(asof: AsofJoin, *, has_late_rows: bool) -> Text:
+    """The rows of both relations with the columns of `AsofPlan.schema` and, if late rows are kept, LATE_ROW. The left
+    relation is a `Carried`."""
     assert asof.carried is not None
     conditions = asof.conditions
     lefts, rights = asof.carried.columns, asof.right_columns
@@ -64,9 +64,8 @@ def stream_rows(asof: AsofJoin, bucket: str, *, has_late_rows: bool) -> Text:
         asof.left,
         join() if asof.is_left else join(" WHERE ", fits),
     )
-    hashed = f"hash({', '.join(keys)})" if keys else "0"
     # Each column is named, because Spark 4.2 fails to analyse a star over a UNION whose types it has to widen.
-    return join(f"SELECT {', '.join(names)}, {hashed} AS {bucket} FROM (\n", rows, "\n)")
+    return join(f"SELECT {', '.join(names)} FROM (\n", rows, "\n)")
 
 
 def joined_stream(asof: AsofJoin, relation: str) -> Text:

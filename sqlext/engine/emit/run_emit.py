@@ -19,7 +19,7 @@ from sqlext.engine.shipped.data_types import arrow_schema, with_char_types
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprint_of, recorded_words
 from sqlext.engine.streams.plan_parts import words_of
-from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns, without_failures
+from sqlext.engine.streams.run_operator import decided_rows, result_columns, without_failures
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.spark_types import COLLATED, as_recorded
@@ -29,8 +29,6 @@ from sqlext.operators.emit.operator import EmitOperator, fire_batch
 from sqlext.operators.emit.parts import CUMULATE, HOP, ROWTIME, SESSION, Evictor, FiringAggregate, Trigger
 from sqlext.operators.emit.plan import Assigner, EmitOperatorPlan
 from sqlext.operators.rows.columns import FAILURE, LATE_ROW, NOT_COMPUTED, SortKey
-from sqlext.operators.stateful.bucket import Bucket
-from sqlext.operators.stateful.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
 from sqlext.rewriter.lowering.guard import guarded_columns, guarded_texts
 from sqlext.rewriter.statements.resumed_words import without_read_options
@@ -103,27 +101,14 @@ def _on_stream(
 ) -> DataFrame:
     """The firings of a stream."""
     clause = stream_clause(plan)
-    folders: dict[str, str] = {}
-    if writes_tables:
-        folders = {t.setting: t.folder for t in side_tables.open_tables(spark, clause.fingerprint)}
+    folders = side_tables.open_folders(spark, clause.fingerprint) if writes_tables else {}
     columns = _guarded(plan, queries, prefix) if windows.skips_failures else list(plan.columns)
     columns += [(LATE_ROW, join("to_json(struct(*))"))] if folders else []
-    query = rows_query(columns, plan, prefix)
-    hashed = f"hash({', '.join(windows.keys)})" if windows.keys else "0"
-    rows = queries.run(join(f"SELECT *, {hashed} AS {BUCKET} FROM (\n", query, ")"))
-    buckets = bucket_count(spark, windows.keys)
+    rows = queries.run(rows_query(columns, plan, prefix))
     texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])
-    bucket = Bucket(
-        operator=_operator(windows, columns),
-        fingerprint=clause.fingerprint.digest,
-        former=clause.fingerprint.former,
-        buckets=buckets,
-        folders=folders,
-        shows_times=any(ROWTIME in str(text) for text in texts),
-    )
-    parcels = map_in_arrow(rows, partial(pack, buckets=buckets), PARCEL_DDL)
-    decided = decided_rows(parcels, bucket)
-    times = [ROWTIME] if bucket.shows_times else []
+    times = [ROWTIME] if any(ROWTIME in str(text) for text in texts) else []
+    operator = _operator(windows, columns)
+    decided = decided_rows(rows, operator, clause.fingerprint, windows.keys, folders=folders, shows_times=bool(times))
     return result_columns(decided, times, firing_schema(windows, rows.schema), plan.clause.keyword.place)
 
 

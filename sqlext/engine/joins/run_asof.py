@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import pyarrow as pa
@@ -18,23 +17,21 @@ from sqlext.engine.queries.queries import WATERMARK, Queries
 from sqlext.engine.shipped.data_types import arrow_schema
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import Fingerprint, fingerprint_of
-from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns
+from sqlext.engine.streams.run_operator import decided_rows, result_columns
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.spark_types import has_plain_equality
 from sqlext.operators.asof.operator import AsofOperator
 from sqlext.operators.asof.plan import AsofPlan
 from sqlext.operators.rows.columns import LATE_ROW
-from sqlext.operators.stateful.bucket import Bucket
-from sqlext.operators.stateful.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Key
 from sqlext.rewriter.joins.asof_stream_sql import stream_rows, struct_names
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.statements.resumed_words import resumed_words
 from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Text, join
-from sqlext.spark.worker_functions import map_in_arrow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,27 +79,17 @@ class StreamAsof:
         return self._frame(queries, spark, writes_tables=False)
 
     def _frame(self, queries: Queries, spark: SparkSession, *, writes_tables: bool) -> DataFrame:
-        folders: dict[str, str] = {}
-        if writes_tables:
-            folders = {t.setting: t.folder for t in side_tables.open_tables(spark, self.fingerprint)}
+        folders = side_tables.open_folders(spark, self.fingerprint) if writes_tables else {}
         rows = self._rows(queries, has_late_rows=bool(folders))
         operator = self._operator(rows)
         plan = operator.plan
-        buckets = bucket_count(spark, plan.keys)
-        bucket = Bucket(
-            operator=operator,
-            fingerprint=self.fingerprint.digest,
-            buckets=buckets,
-            folders=folders,
-            shows_times=False,
-        )
-        decided = decided_rows(map_in_arrow(rows, partial(pack, buckets=buckets), PARCEL_DDL), bucket)
+        decided = decided_rows(rows, operator, self.fingerprint, plan.keys, folders=folders)
         types = {field.name: field.dataType for field in rows.schema.fields}
         schema = T.StructType([T.StructField(name, types[name]) for name in (*plan.left, *plan.right)])
         result = result_columns(decided, [], schema)
         assert self.asof.carried is not None
         halves = (
-            F.struct(*(F.col(name).alias(column.strip("`").replace("``", "`")) for name, column in zip(names, columns)))
+            F.struct(*(F.col(name).alias(unquoted(column)) for name, column in zip(names, columns)))
             for names, columns in ((plan.left, self.asof.carried.columns), (plan.right, self.asof.right_columns))
         )
         return result.select(*(half.alias(name) for half, name in zip(halves, struct_names(self.asof))))
@@ -112,11 +99,11 @@ class StreamAsof:
         return self._operator(self._rows(queries, has_late_rows=False))
 
     def _rows(self, queries: Queries, *, has_late_rows: bool) -> DataFrame:
-        return queries.run(join(self.prefix, stream_rows(self.asof, BUCKET, has_late_rows=has_late_rows)))
+        return queries.run(join(self.prefix, stream_rows(self.asof, has_late_rows=has_late_rows)))
 
     def _operator(self, rows: DataFrame) -> AsofOperator:
         extra = tuple(name for name in rows.columns if name == LATE_ROW)
-        fields = [field for field in rows.schema.fields if field.name not in (BUCKET, *extra)]
+        fields = [field for field in rows.schema.fields if field.name not in extra]
         limit = self.asof.distance and self.asof.distance.limit
         plan = AsofPlan(
             schema=pa.schema([field.with_nullable(nullable=True) for field in arrow_schema(fields, self._place)]),

@@ -10,13 +10,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.match.run_batch import result_query
-from sqlext.engine.match.run_stream import (
-    arriving_columns,
-    input_rows,
-    match_operator,
-    returned_columns,
-    stream_clause,
-)
+from sqlext.engine.match.run_stream import input_rows, match_operator, returned_columns, stream_clause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams.kept_clause import (
     NUMBER,
@@ -44,7 +38,7 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, fai
     from sqlext.operators.match.state_facts import match_facts  # loads Numba, too
 
     plan = planned.plan
-    arriving = arriving_columns(input_rows(plan, queries, planned.prefix, is_guarded=planned.skips_failures))
+    arriving = input_rows(plan, queries, planned.prefix, is_guarded=planned.skips_failures).schema
     operator = match_operator(plan, arriving, skips_failures=planned.skips_failures)
     operator = replace(operator, plan=with_times(operator.plan))
     times, schema = returned_columns(plan, arriving)

@@ -7,7 +7,6 @@ result, each row with its time → measures (Spark). The operator is implemented
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
@@ -17,20 +16,17 @@ from sqlext.engine.queries.queries import Queries
 from sqlext.engine.shipped.output_schema import output_schema
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import match_fingerprint
-from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns, without_failures
+from sqlext.engine.streams.run_operator import decided_rows, result_columns, without_failures
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.operators.match.operator import MatchOperator
 from sqlext.operators.rows.columns import FAILURE, LATE_ROW
-from sqlext.operators.stateful.bucket import Bucket
 from sqlext.operators.stateful.operator import TimesBy
-from sqlext.operators.stateful.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.rewriter.lowering.guard import guarded, guarded_measures
 from sqlext.rewriter.lowering.match_plan import MatchPlan, ShownColumn
 from sqlext.rewriter.lowering.operator_plan import is_time, stream_plan
 from sqlext.rewriter.lowering.stream_checks import is_processing_time
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.versions import arrow_schema
-from sqlext.spark.worker_functions import map_in_arrow
 
 NAME = "stream"
 _EXTRA = (LATE_ROW, FAILURE)  # columns of rows that arrive, which the state does not keep
@@ -53,29 +49,16 @@ def run_stream(
     folders: dict[str, str] = {}
     fingerprint = match_fingerprint(plan)
     if writes_tables:
-        folders = {t.setting: t.folder for t in side_tables.open_tables(spark, fingerprint)}
+        folders = side_tables.open_folders(spark, fingerprint)
         plan = side_tables.with_rows(plan)
     rows = input_rows(plan, queries, prefix, is_guarded=skips_failures)
-    arriving = arriving_columns(rows)
-    operator = match_operator(plan, arriving, skips_failures=skips_failures)
-    bucket = Bucket(
-        operator=operator,
-        fingerprint=fingerprint.digest,
-        former=fingerprint.former,
-        buckets=bucket_count(spark, plan.partition_by),
-        folders=folders,
-        shows_times=operator.plan.needs_times,
-    )
-    parcels = map_in_arrow(rows, partial(pack, buckets=bucket.buckets), PARCEL_DDL)
-    decided = decided_rows(parcels, bucket)
-    times, schema = returned_columns(plan, arriving)
+    operator = match_operator(plan, rows.schema, skips_failures=skips_failures)
+    keys = plan.carried[: len(plan.partition_by)]
+    shows_times = operator.plan.needs_times
+    decided = decided_rows(rows, operator, fingerprint, keys, folders=folders, shows_times=shows_times)
+    times, schema = returned_columns(plan, rows.schema)
     matches = result_columns(decided, times, schema, plan.clause.keyword.place)
     return _result(plan, queries, prefix, matches, is_guarded=skips_failures)
-
-
-def arriving_columns(rows: DataFrame) -> T.StructType:
-    """The columns of the rows that arrive at the operator."""
-    return T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
 
 
 def kept_columns(arriving: T.StructType) -> T.StructType:
@@ -109,13 +92,7 @@ def input_rows(plan: MatchPlan, queries: Queries, prefix: Text, *, is_guarded: b
     def is_accepted(expression: Text) -> bool:
         return queries.accepts(join(prefix, "SELECT ", expression, " FROM ", plan.input))
 
-    return queries.run(_input_query(guarded(plan, is_accepted) if is_guarded else plan, prefix))
-
-
-def _input_query(plan: MatchPlan, prefix: Text) -> Text:
-    keys = plan.carried[: len(plan.partition_by)]
-    hashed = f"hash({', '.join(keys)})" if keys else "0"
-    return join(prefix, f"SELECT *, {hashed} AS {BUCKET} FROM (\n", unsorted_query(plan), ")")
+    return queries.run(join(prefix, unsorted_query(guarded(plan, is_accepted) if is_guarded else plan)))
 
 
 def _times_by(plan: MatchPlan) -> TimesBy:

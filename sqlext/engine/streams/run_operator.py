@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.engine.queries.session_settings import count
+from sqlext.engine.streams.fingerprint import Fingerprint
 from sqlext.engine.streams.shipped import shipped
 from sqlext.errors import BindError, Place
 from sqlext.operators.rows.columns import FAILURE
 from sqlext.operators.stateful.bucket import OUTPUT_DDL, REPORT, RESULT, Bucket
-from sqlext.operators.stateful.operator import TimesBy
-from sqlext.operators.stateful.parcels import BUCKETS_SETTING, unpack, unpack_by_row
+from sqlext.operators.stateful.operator import Operator, TimesBy
+from sqlext.operators.stateful.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack, unpack, unpack_by_row
+from sqlext.rewriter.text.names import quoted
 from sqlext.spark.executors import sent_archive
 from sqlext.spark.progress import METRICS, RESULT_METRICS
 from sqlext.spark.versions import arrow_function
@@ -34,7 +37,7 @@ _SUMS = {
 }
 
 
-def bucket_count(spark: SparkSession, keys: Sequence[object]) -> int | None:
+def bucket_count(spark: SparkSession, keys: Sequence[str]) -> int | None:
     """The number of buckets of the keys; None: as many as the state has partitions (see `parcels`).
 
     Raises BindError SETTING.
@@ -43,24 +46,44 @@ def bucket_count(spark: SparkSession, keys: Sequence[object]) -> int | None:
 
 
 def decided_rows(
-    parcels: DataFrame, bucket: Bucket, observe: Callable[[DataFrame], DataFrame] = lambda rows: rows
+    rows: DataFrame,
+    operator: Operator,
+    fingerprint: Fingerprint,
+    keys: Sequence[str],
+    *,
+    folders: Mapping[str, str],
+    shows_times: bool = False,
+    parcels: DataFrame | None = None,
+    observe: Callable[[DataFrame], DataFrame] = lambda rows: rows,
 ) -> DataFrame:
     """The result rows, as OUTPUT_DDL describes them; the reports of the buckets are added to the query's metrics.
 
-    `observe`: adds further metrics. Raises BindError SETTING if the session has a state store that cannot keep the
-    state.
+    `keys`: the columns of `rows` by which they are divided into buckets; `folders` and `shows_times`: as in `Bucket`;
+    `parcels`: what else the operator reads; `observe`: adds further metrics. Raises BindError SETTING if the session
+    has a state store that cannot keep the state.
     """
-    _check_state_store(parcels.sparkSession)
-    times_by = bucket.operator.times_by
-    rows = parcels.groupBy("bucket").transformWithStateInPandas(
-        shipped(bucket, sent_archive(parcels.sparkSession)),
+    spark = rows.sparkSession
+    _check_state_store(spark)
+    bucket = Bucket(
+        operator=operator,
+        fingerprint=fingerprint.digest,
+        former=fingerprint.former,
+        buckets=bucket_count(spark, keys),
+        folders=folders,
+        shows_times=shows_times,
+    )
+    hashed = F.hash(*(F.col(quoted(name)) for name in keys)) if keys else F.lit(0)
+    arriving = map_in_arrow(rows.withColumn(BUCKET, hashed), partial(pack, buckets=bucket.buckets), PARCEL_DDL)
+    all_parcels = arriving if parcels is None else arriving.unionAll(parcels)
+    decided = all_parcels.groupBy("bucket").transformWithStateInPandas(
+        shipped(bucket, sent_archive(spark)),
         OUTPUT_DDL,
         "Append",
-        times_by.value,
-        eventTimeColumnName="at" if bucket.shows_times and times_by is TimesBy.EVENTS else "",
+        operator.times_by.value,
+        eventTimeColumnName="at" if shows_times and operator.times_by is TimesBy.EVENTS else "",
     )
     is_report = F.col("kind") == REPORT
-    observed = rows.observe(
+    observed = decided.observe(
         f"{METRICS}_{uuid.uuid4().hex[:8]}",  # Spark refuses a query with two metrics of one name
         # Microseconds: PySpark gives a listener no metrics with a time after the year 9999.
         F.unix_micros(F.min(F.when(is_report, F.col("oldest")))).alias("oldest"),

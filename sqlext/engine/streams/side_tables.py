@@ -56,6 +56,11 @@ def with_rows(plan: MatchPlan) -> MatchPlan:
     return replace(plan, columns=(*plan.columns, InputColumn(LATE_ROW, join("to_json(struct(*))"))))
 
 
+def open_folders(spark: SparkSession, fingerprint: Fingerprint) -> dict[str, str]:
+    """The folders into which the operator of a clause writes, by the settings of their tables; see `open_tables`."""
+    return {table.setting: table.folder for table in open_tables(spark, fingerprint)}
+
+
 def open_tables(spark: SparkSession, fingerprint: Fingerprint) -> list[SideTable]:
     """The tables that are set, created if they do not exist.
 
