@@ -148,6 +148,12 @@ def create_errors(spark: Any, sql: Sql, table: Parts) -> None:
     _create_beside(spark, sql, beside(table, ERRORS), _ERROR_COLUMNS)
 
 
+def check_exists(spark: Any, sql: Sql, name: Parts) -> None:
+    """Raise BindError (NO_RULES_TABLE, NOT_A_RULES_TABLE) unless there is a table of rules of that name."""
+    if rules_table(spark, sql, name) is None:
+        raise no_rules_table(name)
+
+
 def no_rules_table(parts: Parts) -> BindError:
     """The error for a table of rules that does not exist."""
     return BindError(

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.row_json import row_texts
-from sqlext.engine.rules.plan_rules import PlannedRules
+from sqlext.engine.rules.run_rules import PlannedRules
 from sqlext.engine.streams.kept_clause import ClauseInput, KeptClause, as_json, coming_rows
 from sqlext.operators.rules.operator import RulesOperator
 from sqlext.operators.stateful.fact import Fact, ShowTime
@@ -32,7 +32,7 @@ def kept_rules(
     """The MATCH_RULES of a plan on a stream. `failed_of`: what is said of conjuncts of a clause that do not hold."""
     from sqlext.operators.rules.state_facts import rules_facts  # loads Numba, which other statements need not
 
-    plan = planned.run.plan
+    plan = planned.plan
     operator = RulesOperator(plan=plan)
 
     @cache

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
@@ -14,10 +13,9 @@ from sqlext.catalog import pattern_rules
 from sqlext.engine.queries.python_functions import python_functions
 from sqlext.engine.queries.queries import WATERMARK, Queries
 from sqlext.engine.queries.session_settings import count, settings_of_rules
-from sqlext.engine.rules.run_rules import RulesRun
+from sqlext.engine.rules.run_rules import PlannedRules
 from sqlext.engine.shipped.data_types import lengths_of_chars
 from sqlext.engine.streams.planner import NOT_PORTABLE, Planned, Section
-from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.expressions.spark_types import TIMESTAMPS, has_plain_equality, is_orderable, is_year_month
 from sqlext.expressions.values import arrow_type
@@ -31,54 +29,6 @@ from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.spark.versions import arrow_schema
 
 MAX_VERSIONS_SETTING, MAX_LENGTH_SETTING = "sqlext.rules.max_versions", "sqlext.rules.max_length"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlannedRules:
-    """A bound MATCH_RULES."""
-
-    run: RulesRun
-    clause: RulesClause
-    needs_workers: ClassVar[bool] = True
-    warnings: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def has_effect(self) -> bool:
-        return self.run.rows.isStreaming
-
-    @property
-    def stream_clauses(self) -> list[StreamClause]:
-        if not self.run.rows.isStreaming:
-            return []
-        place = self.clause.keyword.place
-        return [StreamClause(text=self.clause.whole.text, place=place, fingerprint=self.run.fingerprint)]
-
-    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        return self.run.frame(queries, spark, reports=self.has_effect)
-
-    def preview(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        """A DataFrame with the columns of the result; building it has no effect."""
-        return self.run.frame(queries, spark, reports=False)
-
-    @property
-    def section(self) -> Section:
-        """The section of EXPLAIN MATCH."""
-        return Section(kind="Rules", text=self._explanation)
-
-    def _explanation(self) -> str:
-        plan = self.run.plan
-        how = (
-            "a stream: the rules table is a second stream, which reaches every bucket of keys"
-            if self.run.rows.isStreaming
-            else "a table: each version of a rule acts on its own time, as the log of streams has it"
-        )
-        return "\n".join(
-            [
-                f"rules {'.'.join(self.run.table)}",
-                f"keys {', '.join(plan.keys) or 'none: one task has all rows'}; order {', '.join(plan.order)}",
-                f"input {self.clause.relation.text}, {how}",
-            ]
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,8 +52,7 @@ class RulesPlanner:
         raise_all(list(_key_errors(clause, rows)))
         place = Place(clause.keyword.source, clause.rules.start, clause.rules.stop)
         with placed_at(place):
-            if pattern_rules.rules_table(self.spark, self.queries.sql, clause.rules.parts) is None:
-                raise pattern_rules.no_rules_table(clause.rules.parts)
+            pattern_rules.check_exists(self.spark, self.queries.sql, clause.rules.parts)
         fields = [field for field in rows.schema.fields if can_be_read(field.dataType.simpleString())]
         names = {field.name.lower(): field.name for field in fields}
         keys = tuple(names[key.name.lower()] for key in clause.partition_by)
@@ -122,13 +71,28 @@ class RulesPlanner:
             compile=plan_rule,
         )
         events = rows.select(*(quoted(field.name) for field in fields))
-        planned = PlannedRules(
-            run=RulesRun(plan=plan, rows=events, table=clause.rules.parts, relation=relation), clause=clause
-        )
+        preview = PlannedRules(clause=clause, plan=plan, rows=events, relation=relation, has_effect=False)
         with placed_at(place):
-            name = self.queries.name(planned.preview(self.queries, self.spark))
+            name = self.queries.name(preview.frame(self.queries, self.spark))
         edit = Edit(clause.whole.start, clause.whole.stop, name)
-        return Planned(edits=[edit], relations={name: planned}, sections=[planned.section])
+        planned = replace(preview, has_effect=rows.isStreaming)
+        return Planned(edits=[edit], relations={name: planned}, sections=[_section(planned)])
+
+
+def _section(planned: PlannedRules) -> Section:
+    """The section of EXPLAIN MATCH."""
+    plan = planned.plan
+    how = (
+        "a stream: the rules table is a second stream, which reaches every bucket of keys"
+        if planned.rows.isStreaming
+        else "a table: each version of a rule acts on its own time, as the log of streams has it"
+    )
+    lines = [
+        f"rules {'.'.join(planned.table)}",
+        f"keys {', '.join(plan.keys) or 'none: one task has all rows'}; order {', '.join(plan.order)}",
+        f"input {planned.clause.relation.text}, {how}",
+    ]
+    return Section(kind="Rules", text=lambda: "\n".join(lines))
 
 
 @contextmanager

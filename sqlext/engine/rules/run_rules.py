@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -22,19 +23,17 @@ from sqlext.engine.shipped.data_types import with_char_types
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprint_of
 from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns
+from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.expressions.spark_types import TIMESTAMP_TYPE
 from sqlext.operators.rules.operator import RulesOperator
 from sqlext.operators.rules.plan import RulesPlan
 from sqlext.operators.rules.rule_parcels import pack_rules
 from sqlext.operators.rules.rule_versions import TakenVersion
 from sqlext.operators.rules.state import ARRIVING_VERSIONS, in_time
-from sqlext.operators.stateful.bucket import REPORT, Bucket
-from sqlext.operators.stateful.parcels import (
-    BUCKET,
-    PARCEL_DDL,
-    pack,
-)
+from sqlext.operators.stateful.bucket import REPORT
+from sqlext.operators.stateful.parcels import PARCEL_DDL
 from sqlext.pattern.task.event_time import BEGINNING
+from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.rewriter.text.splice import Text, TextLike
 from sqlext.spark.versions import spark_schema
@@ -42,25 +41,33 @@ from sqlext.spark.worker_functions import map_in_arrow
 
 
 @dataclass(frozen=True, kw_only=True)
-class RulesRun:
-    """`plan`: the plan for workers; `rows`: the events with its columns; `table`: the table of rules; `relation`: the
-    events as written."""
+class PlannedRules:
+    """A bound MATCH_RULES. `plan`: the plan for workers; `rows`: the events with its columns; `relation`: the events as
+    written; `has_effect`: the reports of a stream about rules are written to their tables, and late and failed rows to
+    the tables that are set, which are created if they do not exist."""
 
+    clause: RulesClause
     plan: RulesPlan
     rows: DataFrame
-    table: Parts
     relation: Text
+    has_effect: bool
+    needs_workers: ClassVar[bool] = True
+    warnings: ClassVar[tuple[str, ...]] = ()
 
     @property
-    def fingerprint(self) -> Fingerprint:
-        return rules_fingerprint(self.plan, self.relation)
+    def table(self) -> Parts:
+        """The name of the table of rules."""
+        return self.clause.rules.parts
 
-    def frame(self, queries: Queries, spark: SparkSession, *, reports: bool) -> DataFrame:
-        """The result. `reports`: the reports of a stream about rules are written to their tables, and late and failed
-        rows to the tables that are set, which are created if they do not exist."""
+    @property
+    def stream_clauses(self) -> list[StreamClause]:
         if not self.rows.isStreaming:
-            return self._in_batch(queries, spark)
-        return self._on_stream(queries, spark, reports=reports)
+            return []
+        fingerprint = rules_fingerprint(self.plan, self.relation)
+        return [StreamClause(text=self.clause.whole.text, place=self.clause.keyword.place, fingerprint=fingerprint)]
+
+    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        return self._on_stream(queries, spark) if self.rows.isStreaming else self._in_batch(queries, spark)
 
     def _in_batch(self, queries: Queries, spark: SparkSession) -> DataFrame:
         versions, plan = taken_versions(queries, spark, self.table), self.plan
@@ -72,32 +79,26 @@ class RulesRun:
 
         return map_in_arrow(with_whole_keys(self.rows, plan.keys), match, self._result_schema)
 
-    def _on_stream(self, queries: Queries, spark: SparkSession, *, reports: bool) -> DataFrame:
-        plan = self.plan
-        buckets = bucket_count(spark, plan.keys)
-        hashed = F.hash(*(F.col(quoted(name)) for name in plan.keys)) if plan.keys else F.lit(0)
-        rows = self.rows.withColumn(BUCKET, hashed)
-        events = map_in_arrow(rows, partial(pack, buckets=buckets), PARCEL_DDL)
+    def _on_stream(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        plan, fingerprint = self.plan, rules_fingerprint(self.plan, self.relation)
         # A DELETE in the table, if somebody has enabled it, must not end the stream: see docs/rules.md.
         rules = spark.readStream.option("skipChangeCommits", "true").table(quote(self.table))
         pattern_rules.check_columns(self.table, dict(rules.dtypes))
-        rules = rules.select(*ARRIVING_VERSIONS.names)
-        parcels = events.unionAll(map_in_arrow(rules, partial(pack_rules, buckets=buckets), PARCEL_DDL))
-        tables = side_tables.open_tables(spark, self.fingerprint) if reports else []
-        folders = {table.setting: table.folder for table in tables}
-        bucket = Bucket(
-            operator=RulesOperator(plan=plan, shows_late_rows=side_tables.LATE in folders),
-            fingerprint=self.fingerprint.digest,
-            former=self.fingerprint.former,
-            buckets=buckets,
-            folders=folders,
-            shows_times=False,
-        )
+        pack = partial(pack_rules, buckets=bucket_count(spark, plan.keys))
+        folders = side_tables.open_folders(spark, fingerprint) if self.has_effect else {}
         metric = f"{REPORTS}_{uuid.uuid4().hex[:8]}"
-        if reports:
+        if self.has_effect:
             rule_reports.follow(spark, queries.sql, self.table, metric)
         texts = F.collect_list(F.when(F.col("kind") == REPORT, F.col("rows").cast("string"))).alias("reports")
-        decided = decided_rows(parcels, bucket, lambda rows: rows.observe(metric, texts))
+        decided = decided_rows(
+            self.rows,
+            RulesOperator(plan=plan, shows_late_rows=side_tables.LATE in folders),
+            fingerprint,
+            plan.keys,
+            folders=folders,
+            parcels=map_in_arrow(rules.select(*ARRIVING_VERSIONS.names), pack, PARCEL_DDL),
+            observe=lambda rows: rows.observe(metric, texts),
+        )
         return result_columns(decided, [], self._result_schema)
 
     @property

@@ -30,7 +30,7 @@ from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.kept_rules import kept_rules
-from sqlext.engine.rules.plan_rules import PlannedRules
+from sqlext.engine.rules.run_rules import PlannedRules
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, plan_statement
 from sqlext.engine.streams.kept_clause import KeptClause
 from sqlext.engine.streams.late_rows import late_rows
@@ -106,7 +106,7 @@ def kept_clauses(plan: StatementPlan) -> Iterator[KeptClause]:
         elif isinstance(relation, StreamAsof):
             yield kept_asof(relation, plan.queries, plan.call.spark)
         elif isinstance(relation, PlannedRules) and relation.has_effect:
-            yield kept_rules(relation, plan.queries, plan.call.spark, failed_in_rules(relation.run.plan))
+            yield kept_rules(relation, plan.queries, plan.call.spark, failed_in_rules(relation.plan))
 
 
 def _kept_in_view(view: ViewPlan) -> list[KeptClause]:

@@ -146,8 +146,7 @@ def _explain_rule(call: SqlCall, rule: str, statement: ParsedStatement, source: 
     (clause,) = clauses
     place = Place(source.text, clause.rules.start, clause.rules.stop)
     with placed_at(place):
-        if pattern_rules.rules_table(call.spark, call.sql, clause.rules.parts) is None:
-            raise pattern_rules.no_rules_table(clause.rules.parts)
+        pattern_rules.check_exists(call.spark, call.sql, clause.rules.parts)
         known = pattern_rules.current(pattern_rules.versions(call.sql, clause.rules.parts))
     version = next((v for name, v in known.items() if name.lower() == rule.lower()), None)
     if version is None or version.clause is None:
