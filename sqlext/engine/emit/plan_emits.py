@@ -52,19 +52,12 @@ class PlannedEmit:
         return [stream_clause(self.plan)] if self.is_streaming else []
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        return self._frame(queries, spark, writes_tables=self.has_effect)
-
-    def preview(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        """A DataFrame with the columns of the result; building it has no effect."""
-        return self._frame(queries, spark, writes_tables=False)
-
-    def _frame(self, queries: Queries, spark: SparkSession, *, writes_tables: bool) -> DataFrame:
         return run_emit(
             self.plan,
             queries,
             self.prefix,
             spark,
-            writes_tables=writes_tables,
+            writes_tables=self.has_effect,
             skips_failures=self.skips_failures,
         )
 
@@ -148,7 +141,7 @@ class EmitPlanner:
             has_effect=rows.isStreaming and bool(side_tables.table_names(self.spark)),
             skips_failures=self.skips_failures,
         )
-        name = self.queries.name(planned.preview(self.queries, self.spark))
+        name = self.queries.name(replace(planned, has_effect=False).frame(self.queries, self.spark))
         edit = Edit(emit.whole.start, emit.whole.stop, f"SELECT * FROM {name}")
         section = explained_emit(plan, prefix, is_streaming=rows.isStreaming)
         return Planned(edits=[edit], relations={name: planned}, sections=[section])

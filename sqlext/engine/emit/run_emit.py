@@ -47,8 +47,8 @@ def run_emit(
     prefix: Text,
     spark: SparkSession,
     *,
-    writes_tables: bool = False,
-    skips_failures: bool = False,
+    writes_tables: bool,
+    skips_failures: bool,
 ) -> DataFrame:
     """The result of the query. `prefix`: the WITH clause that the data may need.
 

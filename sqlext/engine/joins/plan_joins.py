@@ -136,7 +136,7 @@ class JoinPlanner:
             types=tuple(tuple(sides.whole(side).dtypes) for side in (LEFT, RIGHT)),
             has_effect=bool(side_tables.table_names(self.spark)),
         )
-        name = self.queries.name(stream.preview(self.queries, self.spark))
+        name = self.queries.name(replace(stream, has_effect=False).frame(self.queries, self.spark))
         self._hide(clause, hidden_columns(asof))
         edit = Edit(clause.whole.start, clause.whole.stop, joined_stream(asof, name))
         return Planned(edits=[edit], relations={name: stream}, sections=[explained_streams(clause, asof)])

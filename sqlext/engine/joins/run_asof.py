@@ -72,14 +72,7 @@ class StreamAsof:
         return fingerprint_of(parts, [], [], join(asof.left, " JOIN ", asof.right))
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        return self._frame(queries, spark, writes_tables=self.has_effect)
-
-    def preview(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        """A DataFrame with the columns of the result; building it has no effect."""
-        return self._frame(queries, spark, writes_tables=False)
-
-    def _frame(self, queries: Queries, spark: SparkSession, *, writes_tables: bool) -> DataFrame:
-        folders = side_tables.open_folders(spark, self.fingerprint) if writes_tables else {}
+        folders = side_tables.open_folders(spark, self.fingerprint) if self.has_effect else {}
         rows = self._rows(queries, has_late_rows=bool(folders))
         operator = self._operator(rows)
         plan = operator.plan

@@ -121,29 +121,20 @@ class PhysicalPlan:
         """The clause's result."""
         return self.form.frame(self, queries, spark)
 
-    def preview(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        """A DataFrame with the columns of the clause's result; building it has no effect."""
-        return (self.form.preview or self.form.frame)(self, queries, spark)
-
-
-Frame = Callable[[PhysicalPlan, Queries, SparkSession], DataFrame]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
     """A form in which Spark runs clauses.
 
     `refusal`: the reason why it does not run a clause, as a sentence, or None; `strategy`: (name, reason); `frame`
-    builds the result, and `preview` replaces it where building it has an effect; `input_query`: what Spark computes
-    before the match, None if Spark does not compute anything before; `parallel`: how rows are spread over tasks, and
-    `order`: who orders them; None if there is no choice.
+    builds the result; `input_query`: what Spark computes before the match, None if Spark does not compute anything
+    before; `parallel`: how rows are spread over tasks, and `order`: who orders them; None if there is no choice.
     """
 
     name: str
     refusal: Callable[[BoundClause, SessionSettings], str | None]
     strategy: Callable[[MatchPlan, SessionSettings], tuple[str, str]]
-    frame: Frame
-    preview: Frame | None = None
+    frame: Callable[[PhysicalPlan, Queries, SparkSession], DataFrame]
     input_query: Callable[[MatchPlan, Text], Text] | None
     parallel: Callable[[MatchPlan, SessionSettings], str] | None
     order: Callable[[BoundClause, SessionSettings], str] | None = None
@@ -229,9 +220,9 @@ def _strategy_of_workers(plan: MatchPlan, settings: SessionSettings) -> tuple[st
 # streams
 
 
-def _stream(p: PhysicalPlan, queries: Queries, spark: SparkSession, *, writes_tables: bool) -> DataFrame:
+def _stream_frame(p: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
     return run_stream.run_stream(
-        p.plan, queries, p.prefix, spark, writes_tables=writes_tables, skips_failures=p.skips_failures
+        p.plan, queries, p.prefix, spark, writes_tables=p.has_effect, skips_failures=p.skips_failures
     )
 
 
@@ -239,8 +230,7 @@ STREAM = Form(
     name=run_stream.NAME,
     refusal=lambda clause, settings: None if clause.is_streaming else "the input is not a stream.",
     strategy=lambda plan, settings: operator_plan.stream_matcher(plan),
-    frame=lambda p, queries, spark: _stream(p, queries, spark, writes_tables=p.has_effect),
-    preview=lambda p, queries, spark: _stream(p, queries, spark, writes_tables=False),
+    frame=_stream_frame,
     input_query=lambda plan, prefix: run_batch.unsorted_query(plan),
     parallel=None,
 )

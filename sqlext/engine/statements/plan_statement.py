@@ -260,7 +260,7 @@ def plan_statement(call: SqlCall, *, why_windows: str = "") -> StatementPlan:
 
     def plan_clause(clause: BoundClause, queries: Queries) -> tuple[PhysicalPlan, str]:
         physical = choose(clause, settings, queries)
-        return physical, queries.name(physical.preview(queries, call.spark))
+        return physical, queries.name(replace(physical, has_effect=False).frame(queries, call.spark))
 
     return _plan(call, settings, plan_clause, why_windows=why_windows)
 

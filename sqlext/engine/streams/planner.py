@@ -42,8 +42,9 @@ class Section:
 class PlannedRelation(Protocol):
     """A DataFrame that replaces a part in the statement for Spark.
 
-    `has_effect`: building the DataFrame to run has an effect on the session or the catalog; `needs_workers`: our code
-    runs in Python workers; `stream_clauses`: the records that are stored beside the checkpoint of a stream.
+    `has_effect`: building the DataFrame has an effect on the session or the catalog; with False there, it is a preview
+    with the same columns. `needs_workers`: our code runs in Python workers; `stream_clauses`: the records that are
+    stored beside the checkpoint of a stream.
     """
 
     @property
