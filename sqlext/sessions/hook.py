@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlext.engine.queries.python_functions import forget, hook_register, unhook_register
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.spark.kind import is_connect
+from sqlext.spark.kind import SESSION, is_connect, session_of
 from sqlext.spark.namesake import warn_of_namesake
 from sqlext.spark.worker_python import warn_of_other_python
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     Sql = Callable[..., DataFrame]
 
 ORIGINAL = "__sqlext_original__"  # the attribute of the hooked method that holds Spark's own method
-SESSION = "sqlext.enabled"  # session setting: an identifier of the extended session
 _CONNECT_SESSIONS: set[str] = set()
 _ORIGINALS: dict[type, dict[str, Any]] = {}  # the attributes that restore() restores besides `sql`
 _EXTENDED: Counter[type] = Counter()  # how many sessions of a hooked class are extended, stopped ones included
@@ -59,9 +58,9 @@ def restore(spark: SparkSession) -> SparkSession:
     """Undo `extend(spark)`. After the last session of a class, the class gets its own method back. Returns `spark`."""
     cls = defining_class(spark)
     if _is_marked(spark):
+        forget(spark)
         _unmark(spark)
         _EXTENDED[cls] -= 1
-        forget(spark)
     if _EXTENDED[cls] <= 0 and hasattr(cls.sql, ORIGINAL):
         cls.sql = getattr(cls.sql, ORIGINAL)
         for name, original in _ORIGINALS.pop(cls).items():
@@ -90,7 +89,7 @@ def defining_class(spark: SparkSession) -> Any:
 def _is_marked(spark: Any) -> bool:
     if is_connect(spark):
         return spark.session_id in _CONNECT_SESSIONS
-    return bool(spark.conf.get(SESSION, ""))
+    return bool(session_of(spark))
 
 
 def _mark(spark: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
+SESSION = "sqlext.enabled"  # the setting of an extended classic session, whose value identifies the session
 _MASTERS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
@@ -15,6 +16,11 @@ def is_connect(spark: Any) -> bool:
     has no classic classes.
     """
     return ".connect." in type(spark).__module__
+
+
+def session_of(spark: Any) -> str:
+    """The identifier that distinguishes an extended session from others; "" for a classic one that is not extended."""
+    return str(spark.session_id if is_connect(spark) else spark.conf.get(SESSION, ""))
 
 
 def master_of(spark: Any) -> str:

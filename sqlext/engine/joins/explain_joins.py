@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlext.engine.streams.planner import Section
 from sqlext.rewriter.joins.asof_pairs_sql import Pairs
 from sqlext.rewriter.joins.asof_sql import AsofJoin
@@ -9,7 +11,6 @@ from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause
 from sqlext.rewriter.joins.join_differences import join_differences
 
-_ONE_TASK = "none: one task orders all rows"
 # Decision 38 has the measurements.
 _NOT_THAT_OF_SPARK = (
     "Spark's own ASOF JOIN is not used: of several nearest rows it returns an arbitrary one, and it compares each left "
@@ -17,68 +18,68 @@ _NOT_THAT_OF_SPARK = (
 )
 
 
-def explained_pairs(clause: JoinClause, pairs: Pairs, *, is_in_spark: bool) -> Section:
-    """The section of an ASOF JOIN of tables that workers compute. `is_in_spark`: this Spark has one of its own."""
+HOW_WITH_TABLE = [
+    "Spark's own join of a stream and a table, which is read anew for each micro-batch: each of its rows is the nearest"
+    " one for a range of left times"
+]
+
+
+def how_pairs(pairs: Pairs) -> list[str]:
+    """How workers compute an ASOF JOIN of tables."""
     asof = pairs.asof
     how = "workers order and pair the rows of both sides, which Spark only shuffles by their keys"
     if asof.carried is None:
         how += "; the matches are joined to the left relation"
     read = ", ".join(asof.carried.columns if asof.carried else ("its keys and times",))
     columns = f"read of the left relation: {read}; of the right one: {', '.join(asof.right_columns)}"
-    return _asof_section(clause, [*_described(asof, _ONE_TASK), how, columns], is_in_spark=is_in_spark)
+    return [how, columns]
 
 
-def explained_window(clause: JoinClause, asof: AsofJoin, why: str, *, is_in_spark: bool) -> Section:
-    """The section of an ASOF JOIN of tables that is rewritten as a window of Spark. `why`: the reason, as a clause of a
-    sentence."""
+def how_window(asof: AsofJoin, why: str) -> list[str]:
+    """How a window of Spark computes an ASOF JOIN of tables. `why`: the reason, as a clause of a sentence."""
     left = "the left rows go through it" if asof.carried else "its matches are joined to the left relation"
     order = "sorted first by one number of their keys and times" if asof.presort else "sorted by keys and times"
     if asof.operator == NEAREST:
         order += ", and once more in the opposite order"
     how = f"window: both sides in one order, {order}, which carries the last right row along; {left}"
-    reason = f"Spark's window, not workers: {why}"
-    return _asof_section(clause, [*_described(asof, _ONE_TASK), how, reason], is_in_spark=is_in_spark)
+    return [how, f"Spark's window, not workers: {why}"]
 
 
-def explained_with_table(clause: JoinClause, asof: AsofJoin, *, is_in_spark: bool) -> Section:
-    """The section of an ASOF JOIN of a stream and a table."""
-    how = (
-        "Spark's own join of a stream and a table, which is read anew for each micro-batch: each of its rows is"
-        " the nearest one for a range of left times"
-    )
-    return _asof_section(clause, [*_described(asof, _ONE_TASK), how], is_in_spark=is_in_spark)
-
-
-def explained_streams(clause: JoinClause, asof: AsofJoin) -> Section:
-    """The section of an ASOF JOIN of two streams."""
+def how_streams(asof: AsofJoin) -> list[str]:
+    """How an ASOF JOIN of two streams is computed, and what is kept."""
     kept = "of the right rows that have passed the last one of each key"
     if asof.operator == NEAREST:
         kept = "of the right rows that have passed those that an undecided left row may need, at least the last one"
     elif asof.operator in ("<=", "<"):
         kept = "the left rows that have not found their partner"
-    lines = ["in a stateful operator, a step in each micro-batch", f"kept: the rows above the watermark, and {kept}"]
-    return _asof_section(clause, [*_described(asof, "none: one task pairs all rows"), *lines])
+    return ["in a stateful operator, a step in each micro-batch", f"kept: the rows above the watermark, and {kept}"]
 
 
-def _asof_section(clause: JoinClause, lines: list[str], *, is_in_spark: bool = False) -> Section:
-    """The section of an ASOF JOIN with these lines, and after them what its text may mean in another system."""
-    differences = join_differences(clause)
-    head = ["== Differences =="] if differences else []
-    return _section([*lines, *[_NOT_THAT_OF_SPARK] * is_in_spark, *head, *differences])
+def explained_asof(
+    clause: JoinClause, asof: AsofJoin, how: Sequence[str], *, without_keys: str = "orders", is_in_spark: bool = False
+) -> Section:
+    """The section of an ASOF JOIN: what is joined, `how`, and what its text may mean in another system.
 
-
-def _described(asof: AsofJoin, without_keys: str) -> list[str]:
+    `without_keys`: what one task does with all rows if there are no keys; `is_in_spark`: this Spark has an ASOF JOIN
+    of its own, which could compute it.
+    """
     keys = ", ".join(f"{key.left} {'<=>' if key.matches_null else '='} {key.right}" for key in asof.conditions.keys)
     times = f"{asof.left_time} {asof.operator} {asof.right_time}"
     if asof.operator == NEAREST:
         times = f"{asof.left_time} nearest to {asof.right_time}"
     if asof.distance is not None and asof.distance.limit is not None:
         times += f" within {asof.distance.limit.written}"
-    return [
+    differences = join_differences(clause)
+    lines = [
         "LEFT ASOF JOIN" if asof.is_left else "INNER ASOF JOIN: left rows without a partner are left out",
-        f"left {asof.left}", f"right {asof.right}",
-        f"nearest row by {times}, keys {keys or without_keys}",
-    ]  # fmt: skip
+        f"left {asof.left}",
+        f"right {asof.right}",
+        f"nearest row by {times}, keys {keys or f'none: one task {without_keys} all rows'}",
+        *how,
+        *([_NOT_THAT_OF_SPARK] if is_in_spark else []),
+        *(["== Differences ==", *differences] if differences else []),
+    ]
+    return _section(lines)
 
 
 def explained_interval(rewritten: RewrittenJoin) -> Section:

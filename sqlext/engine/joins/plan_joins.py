@@ -7,24 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from sqlext.engine.joins.bind_asof import BoundAsof, bind_asof
 from sqlext.engine.joins.bind_interval import bind_interval
 from sqlext.engine.joins.explain_joins import (
+    HOW_WITH_TABLE,
+    explained_asof,
     explained_interval,
-    explained_pairs,
-    explained_streams,
-    explained_window,
-    explained_with_table,
+    how_pairs,
+    how_streams,
+    how_window,
 )
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.joins.pair_asof import JoinComputation, PairedAsof, plan_pairs
+from sqlext.engine.joins.pair_asof import JoinComputation, plan_pairs
 from sqlext.engine.joins.run_asof import StreamAsof, check_key_types, check_stream_and_table, check_streams
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.streams import side_tables
-from sqlext.engine.streams.planner import Planned, Section
+from sqlext.engine.streams.planner import Planned
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.joins.asof_sql import AsofJoin, asof_sql, hidden_columns
 from sqlext.rewriter.joins.asof_stream_sql import hidden_columns_with_table, joined_stream, with_table
@@ -87,34 +88,27 @@ class JoinPlanner:
 
     def _planned_asof(self, clause: JoinClause, sides: JoinSides) -> Planned:
         bound = bind_asof(sides)
-        streams = _streams(sides) if bound.is_streaming else []
+        streams = [side for side in (LEFT, RIGHT) if sides.whole(side).isStreaming] if bound.is_streaming else []
         if streams == [LEFT, RIGHT]:
             return self._planned_streams(clause, sides, bound)
         if streams:
             check_stream_and_table(clause, streams)
             asof = replace(bound.asof, carried=None)
             self._hide(clause, hidden_columns_with_table(asof))
-            section = explained_with_table(clause, asof, is_in_spark=has_asof_join(self.spark))
-            return self._rewritten(clause, with_table(asof), section)
-        paired = plan_pairs(bound, sides, self.statement, self.computation)
-        if isinstance(paired, str):
-            return self._planned_window(clause, bound.asof, paired)
-        return self._planned_pairs(clause, *paired)
-
-    def _planned_window(self, clause: JoinClause, asof: AsofJoin, why: str) -> Planned:
+            return self._rewritten(clause, asof, with_table(asof), HOW_WITH_TABLE)
+        by_workers = plan_pairs(bound, sides, self.statement, self.computation)
+        asof = bound.asof if isinstance(by_workers, str) else by_workers[0].pairs.asof
         self._hide(clause, hidden_columns(asof))
-        section = explained_window(clause, asof, why, is_in_spark=has_asof_join(self.spark))
-        return self._rewritten(clause, asof_sql(asof), section)
-
-    def _planned_pairs(self, clause: JoinClause, paired: PairedAsof, rows: DataFrame) -> Planned:
-        asof = paired.pairs.asof
-        self._hide(clause, hidden_columns(asof))
+        if isinstance(by_workers, str):
+            return self._rewritten(clause, asof, asof_sql(asof), how_window(asof, by_workers))
+        paired, rows = by_workers
         name = self.queries.name(paired.result(rows, self.queries))
-        section = explained_pairs(clause, paired.pairs, is_in_spark=has_asof_join(self.spark))
-        planned = self._rewritten(clause, asof_sql(asof, join(f"SELECT * FROM {name}")), section)
-        return replace(planned, relations={name: paired})
+        text = asof_sql(asof, join(f"SELECT * FROM {name}"))
+        return replace(self._rewritten(clause, asof, text, how_pairs(paired.pairs)), relations={name: paired})
 
-    def _rewritten(self, clause: JoinClause, text: Text, section: Section) -> Planned:
+    def _rewritten(self, clause: JoinClause, asof: AsofJoin, text: Text, how: Sequence[str]) -> Planned:
+        """The plan of an ASOF JOIN of which Spark's own could be the same. `text`: what replaces it."""
+        section = explained_asof(clause, asof, how, is_in_spark=has_asof_join(self.spark))
         return Planned(edits=[Edit(clause.whole.start, clause.whole.stop, text)], sections=[section])
 
     def _planned_streams(self, clause: JoinClause, sides: JoinSides, bound: BoundAsof) -> Planned:
@@ -139,7 +133,8 @@ class JoinPlanner:
         name = self.queries.name(replace(stream, has_effect=False).frame(self.queries, self.spark))
         self._hide(clause, hidden_columns(asof))
         edit = Edit(clause.whole.start, clause.whole.stop, joined_stream(asof, name))
-        return Planned(edits=[edit], relations={name: stream}, sections=[explained_streams(clause, asof)])
+        section = explained_asof(clause, asof, how_streams(asof), without_keys="pairs")
+        return Planned(edits=[edit], relations={name: stream}, sections=[section])
 
     def _hide(self, clause: JoinClause, columns: Mapping[str, Sequence[str]]) -> None:
         """Note the columns, by the name of their relation, that the reader of the join must hide."""
@@ -156,8 +151,3 @@ class JoinPlanner:
         for relation, names in columns.items():
             for name in {unquoted(relation).lower(), *around}:
                 hidden.setdefault(name, []).extend(names)
-
-
-def _streams(sides: JoinSides) -> list[str]:
-    """The relations of a join that are streams."""
-    return [side for side in (LEFT, RIGHT) if sides.whole(side).isStreaming]

@@ -9,8 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.rewriter.text.names import Parts
-
-SESSION = "sqlext.enabled"  # session setting of an extended session, whose value identifies the session
+from sqlext.spark.kind import session_of
 
 _CACHED: dict[tuple[str, Parts], DataFrame] = {}
 
@@ -41,8 +40,3 @@ def _key(spark: SparkSession, name: Parts) -> tuple[str, Parts]:
     full = name if len(name) > 1 else (spark.catalog.currentDatabase(), *name)
     full = full if len(full) > 2 else (spark.catalog.currentCatalog(), *full)
     return session_of(spark), tuple(part.lower() for part in full)
-
-
-def session_of(spark: SparkSession) -> str:
-    """The identifier that distinguishes an extended session from others."""
-    return str(spark.conf.get(SESSION, "") or getattr(spark, "session_id", ""))  # a Connect session has only the latter

@@ -7,17 +7,15 @@ Spark has no public way to read a registered function back. `extend` therefore w
 from __future__ import annotations
 
 import functools
-import uuid
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlext.spark.kind import is_connect
+from sqlext.spark.kind import session_of
 
 if TYPE_CHECKING:
     from sqlext.expressions.python_functions import PythonFunction
 
 _ORIGINAL = "__sqlext_original__"
-_MARKER = "sqlext.functions"  # the runtime setting of a classic session that holds its number
 _SCALAR = (100, 101)  # PythonEvalType.SQL_BATCHED_UDF and SQL_ARROW_BATCHED_UDF: one row at a time
 
 
@@ -33,7 +31,7 @@ _FUNCTIONS: dict[str, dict[str, _Registered]] = {}  # session: lower-case name: 
 
 def python_function(spark: Any, name: str) -> PythonFunction | None:
     """The UDF with this name, pickled for workers; None if the session has no scalar Python UDF of that name."""
-    registered = _FUNCTIONS.get(_key(spark), {}).get(name.lower())
+    registered = _FUNCTIONS.get(session_of(spark), {}).get(name.lower())
     if registered is None or registered.eval_type not in _SCALAR:
         return None
     from pyspark import cloudpickle  # pickles functions of notebooks by value, as pyspark does
@@ -62,7 +60,7 @@ def python_functions(spark: Any) -> dict[str, PythonFunction]:
 
 def function_names(spark: Any) -> list[str]:
     """The names of all Python UDFs that the session has registered since it was extended, in lower case."""
-    return sorted(_FUNCTIONS.get(_key(spark), {}))
+    return sorted(_FUNCTIONS.get(session_of(spark), {}))
 
 
 def hook_register(spark: Any) -> None:
@@ -70,7 +68,7 @@ def hook_register(spark: Any) -> None:
     cls = type(spark.udf)
     if not hasattr(cls.register, _ORIGINAL):
         cls.register = _hooked(cls.register)
-    _FUNCTIONS.setdefault(_key(spark), {})
+    _FUNCTIONS.setdefault(session_of(spark), {})
 
 
 def unhook_register(spark: Any) -> None:
@@ -82,17 +80,7 @@ def unhook_register(spark: Any) -> None:
 
 def forget(spark: Any) -> None:
     """Forget the functions of a session."""
-    _FUNCTIONS.pop(_key(spark), None)
-
-
-def _key(spark: Any) -> str:
-    if is_connect(spark):
-        return str(spark.session_id)
-    number = spark.conf.get(_MARKER, "")
-    if not number:
-        number = uuid.uuid4().hex
-        spark.conf.set(_MARKER, number)
-    return f"classic {number}"
+    _FUNCTIONS.pop(session_of(spark), None)
 
 
 def _type_name(spark: Any, spark_type: Any) -> str:
@@ -105,7 +93,7 @@ def _hooked(original: Any) -> Any:
     @functools.wraps(original)
     def register(self: Any, name: str, f: Any, returnType: Any = None) -> Any:
         result = original(self, name, f, returnType)
-        functions = _FUNCTIONS.get(_key(self.sparkSession))
+        functions = _FUNCTIONS.get(session_of(self.sparkSession))
         if functions is not None:
             functions[name.lower()] = _registered(f, returnType)
         return result

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 
 from pyspark.errors import AnalysisException
 
-from sqlext.engine.queries.cached_views import session_of
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.rewriter.text.names import Parts, quote
+from sqlext.spark.kind import session_of
 from sqlext.spark.quiet_probes import quiet_probes
 
 # for each session, the temporary views, and the views over clauses that each of them reads: a view over a clause itself

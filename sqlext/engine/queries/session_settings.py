@@ -87,11 +87,11 @@ def settings_of(spark: SparkSession, text: str) -> dict[str, str]:
 
 @contextmanager
 def temporary_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Give settings of the session these values, and restore them at the end. Those that are equal are not set."""
-    before = {name: spark.conf.get(name, None) for name in other_values(spark, settings)}
+    """Give settings of the session these values, and restore them at the end."""
+    before = {name: spark.conf.get(name, None) for name in settings}
     try:
-        for name in before:
-            spark.conf.set(name, settings[name])
+        for name, value in settings.items():
+            spark.conf.set(name, value)
         yield
     finally:
         for name, old in before.items():

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from sqlext.engine.queries.cached_views import session_of
 from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.spark.kind import session_of
 
 _DECLARING: set[str] = set()
 

@@ -376,16 +376,16 @@ def with_its_settings(view: View, spark: SparkSession, place: Place) -> Iterator
     A Connect server analyses a query again when it runs. Raises UnsupportedError there if a setting has another value.
     """
     settings = _settings_of(view, spark)
-    if settings and is_connect(spark):
-        for name, now in other_values(spark, settings).items():
-            value = settings[name]
-            raise UnsupportedError(
-                "VIEW_SETTINGS",
-                f"the view {view.name} was created with {name} = {value}, and this session has {now}",
-                place=place,
-                hint=f"SET {name} = {value}: a Connect server runs all of a query with the same settings.",
-            )
-    with temporary_settings(spark, settings):
+    others = other_values(spark, settings)
+    if others and is_connect(spark):
+        name, now = next(iter(others.items()))
+        raise UnsupportedError(
+            "VIEW_SETTINGS",
+            f"the view {view.name} was created with {name} = {settings[name]}, and this session has {now}",
+            place=place,
+            hint=f"SET {name} = {settings[name]}: a Connect server runs all of a query with the same settings.",
+        )
+    with temporary_settings(spark, {name: settings[name] for name in others}):
         yield
 
 

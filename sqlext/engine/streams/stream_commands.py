@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import Checkpoint, StoredQuery, stored_query
 from sqlext.catalog.warehouse import WAREHOUSE, warehouse_tables
-from sqlext.engine.queries.session_settings import time_zone
+from sqlext.engine.queries.session_settings import temporary_settings, time_zone
 from sqlext.engine.streams import reports
 from sqlext.engine.streams.last_progress import LastKnown, last_known, recent_progress, rows_per_second
 from sqlext.engine.streams.streaming_tables import STREAM, TRIGGER
@@ -270,9 +270,5 @@ def _refresh(spark: SparkSession, title: str, table: Recorded, command: StreamCo
             place=command.place,
             hint="run its CREATE STREAMING TABLE again; statements with parameters are not kept.",
         )
-    before = spark.conf.get(TRIGGER, None)
-    spark.conf.set(TRIGGER, AVAILABLE_NOW)
-    try:
+    with temporary_settings(spark, {TRIGGER: AVAILABLE_NOW}):
         spark.sql(record.statement)
-    finally:
-        spark.conf.unset(TRIGGER) if before is None else spark.conf.set(TRIGGER, before)

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from pyspark.errors import AnalysisException, PySparkException
@@ -34,7 +33,7 @@ from sqlext.catalog.checkpoint import (
     check_same_query,
     record_query,
 )
-from sqlext.engine.queries.session_settings import time_zone, timestamp_type, values_of_settings
+from sqlext.engine.queries.session_settings import temporary_settings, time_zone, timestamp_type, values_of_settings
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.temporary_objects import is_temporary_view
 from sqlext.engine.shipped.data_types import holds_chars
@@ -69,7 +68,7 @@ _ACTIONS = (  # the actions that show or collect all rows of a DataFrame
     "show", "collect", "count", "first", "head", "take", "tail", "isEmpty", "toPandas", "toArrow", "toLocalIterator",
 )  # fmt: skip
 # Without this setting Spark runs available-now in one micro-batch if a source, such as that of heartbeats, does not
-# support it.
+# support it. It is set while the query runs, because Spark reads it some time after the start.
 _SEVERAL_BATCHES = "spark.sql.streaming.triggerAvailableNowWrapper.enabled"
 # Words whose meaning `spark.sql.timestampType` decides. Rules are in a table, and may have them, too.
 _OF_TIMESTAMP_TYPE = re.compile(r"\b(timestamp|(try_)?(to|make)_timestamp|match_rules)\b", re.IGNORECASE)
@@ -130,7 +129,7 @@ def start(
         writer, sink = frame.writeStream.foreachBatch(into), None
     writer = writer.option("checkpointLocation", checkpoint).queryName(query_name)
     try:
-        with _setting(spark, _SEVERAL_BATCHES, "true") if has_beats(text) else nullcontext():
+        with temporary_settings(spark, {_SEVERAL_BATCHES: "true"} if has_beats(text) else {}):
             _run(spark, writer, sink, target)
     except (AnalysisException, SetupError) as e:  # errors of the checks when a stream starts
         if is_new:
@@ -301,17 +300,6 @@ def _start_upsert(spark: SparkSession, writer: DataStreamWriter, target: StreamT
             hint="install spark-sqlext, with all that it requires, into the Python that the server's PYSPARK_PYTHON "
             "names.",
         ) from None
-
-
-@contextmanager
-def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    """Set a setting of the session while a query runs, because Spark reads it some time after the start."""
-    before = spark.conf.get(name, None)
-    spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        spark.conf.unset(name) if before is None else spark.conf.set(name, before)
 
 
 def check_ends(frame: DataFrame) -> None:
