@@ -17,7 +17,6 @@ Result = TypeVar("Result")
 
 _VERSION = 3
 _FILE = "sqlext.json"  # in the checkpoint's folder; if Spark writes it, it is a folder with one text file
-_UTC = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z", "Zulu", "Etc/Zulu", "UCT", "Etc/UCT", "+00:00")
 _OLD_FILE = "_sqlext.json"  # the former name of the file, which Spark does not read
 
 
@@ -257,7 +256,7 @@ def _is_same_zone(before: str, now: str) -> bool:
     >>> _is_same_zone("Etc/UTC", "UTC"), _is_same_zone("Europe/Berlin", "UTC")
     (True, False)
     """
-    return before == now or (before in _UTC and now in _UTC)
+    return before == now or {before, now} <= UTC_NAMES
 
 
 def _changed_zone(before: str, now: str, place: Place) -> BindError:

@@ -121,15 +121,19 @@ class SqlExtError(Exception):
         SQLEXT_UNKNOWN_COLUMN: there is no column x
         Hint: the columns are a, b.
         """
-        return type(self)(self._name, self.message, place=place or self.place, hint=hint or self.hint)
+        return self.each(lambda e: type(e)(e._name, e.message, place=place or e.place, hint=hint or e.hint))
+
+    def each(self: E, change: Callable[[E], E]) -> E:
+        """The changed error; of several errors, which are reported together, each is changed."""
+        return change(self)
 
     def placed(self: E, place: Place) -> E:
         """The same error, with this place if it has none."""
-        return self if self.place is not None else self.with_(place=place)
+        return self.each(lambda e: e if e.place is not None else e.with_(place=place))
 
     def in_text(self: E, text: str) -> E:
         """The same error with its place in another text, in which the offsets are the same."""
-        return self.with_(place=replace(self.place, text=text)) if self.place is not None else self
+        return self.each(lambda e: e.with_(place=e.place and replace(e.place, text=text)))
 
     def moved(self: E, text: str, by: int) -> E:
         """The same error about a longer `text`, in which the statement begins at character `by`.
@@ -139,8 +143,7 @@ class SqlExtError(Exception):
           1 | EXPLAIN MATCH SELECT x
             |                      ^
         """
-        place = self.place and Place(text, self.place.start + by, self.place.stop + by)
-        return self.with_(place=place)
+        return self.each(lambda e: e.with_(place=e.place and Place(text, e.place.start + by, e.place.stop + by)))
 
     def as_data_error(self) -> DataError:
         """The same error about one row: a pattern that a column has, for example, and that is not built."""
@@ -197,21 +200,8 @@ class SqlExtErrors(ParseError):
     def __str__(self) -> str:
         return "\n\n".join(str(e) for e in self.errors)
 
-    def with_(self, *, place: Place | None = None, hint: str | None = None) -> SqlExtErrors:
-        """The errors, each with the place or hint."""
-        return SqlExtErrors([error.with_(place=place, hint=hint) for error in self.errors])
-
-    def placed(self, place: Place) -> SqlExtErrors:
-        """The errors, those without a place with this one."""
-        return SqlExtErrors([error.placed(place) for error in self.errors])
-
-    def moved(self, text: str, by: int) -> SqlExtErrors:
-        """The errors, each moved."""
-        return SqlExtErrors([error.moved(text, by) for error in self.errors])
-
-    def in_text(self, text: str) -> SqlExtErrors:
-        """The errors, each with its place in another text."""
-        return SqlExtErrors([error.in_text(text) for error in self.errors])
+    def each(self, change: Callable[[SqlExtError], SqlExtError]) -> SqlExtErrors:  # type: ignore[override]
+        return SqlExtErrors([change(error) for error in self.errors])
 
     def __reduce__(self):
         return SqlExtErrors, (self.errors,)

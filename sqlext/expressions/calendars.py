@@ -49,6 +49,9 @@ _SHORT_IDS = {  # java.time.ZoneId.SHORT_IDS
     "MST": "-07:00",
     "HST": "-10:00",
 }
+UTC_NAMES = frozenset(
+    {"UTC", "Etc/UTC", "GMT", "Etc/GMT", "UT", "Z", "Zulu", "Etc/Zulu", "UCT", "Etc/UCT", "+00:00"}
+)  # zones that are always the same
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?(?::?(\d{2}))?")
 
 
@@ -155,7 +158,7 @@ def _moment(seconds: int) -> datetime:
 
 def _zone(name: str) -> tzinfo:
     name = _SHORT_IDS.get(name, name)
-    if name in ("Z", "UTC", "GMT", "UT", "Etc/UTC", "Etc/GMT"):
+    if name in UTC_NAMES:
         return timezone.utc
     if match := _OFFSET.fullmatch(name):
         sign, *parts = match.groups()

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sqlext.engine.queries.session_settings import is_on
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.errors import SqlExtError, SqlExtErrors
+from sqlext.errors import SqlExtError
 from sqlext.rewriter.statements.scan import might_be_extended
 from sqlext.rewriter.text.names import tokens_of
 from sqlext.rewriter.text.tokens import STRING
@@ -27,8 +27,7 @@ def names_in_backticks(call: SqlCall) -> Iterator[SqlCall]:
     try:
         yield replace(call, text=text)
     except SqlExtError as error:
-        first = error.errors[0] if isinstance(error, SqlExtErrors) else error
-        if first.place is None or first.place.text != text:  # the error is about another text, such as that of a view
+        if error.place is None or error.place.text != text:  # the error is about another text, such as that of a view
             raise
         raise error.in_text(call.text) from None
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from sqlext.engine.queries.queries import WATERMARK
+from sqlext.engine.queries.queries import watermarks
 from sqlext.engine.queries.spark_errors import cast_hint
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.emit.parts import AFTER_WATERMARK, GLOBAL
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf
-from sqlext.rewriter.text.names import unquoted
+from sqlext.rewriter.text.names import column_name
 
 
 def check_stream(emit: EmitClause, rows: DataFrame) -> None:
     """Raise UnsupportedError (WATERMARK, STREAM_HAS_NO_END) and BindError (WINDOW_TIME, EMIT_TRIGGER) for a stream."""
-    watermarks = [field.name for field in rows.schema.fields if WATERMARK in (field.metadata or {})]
-    call = emit.call
-    if not watermarks:
+    known, call = watermarks(rows), emit.call
+    if not known:
         column = "ts" if call.time is None else call.time.text.rpartition(".")[2]
         raise UnsupportedError(
             "WATERMARK",
@@ -25,14 +24,12 @@ def check_stream(emit: EmitClause, rows: DataFrame) -> None:
             place=call.data.place,
             hint=f"write TABLE STREAM t WATERMARK {column} DELAY OF INTERVAL 10 SECONDS.",
         )
-    if call.time is not None and unquoted(call.time.text.rpartition(".")[2].strip()).lower() not in map(
-        str.lower, watermarks
-    ):
+    if call.time is not None and column_name(call.time.text).lower() not in map(str.lower, known):
         raise BindError(
             "WINDOW_TIME",
             f"the windows of a stream are those of its watermark column, and {call.time.text} is not",
             place=call.time.place,
-            hint=f"write DESCRIPTOR({watermarks[0]}).",
+            hint=f"write DESCRIPTOR({known[0]}).",
         )
     if emit.order is not None:
         raise UnsupportedError(

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.engine.emit.emit_checks import check_grouped_time, check_stream
 from sqlext.engine.emit.explain_emit import explained_call, explained_emit
 from sqlext.engine.emit.run_emit import run_emit, stream_clause
-from sqlext.engine.queries.queries import WATERMARK, Queries, SparkTypeResolver
+from sqlext.engine.queries.queries import Queries, SparkTypeResolver, watermarks
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.planner import NOT_PORTABLE, Planned
@@ -125,7 +125,7 @@ class EmitPlanner:
         if rows.isStreaming:
             check_stream(emit, rows)
         columns = [(f.name, f.dataType.simpleString()) for f in rows.schema.fields]
-        watermark = next((f.name for f in rows.schema.fields if WATERMARK in f.metadata), None)
+        watermark = next(iter(watermarks(rows)), None)
         plan = lower_emit(emit, source, columns, resolver, watermark)
         _check_durations(emit.call, plan.durations)
         key = [column.name.lower() for column in self.target.upsert_key] if self.target is not None else []

@@ -13,14 +13,14 @@ from sqlext.engine.queries.queries import SparkTypeResolver, with_outer_hint
 from sqlext.engine.shipped.data_types import CHAR_TYPE
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.expressions.calendars import DAY_US
-from sqlext.expressions.spark_types import INTEGER_BITS, LTZ, has_plain_equality, is_numeric
+from sqlext.expressions.spark_types import INTEGER_BITS, LTZ, has_plain_equality, is_numeric, is_orderable
 from sqlext.rewriter.emit.durations import duration
 from sqlext.rewriter.joins import asof_conditions
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Distance, Key, Limit, Presort
 from sqlext.rewriter.joins.join_clause import NEAREST, MatchCondition, check_right_time
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.names import quoted, unquoted
+from sqlext.rewriter.text.names import quoted, repeated, unquoted
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.sources import is_random
@@ -305,22 +305,14 @@ def _list(texts) -> Text:
 
 def _columns(relation: DataFrame) -> tuple[str, ...]:
     """The columns, quoted; empty if two columns have the same name."""
-    names = relation.columns
-    return tuple(map(quoted, names)) if len({name.lower() for name in names}) == len(names) else ()
+    return () if repeated(relation.columns) else tuple(map(quoted, relation.columns))
 
 
 def _ties(right: DataFrame) -> tuple[str, ...] | None:
     """The columns that order right rows with equal times; None if Spark can order whole rows."""
     fields = right.schema.fields
-    if all(_is_orderable(f.dataType) for f in fields):
+    ordered = [f.name for f in fields if is_orderable(f.dataType.simpleString())]
+    if len(ordered) == len(fields):
         return None
-    names = [f.name.lower() for f in fields]
-    return tuple(quoted(f.name) for f in fields if _is_orderable(f.dataType) and names.count(f.name.lower()) == 1)
-
-
-def _is_orderable(of: t.DataType) -> bool:
-    if isinstance(of, t.StructType):
-        return all(_is_orderable(f.dataType) for f in of.fields)
-    if isinstance(of, t.ArrayType):
-        return _is_orderable(of.elementType)
-    return not isinstance(of, (t.MapType, t.VariantType, t.CalendarIntervalType))
+    several = repeated(right.columns)
+    return tuple(quoted(name) for name in ordered if name.lower() not in several)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlext.engine.queries.queries import Queries
 from sqlext.errors import BindError
-from sqlext.expressions.calendars import DAY_US
+from sqlext.expressions.calendars import DAY_US, UTC_NAMES
 from sqlext.rewriter.joins.interval_sql import BoundRange
 from sqlext.rewriter.joins.join_conditions import Term, TimeRange, offset
 from sqlext.rewriter.joins.time_buckets import CELLS, DAYS, FLOATS, INTEGERS, MICROS, Spread, position
@@ -18,7 +18,6 @@ from sqlext.rewriter.text.splice import Source, Text, join
 # The greatest difference of two offsets of one time zone, and more than any day is longer or shorter than 24 hours.
 _ZONE_SHIFT_US = 26 * 3_600_000_000
 _EXTENT = "__sqlext_extent"
-_FIXED_ZONES = frozenset({"UTC", "ETC/UTC", "GMT", "ETC/GMT", "Z", "UCT", "ZULU", "+00:00"})
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def _difference(lower: _Sum, upper: _Sum, of: str, time_zone: str) -> Width:
     if lower.months or upper.months:
         most += 3 * day  # adding months to the 31st may give the 28th
     has_days = lower.has_days or upper.has_days or lower.months or upper.months
-    if of == MICROS and has_days and time_zone.upper() not in _FIXED_ZONES:
+    if of == MICROS and has_days and time_zone not in UTC_NAMES:
         most += _ZONE_SHIFT_US
     return Width(nominal, max(most, 0))
 

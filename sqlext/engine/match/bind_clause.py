@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as T
 
 from sqlext.engine.queries.python_functions import python_function
-from sqlext.engine.queries.queries import WATERMARK, Queries, SparkTypeResolver, is_aggregate, with_outer_hint
+from sqlext.engine.queries.queries import Queries, SparkTypeResolver, is_aggregate, watermarks, with_outer_hint
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.shipped.data_types import CHAR_TYPE, lengths_of_chars
 from sqlext.engine.streams.planner import NOT_PORTABLE
@@ -25,36 +24,34 @@ from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.subqueries import correlation_error, subqueries
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
-from sqlext.rewriter.text import lexemes
-from sqlext.rewriter.text.names import repeated
+from sqlext.rewriter.text.names import column_name, repeated
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.sources import check_repeatable
 from sqlext.rewriter.tree.unread import unread
 
 
-def check_order(clause: MatchClause, schema: T.StructType) -> None:
-    """Raise BindError if the first ORDER BY key is not the watermark column, ascending."""
-    watermarks = [field.name for field in schema.fields if WATERMARK in (field.metadata or {})]
+def _check_order(clause: MatchClause, known: list[str]) -> None:
+    """Raise BindError if the first ORDER BY key is not the watermark column, ascending. `known`: the columns that have
+    a watermark."""
     if not clause.order_by:
         raise _order_error(
-            "MATCH_RECOGNIZE on a stream needs ORDER BY its watermark column", clause.keyword.place, watermarks
+            "MATCH_RECOGNIZE on a stream needs ORDER BY its watermark column", clause.keyword.place, known
         )
     first = clause.order_by[0]
     if first.is_descending or first.nulls_first is False:
-        raise _order_error("the first ORDER BY key of a stream must be ascending", first.expression.place, watermarks)
-    column = lexemes.unquoted(first.expression.text.rpartition(".")[2].strip()).lower()
-    if column not in [name.lower() for name in watermarks]:
+        raise _order_error("the first ORDER BY key of a stream must be ascending", first.expression.place, known)
+    if column_name(first.expression.text).lower() not in map(str.lower, known):
         raise _order_error(
             f"the first ORDER BY key of a stream must be its watermark column, and {first.expression.text} is not",
             first.expression.place,
-            watermarks,
+            known,
         )
 
 
-def _order_error(message: str, place: Place, watermarks: list[str]) -> BindError:
+def _order_error(message: str, place: Place, known: list[str]) -> BindError:
     hint = "write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS MATCH_RECOGNIZE (… ORDER BY ts …)."
-    if watermarks:
-        hint = f"write ORDER BY {watermarks[0]}, the column of the watermark."
+    if known:
+        hint = f"write ORDER BY {known[0]}, the column of the watermark."
     return BindError("STREAM_ORDER", message, place=place, hint=hint)
 
 
@@ -108,7 +105,7 @@ class ClauseBinder:
             time = clause.order_by[0].expression
             source = source.edited([Edit(time.start, time.stop, PROCTIME_VALUE)])
         elif is_streaming:
-            check_order(clause, rows.schema)
+            _check_order(clause, watermarks(rows))
         self._check_subqueries(clause, prefix, source, tuple(rows.schema.names))
         columns = tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields)
         inputs = InputRelation(

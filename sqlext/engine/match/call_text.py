@@ -8,6 +8,17 @@ from typing import Any
 from sqlext.expressions.scalar_tree import ScalarCall
 from sqlext.rewriter.text.lexemes import string_literal
 
+# Calls that are not written f(a, b), by the name of the function.
+_FORMS = {
+    "BETWEEN": "({0} BETWEEN {1} AND {2})",
+    "[]": "{0}[{1}]",
+    ".": "{0}.{1}",
+    "IS NULL": "({0} IS NULL)",
+    "IS NOT NULL": "({0} IS NOT NULL)",
+    "NOT": "(NOT {0})",
+    "negate": "(- {0})",
+}
+
 
 def call_text(call: ScalarCall, arguments: list[str]) -> str:
     """The SQL of a call whose arguments have these texts.
@@ -21,24 +32,16 @@ def call_text(call: ScalarCall, arguments: list[str]) -> str:
     '(1 + LAST(A.v))'
     """
     name = call.function
+    if name in _FORMS:
+        return _FORMS[name].format(*arguments)
     if name in ("CAST", "TRY_CAST"):
         return f"{name}({arguments[0]} AS {call.type})"
     if name == "CASE":
         return f"CASE {_branches(arguments)} END"
-    if name == "BETWEEN":
-        return f"({arguments[0]} BETWEEN {arguments[1]} AND {arguments[2]})"
     if name == "IN":
         return f"({arguments[0]} IN ({', '.join(arguments[1:])}))"
-    if name == "[]":
-        return f"{arguments[0]}[{arguments[1]}]"
-    if name == ".":
-        return f"{arguments[0]}.{arguments[1]}"
     if name == "extract":
         return f"extract({arguments[0].strip(chr(39))} FROM {arguments[1]})"
-    if name in ("IS NULL", "IS NOT NULL"):
-        return f"({arguments[0]} {name})"
-    if name in ("NOT", "negate"):
-        return f"({'NOT' if name == 'NOT' else '-'} {arguments[0]})"
     if name in ("LIKE", "ILIKE", "RLIKE") and len(arguments) == 3:
         return f"({arguments[0]} {name} {arguments[1]} ESCAPE {arguments[2]})"
     if not name[0].islower() or name == "div":

@@ -36,19 +36,30 @@ from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join
 
 _ROW, _NUMBER, _ONE, _PARTITION = "__row", "__number", "__one", "__partition"
-_OPERATORS = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "remainder": "%",
-    "less": "<",
-    "less_equal": "<=",
-    "equal": "=",
-    "not_equal": "<>",
-    "null_safe_equal": "<=>",
-    "and": "AND",
-    "or": "OR",
+# Calls of conditions that are not written f(a, b), by the name of the function.
+_FORMS = {
+    "add": "({0} + {1})",
+    "subtract": "({0} - {1})",
+    "multiply": "({0} * {1})",
+    "divide": "({0} / {1})",
+    "remainder": "({0} % {1})",
+    "less": "({0} < {1})",
+    "less_equal": "({0} <= {1})",
+    "equal": "({0} = {1})",
+    "not_equal": "({0} <> {1})",
+    "null_safe_equal": "({0} <=> {1})",
+    "and": "({0} AND {1})",
+    "or": "({0} OR {1})",
+    "not": "(NOT {0})",
+    "is_null": "({0} IS NULL)",
+    "negate": "(- {0})",
+    "float": "CAST({0} AS double)",
+}
+_OUTCOMES = {  # measures without an argument, by the kind of their slots
+    "rowtime": "MATCH_ROWTIME()",
+    "match number": "MATCH_NUMBER()",
+    "timed out": "MATCH_TIMED_OUT()",
+    "sequence number": "MATCH_SEQUENCE_NUMBER()",
 }
 
 
@@ -102,8 +113,7 @@ def _as_members(slot: Slot) -> Slot:
 def _arguments(plan: MatchPlan, prefix: Text, key_types: Sequence[str]) -> list[Text]:
     """The arguments of the call, without the empty ones."""
     are_odd = any(word in kind for kind in key_types for word in (*FLOATS, COLLATED))
-    printer = Printer(plan)
-    clause = plan.clause
+    printer, clause = Printer(plan), plan.clause
     named: list[tuple[str, str]] = [
         ("pattern", clause.pattern_text.text),
         ("define", ", ".join(printer.definitions(plan))),
@@ -219,14 +229,8 @@ class Printer:
         return [*measures, f"MATCH_NUMBER() AS {_NUMBER}"] if is_counted else measures
 
     def measure(self, slot: Slot) -> str:
-        if slot.kind == "rowtime":
-            return "MATCH_ROWTIME()"
-        if slot.kind == "match number":
-            return "MATCH_NUMBER()"
-        if slot.kind == "timed out":
-            return "MATCH_TIMED_OUT()"
-        if slot.kind == "sequence number":
-            return "MATCH_SEQUENCE_NUMBER()"
+        if slot.kind in _OUTCOMES:
+            return _OUTCOMES[slot.kind]
         if slot.kind in ("value", "classifier"):
             return self.navigation(slot.navigation, slot.columns[0] if slot.columns else "")
         if slot.kind == "members":  # the call over the rows applies DISTINCT
@@ -273,10 +277,8 @@ class Printer:
         return column if labels is None else f"{self.set_name(labels)}.{column}"
 
     def set_name(self, labels: tuple[int, ...] | None) -> str:
-        """The pattern variable or SUBSET with these labels."""
-        if labels is None:
-            return ""
-        return self.sets[labels]
+        """The pattern variable or SUBSET with these labels; "" for all rows."""
+        return "" if labels is None else self.sets[labels]
 
     def condition(self, condition: Condition) -> str:
         if isinstance(condition, Literal):
@@ -289,9 +291,9 @@ class Printer:
         arguments = [self.condition(a) for a in condition.arguments]
         if isinstance(condition, ScalarCall):
             return call_text(condition, arguments)
-        if condition.function in _OPERATORS:
-            return f"({arguments[0]} {_OPERATORS[condition.function]} {arguments[1]})"
-        return _function(condition, arguments)
+        if condition.function in _FORMS:
+            return _FORMS[condition.function].format(*arguments)
+        return f"{condition.function}({', '.join(arguments)})"
 
     def operand(self, operand: Operand | Read) -> str:
         source = operand.source
@@ -312,15 +314,3 @@ def _literal(value: LiteralValue, kind: str) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     return f"{value!r}D" if kind == "float" else f"{value}L"
-
-
-def _function(call: MachineCall, arguments: list[str]) -> str:
-    if call.function == "not":
-        return f"(NOT {arguments[0]})"
-    if call.function == "is_null":
-        return f"({arguments[0]} IS NULL)"
-    if call.function == "negate":
-        return f"(- {arguments[0]})"
-    if call.function == "float":
-        return f"CAST({arguments[0]} AS double)"
-    return f"{call.function}({', '.join(arguments)})"

@@ -55,12 +55,15 @@ class Queries:
         if kept is not None:
             return kept
         try:
-            with quiet_probes():
-                frame = self.execute(text)
-                frame.schema  # noqa: B018  (on Connect only this analyses the text)
-            return frame
+            return self._analysed(text)
         except (AnalysisException, ParseException) as e:
             raise self.error(e, text) from None
+
+    def _analysed(self, text: Text) -> DataFrame:
+        with quiet_probes():
+            frame = self.execute(text)
+            frame.schema  # noqa: B018  (on Connect only this analyses the text)
+            return frame
 
     def keep(self, text: Text) -> bool:
         """Keep the DataFrame of a text that `run` is going to get. Return False if Spark cannot analyse the text."""
@@ -73,10 +76,7 @@ class Queries:
         """The DataFrame of a text, analysed; None if Spark cannot analyse it. Nobody reads the error, so it gets no
         text."""
         try:
-            with quiet_probes():
-                frame = self.execute(text)
-                frame.schema  # noqa: B018  (on Connect only this analyses the text)
-            return frame
+            return self._analysed(text)
         except (AnalysisException, ParseException):
             return None
 
@@ -188,6 +188,11 @@ def is_accepted(sql: Callable[..., DataFrame], query: str) -> bool:
         return True
     except PySparkException:
         return False
+
+
+def watermarks(rows: DataFrame) -> list[str]:
+    """The columns that have a watermark."""
+    return [field.name for field in rows.schema.fields if WATERMARK in field.metadata]
 
 
 def with_outer_hint(error: BindError, hint: str) -> BindError:

@@ -20,7 +20,7 @@ from sqlext.engine.queries.session_settings import count, settings_of_rules
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.plan_rules import MAX_LENGTH_SETTING, can_be_read
 from sqlext.engine.shipped.data_types import lengths_of_chars
-from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors, UnsupportedError
+from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
 from sqlext.expressions.spark_types import in_sql
 from sqlext.operators.rules.limits import MAX_LENGTH
 from sqlext.rewriter.match.parse_match import parse_match
@@ -190,7 +190,5 @@ def places_in_statement(query: Text, definition: RuleDefinition) -> Iterator[Non
 
     try:
         yield
-    except SqlExtErrors as errors:
-        raise SqlExtErrors([moved(error) for error in errors.errors]) from None
     except SqlExtError as error:
-        raise moved(error) from None
+        raise error.each(moved) from None

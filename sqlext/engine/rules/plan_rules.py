@@ -144,7 +144,7 @@ def _key_errors(clause: RulesClause, rows: DataFrame) -> Iterator[SqlExtError]:
             place=time.fragment.place,
             hint="order by a timestamp.",
         )
-    elif rows.isStreaming and WATERMARK not in (types[time.name.lower()].metadata or {}):
+    elif rows.isStreaming and WATERMARK not in types[time.name.lower()].metadata:
         yield BindError(
             "STREAM_ORDER",
             "the first ORDER BY key of a stream must be its watermark column",

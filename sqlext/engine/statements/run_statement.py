@@ -24,6 +24,7 @@ from sqlext.engine.streams.upsert import plan_upsert
 from sqlext.errors import SetupError, UnsupportedError, places_in
 from sqlext.rewriter.heads.heads import (
     CREATE_VIEW,
+    CreateView,
     Head,
     check_no_function,
     parse_create_view,
@@ -114,11 +115,11 @@ def _check_target(plan: StatementPlan, target: StreamTarget) -> None:
 def _create_view(call: SqlCall, head: Head) -> DataFrame:
     """CREATE VIEW over extended text: a temporary view reads DataFrames of this session, any other view is stored as
     text."""
-    if head.is_temporary:
-        return _create_temporary_view(call, head)
     view = parse_create_view(call.text)
     if view is None:
-        return call.sql(call.text, call.args, **call.frames)
+        return call.by_spark()
+    if head.is_temporary:
+        return _create_temporary_view(call, head, view)
     if call.args or call.frames:
         raise UnsupportedError("VIEW_PARAMETERS", "a stored view cannot hold parameters", place=head.place)
     columns = check_stored_query(call, view.query_in_place)
@@ -141,16 +142,9 @@ def check_stored_query(call: SqlCall, query_in_place: str) -> str:
     return columns
 
 
-def _create_temporary_view(call: SqlCall, head: Head) -> DataFrame:
+def _create_temporary_view(call: SqlCall, head: Head, view: CreateView) -> DataFrame:
     """A temporary view is a DataFrame with a name. Its query is planned once, and is run each time it is read."""
-    view = parse_create_view(call.text)
-    if view is None:
-        return call.sql(call.text, call.args, **call.frames)
-    with places_in(call.text):
-        plan = plan_to_run(replace(call, text=view.query_in_place), why_windows=OF_A_VIEW)
-        warn(plan.warnings)
-        plan.build()
-        frame = plan.execute()
+    frame = _frame_of(call, view.query_in_place, why_windows=OF_A_VIEW)
     frame = frame.toDF(*view.columns) if view.columns else frame
     name = quote(head.name.parts)
     if head.is_global:
@@ -162,13 +156,18 @@ def _create_temporary_view(call: SqlCall, head: Head) -> DataFrame:
     return call.spark.createDataFrame([], T.StructType([]))
 
 
-def _cache_query(call: SqlCall, cached: CachedQuery) -> DataFrame:
-    """CACHE TABLE name AS query: creates a temporary view, whose rows Spark keeps."""
+def _frame_of(call: SqlCall, query_in_place: str, *, why_windows: str = "") -> DataFrame:
+    """The DataFrame of the query of a statement; `query_in_place`: as for `check_stored_query`."""
     with places_in(call.text):
-        plan = plan_to_run(replace(call, text=cached.query_in_place))
+        plan = plan_to_run(replace(call, text=query_in_place), why_windows=why_windows)
         warn(plan.warnings)
         plan.build()
-        frame = plan.execute()
+        return plan.execute()
+
+
+def _cache_query(call: SqlCall, cached: CachedQuery) -> DataFrame:
+    """CACHE TABLE name AS query: creates a temporary view, whose rows Spark keeps."""
+    frame = _frame_of(call, cached.query_in_place)
     frame.createTempView(quote(cached.name.parts))
     try:
         return call.sql(cached.cache_view)

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sqlext.engine.queries.queries import WATERMARK, Queries, SparkTypeResolver
+from sqlext.engine.queries.queries import Queries, SparkTypeResolver, watermarks
 from sqlext.engine.queries.spark_errors import cast_hint
 from sqlext.engine.streams.planner import NOT_PORTABLE, Planned, Section
 from sqlext.errors import BindError, UnsupportedError
@@ -93,7 +93,7 @@ class IdlePlanner:
                 place=idle.time.place,
                 hint=cast_hint(idle.time.text),
             )
-        if any(WATERMARK in (f.metadata or {}) for f in rows.schema.fields):
+        if watermarks(rows):
             raise UnsupportedError(
                 "WATERMARK",
                 "the source has a watermark already",
