@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pyspark import StorageLevel
@@ -27,16 +28,25 @@ from sqlext.spark.quiet_probes import quiet_probes
 def table(call: SqlCall, read: Callable[[str], DataFrame], name: str) -> DataFrame:
     """The result of `spark.table(name)`: Spark's own table or view, or a stored view."""
     refresh_views(call, name)
+
+    def analysed(name: str) -> DataFrame:
+        frame = read(name)
+        frame.schema  # noqa: B018  (a Connect session looks the name up only now)
+        return frame
+
+    return _or_view(call, analysed, name, partial(stored_view, call))
+
+
+def _or_view(call: SqlCall, own: Callable[[str], Any], name: str, of_view: Callable[[Parts], Any]) -> Any:
+    """The result of Spark's own method for a name, or of `of_view` for a stored view that Spark does not know."""
     try:
         with quiet_probes() as records:
-            frame = read(name)
-            frame.schema  # noqa: B018  (a Connect session looks the name up only now)
-            return frame
+            return own(name)
     except AnalysisException:
         if views.lookup(call.spark, call.sql, name) is None:
             records.release()
             raise
-    return stored_view(call, split_name(name))
+    return of_view(split_name(name))
 
 
 def with_stored_views(call: SqlCall, reader: Any) -> Any:
@@ -65,7 +75,9 @@ class _Methods:
         self.call, self.own = call, own
 
     def tableExists(self, tableName: str, dbName: str | None = None) -> bool:
-        return self.own.tableExists(tableName, dbName) or self._is_view((*_parts(dbName), *split_name(tableName)))
+        name = (*_parts(dbName), *split_name(tableName))
+        is_known = self.own.tableExists(tableName, dbName)
+        return is_known or views.lookup(self.call.spark, self.call.sql, name) is not None
 
     def listTables(self, dbName: str | None = None, pattern: str | None = None) -> list[Table]:
         tables = self.own.listTables(dbName, pattern)
@@ -74,44 +86,29 @@ class _Methods:
         return sorted([*tables, *stored], key=lambda t: (t.isTemporary, t.name)) if stored else tables
 
     def getTable(self, tableName: str) -> Table:
-        return self._or_view(self.own.getTable, tableName, self._table)
+        return _or_view(self.call, self.own.getTable, tableName, self._table)
 
     def listColumns(self, tableName: str, dbName: str | None = None) -> list[Column]:
         name = tableName if dbName is None else f"{dbName}.{tableName}"
-        return self._or_view(self.own.listColumns, name, self._columns)
+        return _or_view(self.call, self.own.listColumns, name, self._columns)
 
     def cacheTable(self, tableName: str, storageLevel: StorageLevel | None = None) -> None:
         def own(name: str) -> None:
             self.own.cacheTable(name, *([] if storageLevel is None else [storageLevel]))
 
-        self._or_view(
-            own, tableName, lambda name: cached_views.cache(self.call.spark, name, self._frame(name), is_lazy=True)
-        )
+        def of_view(name: Parts) -> None:
+            cached_views.cache(self.call.spark, name, stored_view(self.call, name), is_lazy=True)
+
+        _or_view(self.call, own, tableName, of_view)
 
     def uncacheTable(self, tableName: str) -> None:
-        self._or_view(self.own.uncacheTable, tableName, lambda name: cached_views.uncache(self.call.spark, name))
+        _or_view(self.call, self.own.uncacheTable, tableName, partial(cached_views.uncache, self.call.spark))
 
     def isCached(self, tableName: str) -> bool:
-        return self._or_view(
-            self.own.isCached, tableName, lambda name: cached_views.cached(self.call.spark, name) is not None
-        )
+        def of_view(name: Parts) -> bool:
+            return cached_views.cached(self.call.spark, name) is not None
 
-    def _or_view(self, own: Callable[[str], Any], name: str, of_view: Callable[[Parts], Any]) -> Any:
-        """The result of Spark's own method for a name, or of `of_view` for a stored view that Spark does not know."""
-        try:
-            with quiet_probes() as records:
-                return own(name)
-        except AnalysisException:
-            if not self._is_view(split_name(name)):
-                records.release()
-                raise
-        return of_view(split_name(name))
-
-    def _is_view(self, name: Parts) -> bool:
-        return views.lookup(self.call.spark, self.call.sql, name) is not None
-
-    def _frame(self, name: Parts) -> DataFrame:
-        return stored_view(self.call, name)
+        return _or_view(self.call, self.own.isCached, tableName, of_view)
 
     def _table(self, name: Parts) -> Table:
         view = views.lookup(self.call.spark, self.call.sql, name)
@@ -121,7 +118,7 @@ class _Methods:
         return Table(name[-1].lower(), catalog, [schema], comment, "VIEW", isTemporary=False)
 
     def _columns(self, name: Parts) -> list[Column]:
-        fields = self._frame(name).schema.fields
+        fields = stored_view(self.call, name).schema.fields
         others = {"isPartition": False, "isBucket": False, "isCluster": False}
         return [Column(f.name, None, f.dataType.simpleString(), f.nullable, **others) for f in fields]
 

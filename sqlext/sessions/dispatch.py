@@ -61,23 +61,21 @@ def _dispatch(call: SqlCall) -> DataFrame:
     note_declaration(call)
     refresh_views(call, call.text)
     if "sqlext_match" in call.text.lower():
-        _register_table_function(call)
+        from sqlext.engine.match.table_function import register  # plain SQL need not load it
+
+        register(call.spark)
     if _first_word(call.text) == "BEGIN":
         return _run_script(call)
     if is_rule_statement(call.text):
-        return _about_rules(call)
+        from sqlext.engine.rules.rule_commands import run_rule_statement  # plain SQL need not load the planner
+
+        return run_rule_statement(call)
     call = _with_named_views(call)
     if _first_word(call.text) in view_statements.FIRST_WORDS:
         return _about_views(call)
     if _first_word(call.text) == "EXECUTE":
         return _execute_immediate(call)
     return _run(call) if is_extended(call.text) else _run_plain(call)
-
-
-def _about_rules(call: SqlCall) -> DataFrame:
-    from sqlext.engine.rules.rule_commands import run_rule_statement  # plain SQL need not load the planner
-
-    return run_rule_statement(call)
 
 
 def _about_views(call: SqlCall) -> DataFrame:
@@ -160,14 +158,8 @@ def _run_script(call: SqlCall) -> DataFrame:
     return _run(call) if is_ours else _run_plain(call)
 
 
-def _register_table_function(call: SqlCall) -> None:
-    from sqlext.engine.match.table_function import register  # plain SQL need not load it
-
-    register(call.spark)
-
-
 def _run(call: SqlCall) -> DataFrame:
-    from sqlext.engine.statements import explain_statement, run_statement  # plain SQL need not load the planner
+    from sqlext.engine.statements import run_statement  # plain SQL need not load the planner
 
     why = parse_why(call.text)
     if why is not None:
@@ -182,7 +174,7 @@ def _run(call: SqlCall) -> DataFrame:
     if query is None:
         return run_statement.run(call)
     try:
-        text = explain_statement.explain_statement(replace(call, text=query.text))
+        text = run_statement.explain_statement(replace(call, text=query.text))
     except SqlExtError as e:
         raise e.moved(call.text, query.start) from None
     return _text_result(call, text)

@@ -28,7 +28,7 @@ def explain(
     == Clause 1, line 1 ==
     …
     """
-    from sqlext.engine.statements.explain_statement import explain_statement
+    from sqlext.engine.statements.run_statement import explain_statement
 
     with call_on(spark, text, args, frames) as call:
         return analyzed(call) if analyze else explain_statement(call)

@@ -43,7 +43,9 @@ def extend(spark: SparkSession) -> SparkSession:
         _ORIGINALS[cls] = {name: vars(cls)[name] for name in ("table", "read", "catalog")}
         cls.table, cls.read, cls.catalog = _with_views(**_ORIGINALS[cls])
         cls.sql = _hooked(cls.sql)
-        _recover_errors(spark)
+        from sqlext.sessions import worker_errors  # needs pyspark, which workers that import sqlext do not load
+
+        worker_errors.install(is_connect=is_connect(spark))
         warn_of_namesake()
         if not is_connect(spark):
             warn_of_other_python(spark)
@@ -104,12 +106,6 @@ def _unmark(spark: Any) -> None:
         _CONNECT_SESSIONS.discard(spark.session_id)
     else:
         spark.conf.unset(SESSION)
-
-
-def _recover_errors(spark: Any) -> None:
-    from sqlext.sessions import worker_errors  # needs pyspark, which workers that import sqlext do not load
-
-    worker_errors.install(is_connect=is_connect(spark))
 
 
 def _hooked(original: Sql) -> Sql:

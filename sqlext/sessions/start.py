@@ -167,7 +167,7 @@ def _load_ahead() -> None:
 
     def load() -> None:
         with suppress(Exception):  # the import that needs the module raises the error
-            from sqlext.engine.statements import explain_statement, run_statement  # noqa: F401
+            from sqlext.engine.statements import run_statement  # noqa: F401
             from sqlext.sessions import catalog_methods, dispatch, worker_errors  # noqa: F401
 
     Thread(target=load, name="sqlext-load").start()

@@ -54,13 +54,7 @@ class StreamState:
 
 
 def state(query: StreamingQuery | StreamingQueryProgress) -> StreamState | None:
-    """The state that MATCH_RECOGNIZE and EMIT keep in a streaming query after its last micro-batch; None before the
-    first one. A listener passes the progress of a micro-batch (`event.progress`) instead of the query.
-
-    >>> state(spark.streams.active[0])                          # doctest: +SKIP
-    StreamState(rows=1042, bytes=66688, oldest_us=1767225603000000, late_rows=0, failed_rows=0, failed_results=0,
-                windows=0, emitted=12)
-    """
+    """The state after the last micro-batch of a query, or after the one of a progress; None before the first one."""
     recent: list[Any] = getattr(query, "recentProgress", [query])
     for progress in reversed(recent):
         stream_state = kept_state(whole(progress)["observedMetrics"])

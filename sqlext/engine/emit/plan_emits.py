@@ -8,16 +8,16 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine.emit.emit_checks import check_grouped_time, check_stream
 from sqlext.engine.emit.explain_emit import explained_call, explained_emit
 from sqlext.engine.emit.run_emit import run_emit, stream_clause
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, watermarks
 from sqlext.engine.queries.session_settings import execution_settings
+from sqlext.engine.queries.spark_errors import cast_hint
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.planner import NOT_PORTABLE, Planned
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.operators.emit.parts import CUMULATE, SESSION
+from sqlext.operators.emit.parts import AFTER_WATERMARK, CUMULATE, GLOBAL, SESSION
 from sqlext.rewriter.emit.durations import as_timestamp, duration, time_type
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.grouped_stream import grouped_stream
@@ -27,6 +27,7 @@ from sqlext.rewriter.emit.window_relations import windowed
 from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
+from sqlext.rewriter.text.names import column_name
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 
 _MOST_WINDOWS = 100_000  # of one row; with slides of a minute this is a window of 69 days
@@ -86,7 +87,7 @@ class WindowTvfPlanner:
             kind = time_type(call.time, source, resolver)
             time = as_timestamp(source.of(call.time), kind)
             if rows.isStreaming:
-                check_grouped_time(call, kind)
+                _check_grouped_time(call, kind)
         if rows.isStreaming:
             edits = grouped_stream(self.statement.tree, call, source, durations)
             if edits is not None:
@@ -123,7 +124,7 @@ class EmitPlanner:
             )
         rows, resolver = _bound(emit.call, source, prefix, self.queries, emit.alias)
         if rows.isStreaming:
-            check_stream(emit, rows)
+            _check_stream(emit, rows)
         columns = [(f.name, f.dataType.simpleString()) for f in rows.schema.fields]
         watermark = next(iter(watermarks(rows)), None)
         plan = lower_emit(emit, source, columns, resolver, watermark)
@@ -181,4 +182,49 @@ def _check_durations(call: WindowTvf, durations: Mapping[str, int]) -> None:
             f"a row would be in {windows:,} windows, more than {_MOST_WINDOWS:,}",
             place=call.whole.place,
             hint="make the step longer, or the size smaller.",
+        )
+
+
+def _check_stream(emit: EmitClause, rows: DataFrame) -> None:
+    """Raise UnsupportedError (WATERMARK, STREAM_HAS_NO_END) and BindError (WINDOW_TIME, EMIT_TRIGGER) for a stream."""
+    known, call = watermarks(rows), emit.call
+    if not known:
+        column = "ts" if call.time is None else call.time.text.rpartition(".")[2]
+        raise UnsupportedError(
+            "WATERMARK",
+            "a stream fires its windows when its watermark passes rows, and this one has none",
+            place=call.data.place,
+            hint=f"write TABLE STREAM t WATERMARK {column} DELAY OF INTERVAL 10 SECONDS.",
+        )
+    if call.time is not None and column_name(call.time.text).lower() not in map(str.lower, known):
+        raise BindError(
+            "WINDOW_TIME",
+            f"the windows of a stream are those of its watermark column, and {call.time.text} is not",
+            place=call.time.place,
+            hint=f"write DESCRIPTOR({known[0]}).",
+        )
+    if emit.order is not None:
+        raise UnsupportedError(
+            "STREAM_HAS_NO_END",
+            f"{emit.order.text} needs the end of the firings, and a stream has none",
+            place=emit.order.place,
+            hint="write it where you read the streaming table.",
+        )
+    if call.kind == GLOBAL and all(trigger.kind == AFTER_WATERMARK for trigger in emit.triggers):
+        raise BindError(
+            "EMIT_TRIGGER",
+            "the global window of a stream is never complete, and without a trigger it never fires",
+            place=emit.keyword.place,
+            hint="write EMIT EVERY n ROWS, or EMIT EARLY EVERY interval.",
+        )
+
+
+def _check_grouped_time(call: WindowTvf, kind: str) -> None:
+    """Raise UnsupportedError (WATERMARK) for windows of a stream over a time of type `kind` that has no watermark."""
+    if call.time is not None and kind != "timestamp":
+        raise UnsupportedError(
+            "WATERMARK",
+            f"on a stream the time of windows is a TIMESTAMP with a watermark, not {kind}",
+            place=call.time.place,
+            hint=cast_hint(call.time.text),
         )

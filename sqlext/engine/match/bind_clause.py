@@ -9,7 +9,7 @@ from functools import cache, partial
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.queries.python_functions import python_function
-from sqlext.engine.queries.queries import Queries, SparkTypeResolver, is_aggregate, watermarks, with_outer_hint
+from sqlext.engine.queries.queries import Queries, SparkTypeResolver, watermarks, with_outer_hint
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.shipped.data_types import CHAR_TYPE, lengths_of_chars
 from sqlext.engine.streams.planner import NOT_PORTABLE
@@ -112,7 +112,7 @@ class ClauseBinder:
             columns=columns,
             # Spark also sees the hidden columns, which may have the names of others
             resolver=SparkTypeResolver(self.queries, prefix, relation, columns=() if hidden else columns),
-            is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
+            is_aggregate=self.queries.is_aggregate,
             python_function=cache(partial(python_function, self.spark)),
             settings=execution_settings(self.spark),
             takes_start_bounds=not self.is_portable,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import ClassVar, Union
+from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.aggregates.registry import AGGREGATES
 from sqlext.engine.match.bind_clause import BoundClause
 from sqlext.engine.match.explain_match import explained_clause
-from sqlext.engine.match.forms import PhysicalPlan
+from sqlext.engine.match.plan_match import PlanClause
 from sqlext.engine.queries.python_functions import python_function
-from sqlext.engine.queries.queries import Queries, SparkTypeResolver, is_aggregate, with_outer_hint
+from sqlext.engine.queries.queries import Queries, SparkTypeResolver, with_outer_hint
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.shipped.data_types import lengths_of_chars
 from sqlext.engine.streams.planner import Planned, PlannedRelation, Section
@@ -32,8 +32,6 @@ from sqlext.rewriter.text.tokens import closing, split_at_commas
 from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.sources import check_repeatable
 from sqlext.rewriter.tree.statement_tree import Tree
-
-PlanWindow = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], str]]
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class MatchWindowPlanner:
     statement: ParsedStatement
     queries: Queries
     strategy: str
-    plan_window: PlanWindow
+    plan_window: PlanClause
 
     def plan(self, part: WindowClause, source: Source, prefix: Text) -> Planned:
         """The plan of a query. Its relations are the steps before the outer query; the edits replace the user's query
@@ -132,7 +130,7 @@ class _QueryPlanner:
         return InputRelation(
             columns=columns,
             resolver=SparkTypeResolver(self.queries, self.prefix, self.relation, beside=self._items()),
-            is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
+            is_aggregate=self.queries.is_aggregate,
             python_function=cache(partial(python_function, self.planner.spark)),
             shown=self._shown(columns),
             ambiguous=repeated(frame.columns),

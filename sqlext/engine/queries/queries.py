@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 from weakref import WeakSet
 
@@ -42,6 +43,7 @@ class Queries:
         self.sql, self.frames, self.user_text = sql, dict(frames), user_text
         self.helpers: dict[str, DataFrame] = {}
         self._kept: dict[str, DataFrame] = {}
+        self.is_aggregate = cache(partial(_is_aggregate, sql))
 
     def name(self, frame: DataFrame) -> str:
         """Register `frame`, and return its name in texts of this statement."""
@@ -166,7 +168,7 @@ class SparkTypeResolver:
         return [from_arrow(column.combine_chunks(), t)[0] for column, t in zip(table.columns, types)]
 
 
-def is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:
+def _is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:
     """Return True if `name` is a user's own aggregate. Built-in aggregates are known by name (aggregates.registry).
 
     A function is an aggregate if Spark accepts that it reads, with one argument or two, an ungrouped column in a GROUP

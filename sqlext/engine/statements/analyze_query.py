@@ -10,15 +10,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from sqlext.engine.emit.plan_emits import PlannedEmit
-from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.match.analyze_match import analyze_clause
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.counts import PartReport, short
-from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan
@@ -56,7 +54,7 @@ def analyze_query(call: SqlCall, statement: AnalyzeStatement) -> str:
         raise error.moved(call.text, query.start) from None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Analysis:
     """A part of a query of which there is a report: its first word, whether it is a stream, and what runs the report.
     `title`: what such a part is called; `of`: the stored view that it is in, as its heading names it. `limit`: the
@@ -160,38 +158,16 @@ def _analyses(plan: StatementPlan) -> Iterator[_Analysis]:
             for analysis in _analyses(relation.statement):
                 yield replace(analysis, of=analysis.of or of, run=partial(relation.run, analysis.run))
         elif isinstance(relation, PhysicalPlan):
-            own.append(_of_clause(relation, plan.queries))
+            place, run = relation.plan.clause.keyword.place, partial(analyze_clause, relation, plan.queries)
+            own.append(_Analysis(place, "Clause", relation.is_streaming, run))
         elif isinstance(relation, PlannedEmit):
-            own.append(_of_emit(relation, plan.queries))
-    own += [_of_join(sides, plan.call.spark) for sides in plan.joins]
+            place, run = relation.plan.clause.keyword.place, partial(analyze_emit, relation, plan.queries)
+            own.append(_Analysis(place, "Windows", relation.is_streaming, run))
+    for sides in plan.joins:
+        is_streaming = any(sides.rows(side, "1").isStreaming for side in (LEFT, RIGHT))
+        run_join = partial(analyze_join, sides, time_zone(plan.call.spark))
+        own.append(_Analysis(sides.clause.keyword.place, "Join", is_streaming, run_join))
     yield from sorted(own, key=lambda analysis: analysis.place.start)
-
-
-def _of_clause(planned: PhysicalPlan, queries: Queries) -> _Analysis:
-    return _Analysis(
-        place=planned.plan.clause.keyword.place,
-        title="Clause",
-        is_streaming=planned.is_streaming,
-        run=partial(analyze_clause, planned, queries),
-    )
-
-
-def _of_emit(planned: PlannedEmit, queries: Queries) -> _Analysis:
-    return _Analysis(
-        place=planned.plan.clause.keyword.place,
-        title="Windows",
-        is_streaming=planned.is_streaming,
-        run=partial(analyze_emit, planned, queries),
-    )
-
-
-def _of_join(sides: JoinSides, spark: SparkSession) -> _Analysis:
-    return _Analysis(
-        place=sides.clause.keyword.place,
-        title="Join",
-        is_streaming=any(sides.rows(side, "1").isStreaming for side in (LEFT, RIGHT)),
-        run=partial(analyze_join, sides, time_zone(spark)),
-    )
 
 
 def _run(frame: DataFrame) -> int:

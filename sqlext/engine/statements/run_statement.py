@@ -1,4 +1,5 @@
-"""Runs a statement of the extended language: parse, bind and plan it (`plan_statement`), then run the plan."""
+"""Runs a statement of the extended language: parse, bind and plan it (`plan_statement`), then run or explain the
+plan."""
 
 from __future__ import annotations
 
@@ -32,6 +33,7 @@ from sqlext.rewriter.heads.heads import (
 )
 from sqlext.rewriter.heads.stream_target import StreamTarget, parse_target
 from sqlext.rewriter.heads.view_statements import CachedQuery, parse_cached_query
+from sqlext.rewriter.rules.rule_statements import parse_rule_statement
 from sqlext.rewriter.text.names import quote
 from sqlext.spark import executors
 from sqlext.spark.kind import is_connect
@@ -174,6 +176,15 @@ def _cache_query(call: SqlCall, cached: CachedQuery) -> DataFrame:
     except PySparkException:
         call.spark.catalog.dropTempView(cached.name.parts[-1])
         raise
+
+
+def explain_statement(call: SqlCall) -> str:
+    """The text of EXPLAIN MATCH about a statement. Raises the SqlExtError that running it would raise."""
+    if parse_rule_statement(call.text) is not None:
+        return "A statement about pattern rules: DESCRIBE PATTERN RULE shows the program of a rule."
+    plan = plan_statement(call)
+    warn(plan.warnings)
+    return plan.explanation
 
 
 def compile_statement(call: SqlCall) -> str:

@@ -31,11 +31,13 @@ from pyspark.sql import types as T
 from sqlext.engine.queries.queries import WATERMARK
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError
+from sqlext.expressions.spark_types import is_orderable
 from sqlext.operators.emit.parts import FIRING, MERGED, ROWTIME, TIMING
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import StreamTarget, UpsertKeyColumn
 from sqlext.rewriter.text.names import quoted
 from sqlext.spark.kind import is_connect
+from sqlext.spark.void_columns import has_void
 
 _DELTA = "spark.databricks.delta.write"
 APPLICATION, VERSION, RESET = f"{_DELTA}.txnAppId", f"{_DELTA}.txnVersion", f"{_DELTA}.txnVersion.autoReset.enabled"
@@ -44,7 +46,6 @@ _NUMBER, _TIMING, _START = "window_firing", "window_timing", "window_start"
 _CONFLICT = re.compile(
     r"DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)|\bConcurrent\w+Exception|MetadataChangedException"
 )
-_UNCOMPARED = (T.MapType, T.VariantType, T.NullType)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,11 +135,7 @@ def _key_column(column: UpsertKeyColumn, fields: Sequence[T.StructField]) -> str
 
 
 def _is_comparable(kind: T.DataType) -> bool:
-    if isinstance(kind, T.ArrayType):
-        return _is_comparable(kind.elementType)
-    if isinstance(kind, T.StructType):
-        return all(_is_comparable(f.dataType) for f in kind.fields)
-    return not isinstance(kind, _UNCOMPARED)
+    return is_orderable(kind.simpleString()) and not has_void(kind)
 
 
 def _times(fields: Sequence[T.StructField], target: StreamTarget) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.python_functions import python_function
-from sqlext.engine.queries.queries import Queries, SparkTypeResolver, is_aggregate
+from sqlext.engine.queries.queries import Queries, SparkTypeResolver
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.queries.shown_values import shown_cell, shown_name
 from sqlext.engine.queries.sql_call import SqlCall
@@ -188,7 +188,7 @@ def input_of(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> I
     return InputRelation(
         columns=plan.input_types,
         resolver=_Resolver(queries, physical.prefix, plan.relation, settings),
-        is_aggregate=cache(lambda name: is_aggregate(queries.sql, name)),
+        is_aggregate=queries.is_aggregate,
         python_function=cache(partial(python_function, spark)),
         settings=settings,
         ambiguous=repeated(names),
