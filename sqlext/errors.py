@@ -254,6 +254,27 @@ def all_of(items: Iterable[Item], step: Callable[[Item], Result]) -> list[Result
 
 
 @contextmanager
+def placed_at(place: Place) -> Iterator[None]:
+    """Errors that are raised inside, and have no place, get this one."""
+    try:
+        yield
+    except SqlExtError as error:
+        raise error.placed(place) from None
+
+
+@contextmanager
+def places_after(text: str, part: str, start: int) -> Iterator[None]:
+    """Errors that are raised inside about `part`, which begins at character `start` of `text`, get their places in
+    `text`. Those about another text, such as that of a stored view, remain as they are."""
+    try:
+        yield
+    except SqlExtError as error:
+        if error.place is None or error.place.text != part:
+            raise
+        raise error.moved(text, start) from None
+
+
+@contextmanager
 def places_in(text: str) -> Iterator[None]:
     """Errors that are raised inside get their places in `text`, of which the text inside is a copy with blanks."""
     try:

@@ -16,7 +16,7 @@ from sqlext.engine.queries.refreshed_views import note_plain_view, refresh_views
 from sqlext.engine.queries.session_variables import note_declaration
 from sqlext.engine.queries.spark_errors import about_call, about_other_system
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.errors import SetupError, SqlExtError
+from sqlext.errors import SetupError, places_after
 from sqlext.rewriter.heads import stream_heads, view_statements
 from sqlext.rewriter.heads.heads import CREATE_VIEW, parse_head
 from sqlext.rewriter.heads.stream_heads import StreamCommand, parse_command
@@ -173,11 +173,8 @@ def _run(call: SqlCall) -> DataFrame:
     query = explained(call.text)
     if query is None:
         return run_statement.run(call)
-    try:
-        text = run_statement.explain_statement(replace(call, text=query.text))
-    except SqlExtError as e:
-        raise e.moved(call.text, query.start) from None
-    return _text_result(call, text)
+    with places_after(call.text, query.text, query.start):
+        return _text_result(call, run_statement.explain_statement(replace(call, text=query.text)))
 
 
 def _text_result(call: SqlCall, text: str) -> DataFrame:

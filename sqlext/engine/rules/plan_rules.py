@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,7 +15,7 @@ from sqlext.engine.queries.session_settings import count, settings_of_rules
 from sqlext.engine.rules.run_rules import PlannedRules
 from sqlext.engine.shipped.data_types import lengths_of_chars
 from sqlext.engine.streams.planner import NOT_PORTABLE, Planned, Section
-from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
+from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, placed_at, raise_all
 from sqlext.expressions.spark_types import TIMESTAMPS, has_plain_equality, is_orderable, is_year_month
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.rows.columns import SortKey
@@ -51,7 +50,7 @@ class RulesPlanner:
         rows = self.queries.run(join(prefix, "SELECT * FROM ", relation))
         raise_all(list(_key_errors(clause, rows)))
         place = Place(clause.keyword.source, clause.rules.start, clause.rules.stop)
-        with placed_at(place):
+        with placed_at(place):  # errors about the table of rules
             pattern_rules.check_exists(self.spark, self.queries.sql, clause.rules.parts)
         fields = [field for field in rows.schema.fields if can_be_read(field.dataType.simpleString())]
         names = {field.name.lower(): field.name for field in fields}
@@ -93,15 +92,6 @@ def _section(planned: PlannedRules) -> Section:
         f"input {planned.clause.relation.text}, {how}",
     ]
     return Section(kind="Rules", text=lambda: "\n".join(lines))
-
-
-@contextmanager
-def placed_at(place: Place) -> Iterator[None]:
-    """Errors without a place, which are about the table of rules, get this one."""
-    try:
-        yield
-    except SqlExtError as error:
-        raise error if error.place is not None else error.with_(place=place) from None
 
 
 def can_be_read(spark_type: str) -> bool:

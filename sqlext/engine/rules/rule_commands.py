@@ -19,7 +19,7 @@ from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.queries.temporary_objects import is_temporary_view
 from sqlext.engine.rules.check_rule import check_rule, parse_rule
 from sqlext.engine.rules.shown_rules import describe, show
-from sqlext.errors import BindError, DataError, UnsupportedError
+from sqlext.errors import BindError, UnsupportedError, placed_at
 from sqlext.rewriter.rules.rule_statements import (
     COMMENT,
     CREATE,
@@ -54,10 +54,8 @@ def run_rule_statement(call: SqlCall) -> DataFrame:
             place=statement.place,
             hint="name tables and views.",
         )
-    try:
+    with placed_at(statement.table_place):
         return _run(call, statement)
-    except (BindError, DataError) as error:
-        raise error if error.place is not None else error.with_(place=statement.table_place) from None
 
 
 def _run(call: SqlCall, statement: RuleStatement) -> DataFrame:
@@ -83,10 +81,8 @@ def _run(call: SqlCall, statement: RuleStatement) -> DataFrame:
 
 def rules_of(call: SqlCall, statement: RuleStatement) -> RulesTable:
     """The table of rules that CREATE PATTERN RULE names, or the table that it would create. Raises BindError."""
-    try:
+    with placed_at(statement.table_place):
         return _target(call, statement, pattern_rules.rules_table(call.spark, call.sql, statement.table.parts))
-    except (BindError, DataError) as error:
-        raise error if error.place is not None else error.with_(place=statement.table_place) from None
 
 
 # CREATE
@@ -215,21 +211,12 @@ def _switched(call: SqlCall, statement: RuleStatement) -> NextVersion:
     time from which it acted before."""
 
     def next_version(rows: Sequence[RuleVersion]) -> RuleVersion | None:
-        if not rows or rows[-1].is_dropped:
-            raise _unknown(call, statement)
-        last, is_enabled = rows[-1], statement.verb == ENABLE
+        last, is_enabled = _last(call, statement, rows), statement.verb == ENABLE
         if last.enabled is is_enabled:
             return None
         times = [row.effective_from for row in rows if row.enabled and not row.is_dropped]
         effective_from = times[-1] if is_enabled and times else None
-        return RuleVersion(
-            name=last.name,
-            version=None,
-            clause=last.clause,
-            enabled=is_enabled,
-            effective_from=effective_from,
-            comment=last.comment,
-        )
+        return replace(last, enabled=is_enabled, effective_from=effective_from)
 
     return next_version
 

@@ -25,7 +25,7 @@ from sqlext.engine.statements.temporary_views import about_temporary_view
 from sqlext.engine.why.analyze_emit import analyze_emit
 from sqlext.engine.why.analyze_join import analyze_join
 from sqlext.engine.why.chosen_rows import equal_to_null
-from sqlext.errors import Place, SqlExtError, UnsupportedError
+from sqlext.errors import Place, UnsupportedError, places_after
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
@@ -48,10 +48,8 @@ def analyze_query(call: SqlCall, statement: AnalyzeStatement) -> str:
     Raises UnsupportedError NOT_ANALYZED.
     """
     query = statement.query
-    try:
+    with places_after(call.text, query.text, query.start):
         return _report(replace(call, text=query.text), statement)
-    except SqlExtError as error:
-        raise error.moved(call.text, query.start) from None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from sqlext.catalog import pattern_rules
 from sqlext.engine.emit.plan_emits import PlannedEmit
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.rules.plan_rules import placed_at
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, plan_statement
 from sqlext.engine.statements.temporary_views import about_temporary_view
 from sqlext.engine.why.explain_emit import explain_emit
@@ -19,7 +18,7 @@ from sqlext.engine.why.explain_join import explain_join
 from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS
 from sqlext.engine.why.explain_rows import ChosenRows, explain_rows
 from sqlext.engine.why.row_condition import RowCondition, likeliest
-from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
+from sqlext.errors import BindError, Place, UnsupportedError, placed_at, places_after
 from sqlext.pattern.why.row_search import Budget
 from sqlext.rewriter.rules.rule_text import rule_over
 from sqlext.rewriter.rules.rules_clause import RulesClause
@@ -34,17 +33,13 @@ _HINT = "it explains MATCH_RECOGNIZE, INTERVAL JOIN, ASOF JOIN and EMIT, and a r
 def explain_why(call: SqlCall, why: WhyStatement) -> str:
     """Explain why rows are, or are not, in a match of the query. Raises the SqlExtError that running it would raise."""
     query = why.query.text
-    try:
+    with places_after(call.text, query, why.query.start):
         statement = parse_statement(query)
         edits = parameters.bind(query, call.args, statement.pattern_bodies)
         condition = _condition(call, why, statement)
         if why.rule is not None:
             return _explain_rule(call, why.rule, statement, Source(query, edits), condition)
         return _explain(replace(call, text=query), edits, condition)
-    except SqlExtError as error:
-        if error.place is not None and error.place.text == query:
-            raise error.moved(call.text, why.query.start) from None
-        raise
 
 
 def _condition(call: SqlCall, why: WhyStatement, statement: ParsedStatement) -> RowCondition:

@@ -38,7 +38,7 @@ from sqlext.engine.rules.plan_rules import RulesPlanner
 from sqlext.engine.streams.idle_sources import IdlePlanner
 from sqlext.engine.streams.planner import NOT_PORTABLE, PlannedRelation, Planner, Section
 from sqlext.engine.streams.stream_clause import StreamClause
-from sqlext.errors import Place, SqlExtError, UnsupportedError
+from sqlext.errors import Place, SqlExtError, UnsupportedError, placed_at
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.stream_target import parse_target
@@ -325,10 +325,8 @@ def _plan(
     planners = {kind: PLANNERS[kind](planning) for kind in set(map(type, statement.parts))}
     needs_workers = False
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
-        try:
+        with placed_at(word_at(call.text, part.whole.start)):
             planned = planners[type(part)].plan(part, source, statement.prefix(part, source))
-        except SqlExtError as error:
-            raise error.placed(word_at(call.text, part.whole.start)) from None
         relations |= planned.relations
         sections += planned.sections
         needs_workers |= planned.needs_workers
