@@ -115,6 +115,11 @@ def table_folder(spark: Any, sql: Callable[..., Any], name: Parts) -> Path | Non
     return None if folder is None else folder / name[-1].lower()
 
 
+def table_location(spark: Any, name: Parts) -> str:
+    """The location of a Delta table. Raises PySparkException if there is none of that name."""
+    return str(spark.sql(f"DESCRIBE DETAIL {quote(name)}").collect()[0]["location"])
+
+
 def remove_unfinished(folder: Path | None) -> None:
     """Remove the folder of a table that a killed process had begun to create. It has no data, and its log no commit."""
     if folder is None or not folder.is_dir():

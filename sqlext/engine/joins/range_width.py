@@ -10,6 +10,7 @@ from typing import Any
 from sqlext.engine.queries.queries import Queries
 from sqlext.errors import BindError
 from sqlext.expressions.calendars import DAY_US, UTC_NAMES
+from sqlext.expressions.spark_types import is_year_month
 from sqlext.rewriter.joins.interval_sql import BoundRange
 from sqlext.rewriter.joins.join_conditions import Term, TimeRange, offset
 from sqlext.rewriter.joins.time_buckets import CELLS, DAYS, FLOATS, INTEGERS, MICROS, Spread, position
@@ -91,12 +92,15 @@ def _sum(terms: Sequence[Term], source: Source, of: str, queries: Queries) -> _S
         values = queries.run(_select([_as_number(text, kind) for text, kind in zip(texts, kinds)])).first()
     except BindError:
         return None
-    total: _Sum | None = _Sum()
-    for term, kind, value in zip(terms, kinds, values or ()):
-        if value is None or total is None:
-            return None
-        total = _added(total, kind, term.sign * value, of)
-    return total
+    parts = [_constant(kind, value, term.sign, of) for term, kind, value in zip(terms, kinds, values or ())]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return _Sum(
+        units=sum(part.units for part in known),
+        months=sum(part.months for part in known),
+        has_days=any(part.has_days for part in known),
+    )
 
 
 def _select(texts: Sequence[Text]) -> Text:
@@ -105,24 +109,26 @@ def _select(texts: Sequence[Text]) -> Text:
 
 def _as_number(text: Text, kind: str) -> Text:
     """An interval as a number of months or microseconds; any other term as it is."""
-    if kind in ("interval year", "interval month", "interval year to month"):
+    if is_year_month(kind):
         return join("CAST(CAST((", text, ") AS INTERVAL MONTH) AS INT)")
     if kind.startswith("interval"):
         return join("CAST(CAST(CAST((", text, ") AS INTERVAL SECOND) AS DECIMAL(18, 6)) * 1000000 AS BIGINT)")
     return text
 
 
-def _added(sum_: _Sum, kind: str, value: Any, of: str) -> _Sum | None:
-    if kind in ("interval year", "interval month", "interval year to month"):
-        return None if of in (INTEGERS, FLOATS) else _Sum(sum_.units, sum_.months + value, sum_.has_days)
+def _constant(kind: str, value: Any, sign: int, of: str) -> _Sum | None:
+    """A constant of a bound; None if it is NULL, or cannot be added to such times."""
+    if value is None or (kind.startswith("interval ") and of in (INTEGERS, FLOATS)):
+        return None
+    if is_year_month(kind):
+        return _Sum(months=sign * value)
     if kind.startswith("interval "):
-        if of in (INTEGERS, FLOATS) or (of == DAYS and value % DAY_US):
+        if of == DAYS and value % DAY_US:
             return None
-        units = value // DAY_US if of == DAYS else value
-        return _Sum(sum_.units + units, sum_.months, sum_.has_days or abs(value) >= DAY_US)
+        return _Sum(sign * value // DAY_US if of == DAYS else sign * value, has_days=abs(value) >= DAY_US)
     if of in (DAYS, INTEGERS) and isinstance(value, int):
-        return _Sum(sum_.units + value, sum_.months, sum_.has_days)
-    return _Sum(sum_.units + float(value)) if of == FLOATS else None
+        return _Sum(sign * value)
+    return _Sum(sign * float(value)) if of == FLOATS else None
 
 
 def measure(range_: BoundRange, points: Text, ranges: Text, prefix: Text, queries: Queries) -> Spread:

@@ -158,9 +158,10 @@ def _refusal(plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need,
     resolver = SparkTypeResolver(queries, prefix, plan.relation)
     if not all(map(has_plain_equality, resolver.types(plan.partition_by))):
         return "the keys have a type with values that are equal but not identical"
-    if _calls_user_function(queries, [*plan.partition_by, *(need.condition for need in needs)]):
+    texts = [*plan.partition_by, *(need.condition for need in needs)]
+    if _calls_user_function(queries, texts):
         return "a condition calls a user's function"
-    if not are_repeatable([*plan.partition_by, *(need.condition for need in needs)], resolver):
+    if not are_repeatable(texts, resolver):
         return "a condition may give another result when it is computed again"
     return ""
 

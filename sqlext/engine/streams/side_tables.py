@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.catalog.warehouse import path_here
+from sqlext.catalog.warehouse import path_here, table_location
 from sqlext.engine.streams.fingerprint import Fingerprint
 from sqlext.errors import UnsupportedError
 from sqlext.operators.rows.columns import LATE_ROW
@@ -77,9 +77,9 @@ def written_rows(spark: SparkSession, setting: str, fingerprint: Fingerprint) ->
         return None
     try:
         with quiet_probes():
-            location = str(spark.sql(f"DESCRIBE DETAIL {quote(split_name(unquoted_name))}").collect()[0]["location"])
-            own = _own_name(spark, f"{file_path(location)}/_checkpoints", fingerprint)
-            return spark.read.schema(COLUMNS[setting]).parquet(f"{file_path(location)}/_arriving/{own}")
+            location = file_path(table_location(spark, split_name(unquoted_name)))
+            own = _own_name(spark, f"{location}/_checkpoints", fingerprint)
+            return spark.read.schema(COLUMNS[setting]).parquet(f"{location}/_arriving/{own}")
     except PySparkException:
         return None
 
@@ -87,7 +87,7 @@ def written_rows(spark: SparkSession, setting: str, fingerprint: Fingerprint) ->
 def _open(spark: SparkSession, setting: str, unquoted_name: str, fingerprint: Fingerprint) -> SideTable:
     name = quote(split_name(unquoted_name))
     spark.createDataFrame([], COLUMNS[setting]).write.format("delta").mode("ignore").saveAsTable(name)
-    location = file_path(str(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"]))
+    location = file_path(table_location(spark, split_name(unquoted_name)))
     if location is None:
         raise UnsupportedError(
             "LATE_ROWS_FOLDER",

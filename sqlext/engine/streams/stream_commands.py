@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 
 from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import Checkpoint, StoredQuery, stored_query
-from sqlext.catalog.warehouse import WAREHOUSE, warehouse_tables
+from sqlext.catalog.warehouse import WAREHOUSE, table_location, warehouse_tables
 from sqlext.engine.queries.session_settings import temporary_settings, time_zone
 from sqlext.engine.streams import reports
 from sqlext.engine.streams.last_progress import LastKnown, last_known, recent_progress, rows_per_second
@@ -26,7 +26,7 @@ from sqlext.expressions.time_texts import write_timestamp
 from sqlext.rewriter.heads.stream_heads import DESCRIBE, SHOW, STOP, StreamCommand
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW
 from sqlext.rewriter.heads.view_statements import fits
-from sqlext.rewriter.text.names import quote, quoted
+from sqlext.rewriter.text.names import quoted
 from sqlext.spark.kind import is_connect
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.user_warnings import warn
@@ -223,8 +223,7 @@ def time_text(spark: SparkSession) -> Callable[[int], str]:
 def _table(spark: SparkSession, parts: tuple[str, ...]) -> Recorded:
     """What is recorded of a table, if there is a checkpoint in the default place."""
     with suppress(PySparkException), quiet_probes():
-        location = str(spark.sql(f"DESCRIBE DETAIL {quote(parts)}").collect()[0]["location"])
-        table = _recorded(spark, location)
+        table = _recorded(spark, table_location(spark, parts))
         return table if table.record is not None else Recorded()
     return Recorded()
 

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.catalog.checkpoint import Checkpoint, stored_query
-from sqlext.catalog.warehouse import path_here, remove_unfinished, table_folder
+from sqlext.catalog.warehouse import path_here, remove_unfinished, table_folder, table_location
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.errors import BindError, Place
 from sqlext.expressions.spark_types import in_sql
@@ -161,8 +161,7 @@ def as_table(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> Dat
 def checkpoint_in(spark: SparkSession, target: StreamTarget, own_name: str) -> str:
     """The folder of the checkpoint of that name, in the table's folder."""
     with quiet_probes():  # without Delta there is no such statement
-        location = str(spark.sql(f"DESCRIBE DETAIL {quote(target.name)}").collect()[0]["location"])
-    return f"{location.rstrip('/')}/{CHECKPOINTS}/{own_name}"
+        return f"{table_location(spark, target.name).rstrip('/')}/{CHECKPOINTS}/{own_name}"
 
 
 # creating the table
