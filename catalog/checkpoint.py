@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlext.catalog.warehouse import path_here
 from sqlext.errors import BindError, DataError, Place
+from sqlext.expressions.calendars import UTC_NAMES
 from sqlext.expressions.spark_types import TIMESTAMP_TYPE
 from sqlext.rewriter.statements.resumed_words import kept
 from sqlext.spark.quiet_probes import quiet_probes

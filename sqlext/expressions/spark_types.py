@@ -21,7 +21,7 @@ MAX_DIGITS = 18  # decimals of more digits do not fit an int64
 _DAY_TIME = re.compile(r"interval (day|hour|minute|second)( to (hour|minute|second))?")
 _YEAR_MONTH = re.compile(r"interval (year|month)( to month)?")
 _TIMESTAMP = re.compile(r"\btimestamp\b(?!:)", re.IGNORECASE)
-_NOT_SENT = re.compile(r"interval( (year|month)|\b(?! (day|hour|minute|second)))")
+_WITHOUT_ORDER = ("variant", "interval", "geometry", "geography")
 
 
 def kind_of(spark_type: str) -> str | None:
@@ -81,11 +81,6 @@ def as_recorded(text: str) -> str:
     return text.replace(LTZ, "timestamp")
 
 
-def is_orderable(spark_type: str) -> bool:
-    """True if Spark can sort values of this type."""
-    return not any(t in spark_type for t in ("map<", "variant", "calendar", "geometry", "geography"))
-
-
 @dataclass(frozen=True)
 class ArrayOf:
     element: str
@@ -122,6 +117,25 @@ def nested(spark_type: str) -> ArrayOf | MapOf | StructOf | None:
         return MapOf(*parts)
     fields = [part.partition(":") for part in parts]
     return StructOf(tuple(f[0] for f in fields), tuple(f[2] for f in fields)) if head == "struct" else None
+
+
+def is_orderable(spark_type: str) -> bool:
+    """True if Spark can sort values of this type.
+
+    >>> is_orderable("array<struct<variant:int>>"), is_orderable("struct<a:variant>"), is_orderable("interval")
+    (True, False, False)
+    """
+    parts = nested(spark_type)
+    if parts is not None:
+        return not isinstance(parts, MapOf) and all(map(is_orderable, types_in(parts)))
+    return spark_type.partition("(")[0] not in _WITHOUT_ORDER
+
+
+def types_in(parts: ArrayOf | MapOf | StructOf) -> tuple[str, ...]:
+    """The types of the elements, of the keys and values, or of the fields."""
+    if isinstance(parts, ArrayOf):
+        return (parts.element,)
+    return (parts.key, parts.value) if isinstance(parts, MapOf) else parts.types
 
 
 def _split(text: str) -> list[str]:
@@ -161,10 +175,13 @@ def is_day_time(spark_type: str) -> bool:
 def is_sent(spark_type: str) -> bool:
     """Whether Spark sends values of a type to Python workers: not intervals of months, also within other types.
 
-    >>> is_sent("interval day to second"), is_sent("array<interval month>"), is_sent("interval")
-    (True, False, False)
+    >>> is_sent("interval day to second"), is_sent("array<interval month>"), is_sent("struct<interval:int>")
+    (True, False, True)
     """
-    return _NOT_SENT.search(spark_type) is None
+    parts = nested(spark_type)
+    if parts is not None:
+        return all(map(is_sent, types_in(parts)))
+    return spark_type != "interval" and not is_year_month(spark_type)
 
 
 def is_year_month(spark_type: str) -> bool:

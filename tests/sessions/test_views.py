@@ -187,3 +187,11 @@ def test_a_view_keeps_the_settings_of_its_creation_as_views_of_spark_do(spark, s
     finally:
         for name in reversed(texts):
             spark.sql(f"DROP VIEW IF EXISTS {name}")
+
+
+@pytest.mark.parametrize("head", ["", "EXPLAIN MATCH ", "EXPLAIN MATCH ANALYZE "])
+def test_an_error_in_a_view_has_its_place_there(spark, create, head):
+    create("CREATE VIEW wrong AS SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS gone > 0)")
+    with pytest.raises(BindError) as refused:
+        spark.sql(f"{head}SELECT * FROM wrong")
+    assert refused.value.place.written == "gone"

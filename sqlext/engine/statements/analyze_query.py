@@ -156,11 +156,11 @@ def _analyses(plan: StatementPlan) -> Iterator[_Analysis]:
             for analysis in _analyses(relation.statement):
                 yield replace(analysis, of=analysis.of or of, run=partial(relation.run, analysis.run))
         elif isinstance(relation, PhysicalPlan):
-            place, run = relation.plan.clause.keyword.place, partial(analyze_clause, relation, plan.queries)
-            own.append(_Analysis(place, "Clause", relation.is_streaming, run))
+            place, run_clause = relation.plan.clause.keyword.place, partial(analyze_clause, relation, plan.queries)
+            own.append(_Analysis(place, "Clause", relation.is_streaming, run_clause))
         elif isinstance(relation, PlannedEmit):
-            place, run = relation.plan.clause.keyword.place, partial(analyze_emit, relation, plan.queries)
-            own.append(_Analysis(place, "Windows", relation.is_streaming, run))
+            place, run_emit = relation.plan.clause.keyword.place, partial(analyze_emit, relation, plan.queries)
+            own.append(_Analysis(place, "Windows", relation.is_streaming, run_emit))
     for sides in plan.joins:
         is_streaming = any(sides.rows(side, "1").isStreaming for side in (LEFT, RIGHT))
         run_join = partial(analyze_join, sides, time_zone(plan.call.spark))

@@ -72,3 +72,20 @@ def test_a_streaming_table_has_the_columns_and_clauses_of_create_table(events, t
         f"CREATE STREAMING TABLE clustered (key, ts) UPSERT KEY (key) CLUSTER BY (key) AS SELECT k, ts FROM {stream}"
     )
     assert events.sql("DESCRIBE DETAIL clustered").first().clusteringColumns == ["key"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "FROM {stream} MATCH_RECOGNIZE (ORDER BY `event.time` MEASURES LAST(i) AS i PATTERN (A B) DEFINE A AS i > 0)",
+        "SELECT count(*) AS n FROM TUMBLE(TABLE {stream}, DESCRIPTOR(`event.time`), INTERVAL 1 HOUR) "
+        "GROUP BY window_start, window_end EMIT EVERY 1 ROWS",
+    ],
+)
+def test_the_watermark_column_may_have_a_dot_in_its_name(spark, query):
+    spark.sql("CREATE OR REPLACE TABLE dotted AS SELECT TIMESTAMP '2026-01-01' AS `event.time`, 1 AS i")
+    try:
+        stream = "STREAM dotted WATERMARK `event.time` DELAY OF INTERVAL 1 SECOND"
+        assert f"input {stream}" in sqlext.explain(query.format(stream=stream), spark=spark)
+    finally:
+        spark.sql("DROP TABLE dotted")
