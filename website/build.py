@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from website.anchors import anchor
 from website.api_page import api_page
 from website.error_pages import error_pages, index_page
-from website.examples import shown_example
+from website.examples import LINK, shown_example
 from website.grammar import grammar
 from website.railroad_diagrams import diagrams
 
@@ -34,7 +34,6 @@ _PAGES_OF = {
     "sql_examples": "cookbook/index.md",
 }
 _LINK = re.compile(r"(!?\[[^\]]*\]\()(?!https?:|#)([^)#\s]+)((?:#[^)\s]*)?\))")
-_EXAMPLE = re.compile(r"^\[[^\]]*\]\(([./]*sql_examples/[^)]*\.sql)\)$", re.MULTILINE)
 _ROW_OF_TABLE = re.compile(r"^\|.*`.*\|$", re.MULTILINE)
 _CODE = re.compile(r"`[^`]+`")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -113,7 +112,7 @@ def _target(name: str, link: str) -> str:
 def page_of(name: str) -> str:
     """The page that a document becomes."""
     text = (ROOT / name).read_text("utf-8")
-    text = _EXAMPLE.sub(lambda match: shown_example(ROOT / _target(name, match[1])), text)
+    text = LINK.sub(lambda match: shown_example(ROOT / _target(name, match[1])), text)
     text = _LINK.sub(lambda match: match[1] + moved_link(name, match[2]) + match[3], text)
     text = _ROW_OF_TABLE.sub(lambda row: _with_bars(row[0]), text)
     return _with_diagrams(text, name.removeprefix("docs/"))

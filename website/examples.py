@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+# A paragraph that is nothing but a link to an example, which takes its place on the site.
+LINK = re.compile(r"^\[[^\]]*\]\(([./]*sql_examples/[^)]*\.sql)\)$", re.MULTILINE)
 _EXPECT = "expect:"
 
 

@@ -17,11 +17,11 @@ from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.statements.sql_file import file_statements
+from website.examples import LINK
 from website.join_pictures import JOINS
 
 DOCS = Path(__file__).parents[1] / "docs"
 COOKBOOK = DOCS / "cookbook"
-_EXAMPLE = re.compile(r"^\[[^\]]*\]\(([./]*sql_examples/[^)]*\.sql)\)$", re.MULTILINE)
 _RULE = re.compile(r"^CREATE PATTERN RULE .*?^AS MATCH_RECOGNIZE \(", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```sql\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -62,7 +62,7 @@ def _picture_of_counts() -> str:
 def _script(recipe: Path) -> tuple[str, list[list[str]]]:
     """The statements of a recipe, and the rows of the result that is shown with them."""
     text = recipe.read_text("utf-8")
-    example = _EXAMPLE.search(text)
+    example = LINK.search(text)
     block = _BLOCK.search(text)
     if example is not None:
         script = (COOKBOOK / example[1]).read_text("utf-8")
