@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        spark = sqlext.session("local[2]", warehouse=folder)
+        spark = sqlext.session("analyze", "local[2]", folder)
         spark.sql(
             f"CREATE TABLE t AS SELECT id DIV 1000 AS p, id AS i, pmod(xxhash64(id), 1000) AS v "
             f"FROM range({options.rows})"

@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        spark = sqlext.session("local[2]", warehouse=folder)
+        spark = sqlext.session("many expressions", "local[2]", folder)
         columns = ", ".join(f"pmod(xxhash64(id, {i}), 1000) AS c{i}" for i in range(COLUMNS))
         spark.sql(f"CREATE TABLE t AS SELECT id DIV 1000 AS p, id AS i, {columns} FROM range({options.rows})")
         print("| workload | Spark's limit | limit of 8,000 bytes | processor time |\n|---|---|---|---|")
