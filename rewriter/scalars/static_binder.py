@@ -1,7 +1,7 @@
 """Parses the text of a scalar expression over one row into its tree, with names and types resolved without Spark.
 
 Rules are compiled without a session: on the workers of a stream, from the texts in the rules table. `sqlext_match` and
-`sqlext warm` have no session either. So types come from the columns and from `expressions.result_types`.
+`sqlext warm` have no session either. So types come from the columns and from `function_table.result_type`.
 """
 
 from __future__ import annotations

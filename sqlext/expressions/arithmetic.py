@@ -10,8 +10,9 @@ from decimal import Decimal
 from typing import Any
 
 from sqlext.expressions import faults
+from sqlext.expressions.arithmetic_types import SYMBOLS, operation_type, signed_type
 from sqlext.expressions.coercion import as_decimal, as_result, digits_of
-from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, Types, of_one_row
+from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, Types, null_on_error
 from sqlext.expressions.numbers import DECIMAL128, EXACT, fits, rescaled, to_decimal, to_float32, wrap
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of, is_interval
 from sqlext.expressions.time_arithmetic import TIME_ARITHMETIC
@@ -23,17 +24,14 @@ def _operands(signature: Signature) -> Types | None:
         return tuple(as_decimal(t) if digits_of(t) else signature.result for t in signature.types)
     if signature.result in INTEGER_BITS or signature.result in FLOATS:
         return as_result(signature)
-    return TIME_ARITHMETIC[signature.name.removeprefix("try_")].parameters(signature)
-
-
-_SYMBOLS = {"try_add": "+", "try_subtract": "-", "try_multiply": "*", "try_divide": "/", "try_mod": "%", "mod": "%"}
+    return TIME_ARITHMETIC[SYMBOLS.get(signature.name, signature.name)].parameters(signature)
 
 
 def _bind(signature: Signature) -> Evaluate:
-    symbol = _SYMBOLS.get(signature.name, signature.name)
+    symbol = SYMBOLS.get(signature.name, signature.name)
     if signature.name.startswith("try_"):
         operation = _operation(signature, symbol, replace(signature.settings, is_ansi=True))
-        return _or_null(of_one_row(symbol, operation))
+        return null_on_error(symbol, operation)
     return _operation(signature, symbol, signature.settings)
 
 
@@ -44,17 +42,7 @@ def _operation(signature: Signature, symbol: str, settings: ExecutionSettings) -
         return _integer_operation(symbol, INTEGER_BITS[signature.result], settings)
     if signature.result in FLOATS:
         return _float_operation(symbol, signature.result, settings)
-    return TIME_ARITHMETIC[symbol].bind(signature)
-
-
-def _or_null(evaluate: Evaluate) -> Evaluate:
-    def evaluate_or_null(*values: Any) -> Any:
-        try:
-            return evaluate(*values)
-        except faults.DataError:
-            return None
-
-    return evaluate_or_null
+    return TIME_ARITHMETIC[symbol].bind(replace(signature, name=symbol))
 
 
 def _remainder(a: int, b: int) -> int:
@@ -214,13 +202,13 @@ def _unary(signature: Signature, operation: Callable[[Any], Any]) -> Evaluate:
     return evaluate
 
 
-_OPERATION = Function(parameters=_operands, bind=_bind)
+_OPERATION = Function(parameters=_operands, result=operation_type, bind=_bind)
 
 ARITHMETIC: dict[str, Function] = {
     **dict.fromkeys(("+", "-", "*", "try_add", "try_subtract", "try_multiply"), _OPERATION),
     **dict.fromkeys(("/", "%", "mod", "pmod", "try_divide", "try_mod"), replace(_OPERATION, is_right_first=True)),
-    "div": Function(parameters=_div_operands, bind=_div, is_right_first=True),
-    "negate": Function(parameters=as_result, bind=_negate),
-    "positive": Function(parameters=as_result, bind=lambda _: lambda a: a),
-    "abs": Function(parameters=as_result, bind=_abs),
+    "div": Function(parameters=_div_operands, result="bigint", bind=_div, is_right_first=True),
+    "negate": Function(parameters=as_result, result=signed_type, bind=_negate),
+    "positive": Function(parameters=as_result, result=signed_type, bind=lambda _: lambda a: a),
+    "abs": Function(parameters=as_result, result=signed_type, bind=_abs),
 }

@@ -12,14 +12,15 @@ from typing import Any
 from sqlext.errors import UnsupportedError
 from sqlext.expressions import faults
 from sqlext.expressions.calendars import DAY_US, SECOND_US, zone
+from sqlext.expressions.coercion import unchanged
 from sqlext.expressions.function import (
     COMPLEX_TO_STRING,
     Evaluate,
     ExecutionSettings,
     Function,
     Signature,
+    null_on_error,
     null_propagating,
-    of_one_row,
 )
 from sqlext.expressions.numbers import (
     DECIMAL128,
@@ -407,21 +408,15 @@ def _bind(signature: Signature) -> Evaluate:
 
 def _bind_try(signature: Signature) -> Evaluate:
     to_result = cast(signature.types[0], signature.result, replace(signature.settings, is_ansi=True))
-    evaluate = of_one_row("CAST", to_result)
-
-    def evaluate_or_null(value: Any) -> Any:
-        try:
-            return evaluate(value)
-        except faults.DataError:
-            return None
-
-    return evaluate_or_null
+    return null_on_error("CAST", to_result)
 
 
-_CAST = Function(parameters=lambda s: s.types, bind=_bind)
-_TYPE_NAMES = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "string", "binary")
+_CAST = Function(parameters=unchanged, result=None, bind=_bind)
+_TYPE_NAMES = ("boolean", *INTEGER_BITS, *FLOATS, "string", "binary", "date", "timestamp")
 
 CASTS: dict[str, Function] = {
-    **dict.fromkeys(("CAST", *_TYPE_NAMES, "date", "timestamp"), _CAST),
-    "TRY_CAST": Function(parameters=lambda s: s.types, bind=_bind_try),
+    "CAST": _CAST,
+    "TRY_CAST": replace(_CAST, bind=_bind_try),
+    **{name: replace(_CAST, result=name) for name in _TYPE_NAMES},
+    "decimal": replace(_CAST, result="decimal(10,0)"),
 }

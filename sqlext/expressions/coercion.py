@@ -14,6 +14,7 @@ from sqlext.expressions.function import (
     SPARK_DEFAULTS,
     TIMES_AS_TEXTS,
     ExecutionSettings,
+    ResultType,
     Signature,
     Types,
 )
@@ -153,6 +154,22 @@ def common_type(types: Types, *, settings: ExecutionSettings, with_string: TypeW
     for t in types:
         common = None if common is None else wider_type(common, t, settings=settings, with_string=with_string)
     return common
+
+
+def chosen_type(types: Types, settings: ExecutionSettings) -> str | None:
+    """The type of a result that is one of several values; None if these have no common type."""
+    common = common_type(types, settings=settings, with_string=string_among_others)
+    return "double" if common == "float" and loses_digits(types, settings) else common
+
+
+def loses_digits(types: Types, settings: ExecutionSettings) -> bool:
+    """True if one of the types is an integer under ANSI: then the common type with a float is double."""
+    return settings.is_ansi and any(t in INTEGER_BITS for t in types)
+
+
+def choice_from(first: int) -> ResultType:
+    """The common type of the arguments from `first` on."""
+    return lambda signature: chosen_type(signature.types[first:], signature.settings)
 
 
 def compared(signature: Signature) -> Types | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sqlext.expressions.casts import cast
@@ -95,15 +96,15 @@ def _is_nan(_: Signature) -> Evaluate:
     return lambda value: value is not None and value != value
 
 
+_test = partial(Function, result="boolean")
+_NULL_SAFE = _test(parameters=compared, bind=_null_safe, takes_nulls=True)
+
 COMPARISONS: dict[str, Function] = {
-    **{name: Function(parameters=compared, bind=_comparison) for name in _TESTS},
-    "<=>": Function(parameters=compared, bind=_null_safe, takes_nulls=True),
-    "IS DISTINCT FROM": Function(parameters=compared, bind=_null_safe, takes_nulls=True),
-    "IS NOT DISTINCT FROM": Function(parameters=compared, bind=_null_safe, takes_nulls=True),
-    "equal_null": Function(parameters=compared, bind=_null_safe, takes_nulls=True),
-    "BETWEEN": Function(parameters=_between_types, bind=_between, is_lazy=True),
-    "IN": Function(parameters=alike, bind=_in, is_lazy=True),
-    "IS NULL": Function(parameters=unchanged, bind=lambda _: lambda value: value is None, takes_nulls=True),
-    "IS NOT NULL": Function(parameters=unchanged, bind=lambda _: lambda value: value is not None, takes_nulls=True),
-    "isnan": Function(parameters=takes("double|float"), bind=_is_nan, takes_nulls=True),
+    **dict.fromkeys(_TESTS, _test(parameters=compared, bind=_comparison)),
+    **dict.fromkeys(("<=>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM", "equal_null"), _NULL_SAFE),
+    "BETWEEN": _test(parameters=_between_types, bind=_between, is_lazy=True),
+    "IN": _test(parameters=alike, bind=_in, is_lazy=True),
+    "IS NULL": _test(parameters=unchanged, bind=lambda _: lambda value: value is None, takes_nulls=True),
+    "IS NOT NULL": _test(parameters=unchanged, bind=lambda _: lambda value: value is not None, takes_nulls=True),
+    "isnan": _test(parameters=takes("double|float"), bind=_is_nan, takes_nulls=True),
 }

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlext.expressions.casts import cast
-from sqlext.expressions.coercion import as_result, compared, takes
-from sqlext.expressions.function import Evaluate, Function, Signature, Thunk, Types
+from sqlext.expressions.coercion import as_result, choice_from, chosen_type, compared, takes
+from sqlext.expressions.function import Evaluate, Function, ResultType, Signature, Thunk, Types
 from sqlext.expressions.values import compare
 
 
@@ -86,8 +86,13 @@ def _case_types(signature: Signature) -> Types:
     return ("boolean", signature.result) * pairs + (signature.result,) * (len(signature.types) % 2)
 
 
-def _lazy(evaluate: Evaluate, parameters: Callable[[Signature], Types | None]) -> Function:
-    return Function(parameters=parameters, bind=lambda _: evaluate, is_lazy=True)
+def _case_type(signature: Signature) -> str | None:
+    types = signature.types
+    return chosen_type(types[1::2] + (types[-1:] if len(types) % 2 else ()), signature.settings)
+
+
+def _lazy(evaluate: Evaluate, parameters: Callable[[Signature], Types | None], result: str | ResultType) -> Function:
+    return Function(parameters=parameters, result=result, bind=lambda _: evaluate, is_lazy=True)
 
 
 def _if_types(signature: Signature) -> Types:
@@ -98,22 +103,27 @@ def _nvl2_types(signature: Signature) -> Types:
     return signature.types[0], signature.result, signature.result
 
 
+def _first_type(signature: Signature) -> str | None:
+    return signature.types[0] if signature.types else None
+
+
 def _nullif_types(signature: Signature) -> Types | None:
     return signature.types if compared(signature) else None
 
 
+_JUNCTION = takes("boolean", "boolean")
+_COALESCE = _lazy(_coalesce, as_result, choice_from(0))
+_EXTREME = Function(parameters=as_result, result=choice_from(0), bind=_extreme, takes_nulls=True)
+
 CONTROL: dict[str, Function] = {
-    "AND": _lazy(_and, takes("boolean", "boolean")),
-    "OR": _lazy(_or, takes("boolean", "boolean")),
-    "NOT": Function(parameters=takes("boolean"), bind=lambda _: lambda value: not value),
-    "CASE": _lazy(_case, _case_types),
-    "if": _lazy(_case, _if_types),
-    "coalesce": _lazy(_coalesce, as_result),
-    "nvl": _lazy(_coalesce, as_result),
-    "ifnull": _lazy(_coalesce, as_result),
-    "nvl2": _lazy(_nvl2, _nvl2_types),
-    "nanvl": _lazy(_nanvl, as_result),
-    "nullif": Function(parameters=_nullif_types, bind=_nullif, is_lazy=True),
-    "least": Function(parameters=as_result, bind=_extreme, takes_nulls=True),
-    "greatest": Function(parameters=as_result, bind=_extreme, takes_nulls=True),
+    "AND": _lazy(_and, _JUNCTION, "boolean"),
+    "OR": _lazy(_or, _JUNCTION, "boolean"),
+    "NOT": Function(parameters=takes("boolean"), result="boolean", bind=lambda _: lambda value: not value),
+    "CASE": _lazy(_case, _case_types, _case_type),
+    "if": _lazy(_case, _if_types, choice_from(1)),
+    **dict.fromkeys(("coalesce", "nvl", "ifnull"), _COALESCE),
+    "nvl2": _lazy(_nvl2, _nvl2_types, choice_from(1)),
+    "nanvl": _lazy(_nanvl, as_result, lambda s: "float" if s.types == ("float", "float") else "double"),
+    "nullif": Function(parameters=_nullif_types, result=_first_type, bind=_nullif, is_lazy=True),
+    **dict.fromkeys(("least", "greatest"), _EXTREME),
 }

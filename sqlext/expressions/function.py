@@ -12,6 +12,7 @@ from sqlext.expressions.faults import function_failed
 
 Types = tuple[str, ...]
 Evaluate = Callable[..., Any]
+ResultType = Callable[["Signature"], "str | None"]
 Thunk = Callable[[], Any]  # evaluates an argument
 
 
@@ -88,8 +89,11 @@ SPARK_DEFAULTS = ExecutionSettings(is_ansi=True, time_zone="UTC")
 
 @dataclass(frozen=True, kw_only=True)
 class Signature:
-    """One use of a function: its name, the types of its arguments after the casts of `parameter_types`, the type of its
-    result, and the values of those arguments (by position) that are constants."""
+    """One use of a function: its name, the types of its arguments, the type of its result, and the values of those
+    arguments (by position) that are constants.
+
+    `bind` receives the types after the casts of `parameter_types`, `parameters` and `result` those before them.
+    """
 
     name: str
     types: Types
@@ -103,27 +107,36 @@ class Function:
     """A function or an operator of Spark.
 
     `parameters(signature)` returns the types to which Spark casts arguments of the types in `signature`, or None if the
-    function does not take them. `bind(signature)` returns the Python function. It receives one value for each argument;
-    if `is_lazy`, one function without parameters for each argument, which evaluates it. The result of a function that
-    is neither lazy nor `takes_nulls` is NULL if an argument is; then `bind` returns a function that sees no NULL.
+    function does not take them. `result` is the type of the result, or a function that returns it or None in the same
+    way; it is None where the text of the call decides, as in CAST and struct. `bind(signature)` returns the Python
+    function. It receives one value for each argument; if `is_lazy`, one function without parameters for each argument,
+    which evaluates it. The result of a function that is neither lazy nor `takes_nulls` is NULL if an argument is; then
+    `bind` returns a function that sees no NULL.
     `size` returns an upper bound of the size of the result (`effort.size_of`) from the arguments of the Python
     function. It is set where the result may be far larger than the arguments, or consists of several of them.
     `is_right_first`: Spark evaluates the right argument before the left one, a divisor for example.
     """
 
     parameters: Callable[[Signature], Types | None]
+    result: str | ResultType | None
     bind: Callable[[Signature], Evaluate]
     is_lazy: bool = False
     takes_nulls: bool = False
     is_right_first: bool = False
     size: Callable[..., int] | None = None
 
+    def result_of(self, signature: Signature) -> str | None:
+        """The type of the result, of which `signature` holds nothing yet."""
+        return self.result(signature) if callable(self.result) else self.result
+
 
 def limited(function: Function, evaluate: Evaluate, result: str) -> Evaluate:
     """The Python function of `function`, which spends the cost of its result, a value of type `result` (see `effort`).
 
     >>> from sqlext.errors import DataError
-    >>> spaces = Function(parameters=lambda _: ("int",), bind=lambda _: lambda n: " " * n, size=lambda n: n)
+    >>> spaces = Function(
+    ...     parameters=lambda _: ("int",), result="string", bind=lambda _: lambda n: " " * n, size=lambda n: n
+    ... )
     >>> try:
     ...     limited(spaces, spaces.bind, "string")(10**12)
     ... except DataError as error:
@@ -190,3 +203,16 @@ def of_one_row(name: str, evaluate: Evaluate) -> Evaluate:
             raise function_failed(name, error) from error
 
     return bounded
+
+
+def null_on_error(name: str, evaluate: Evaluate) -> Evaluate:
+    """The function `name`, which returns None where `of_one_row` raises DataError, as the try_ forms do."""
+    bounded = of_one_row(name, evaluate)
+
+    def evaluate_or_null(*values: Any) -> Any:
+        try:
+            return bounded(*values)
+        except DataError:
+            return None
+
+    return evaluate_or_null

@@ -1,8 +1,9 @@
 """The list of functions that are computed where several rows meet, and how to call them.
 
-A caller asks Spark for the types of an expression and of its parts. For each function over several rows it calls
-`parameter_types`, wraps an argument whose type differs in `CAST` (by `bind("CAST", (type,), parameter_type, …)`), and
-then calls `bind`. Functions have Spark's names in lower case; operators and predicates are written in upper case:
+A caller asks Spark, or `result_type` where there is no session, for the types of an expression and of its parts. For
+each function over several rows it calls `parameter_types`, wraps an argument whose type differs in `CAST` (by
+`bind("CAST", (type,), parameter_type, …)`), and then calls `bind`. Functions have Spark's names in lower case;
+operators and predicates are written in upper case:
 
 | name | arguments |
 |---|---|
@@ -70,6 +71,31 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
+def result_type(
+    name: str, types: Types, settings: ExecutionSettings, constants: Mapping[int, Any] | None = None
+) -> str:
+    """The type that Spark gives to the call of a function with arguments of these types.
+
+    `constants`: the values of arguments, by position, that are literals; digits of decimals depend on them. The second
+    argument of `.` is the name of the field. Raises UnsupportedError: FUNCTION_OVER_SEVERAL_ROWS.
+
+    The rules are those of Spark's analyzer. `tests/expressions` compares them with Spark on random expressions.
+
+    >>> ansi = ExecutionSettings(is_ansi=True, time_zone="UTC")
+    >>> result_type("*", ("decimal(10,2)", "int"), ansi, {1: 3}), result_type("-", ("timestamp", "timestamp"), ansi)
+    ('decimal(12,2)', 'interval day to second')
+    """
+    signature = Signature(name=name, types=types, result="", settings=settings, constants=constants or {})
+    result = _function(name).result_of(signature)
+    if result is None:
+        raise UnsupportedError(
+            "FUNCTION_OVER_SEVERAL_ROWS",
+            f"{name} of {', '.join(types) or 'nothing'} cannot be computed here",
+            hint="cast its arguments to the types that it takes.",
+        )
+    return result
+
+
 def parameter_types(name: str, types: Types, result: str, settings: ExecutionSettings) -> Types:
     """The types to which Spark casts arguments of these types in a call to which it gives the type `result`.
 
@@ -81,11 +107,8 @@ def parameter_types(name: str, types: Types, result: str, settings: ExecutionSet
     >>> parameter_types("+", ("int", "double"), "double", ansi)
     ('double', 'double')
     """
-    function = FUNCTIONS.get(name)
-    if function is None:
-        raise not_in_table(name)
     signature = Signature(name=name, types=types, result=result, settings=settings)
-    parameters = function.parameters(signature)
+    parameters = _function(name).parameters(signature)
     if parameters is None:
         raise UnsupportedError(
             "FUNCTION_OVER_SEVERAL_ROWS",
@@ -113,9 +136,7 @@ def bind(
     >>> bind("coalesce", ("int", "int"), "int", settings)(lambda: None, lambda: 2)
     2
     """
-    function = FUNCTIONS.get(name)
-    if function is None:
-        raise not_in_table(name)
+    function = _function(name)
     if policy := refused_policy(name, types, settings):
         raise UnsupportedError(
             "FUNCTION_OVER_SEVERAL_ROWS",
@@ -173,10 +194,12 @@ def _is_right_first(function: Function, types: Types) -> bool:
     return (is_interval(left) and right in TIME_TYPES) or (is_numeric(left) and is_interval(right))
 
 
-def not_in_table(name: str) -> UnsupportedError:
-    """The error for a function that is not in the list; it contains the list."""
+def _function(name: str) -> Function:
+    """The function of a name. Raises UnsupportedError, with the list of all names."""
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
     names = ", ".join(sorted(n for n in FUNCTIONS if n[:1].islower()))
-    return UnsupportedError(
+    raise UnsupportedError(
         "FUNCTION_OVER_SEVERAL_ROWS",
         f"{name}{'()' if name[:1].islower() else ''} cannot be computed over several rows",
         hint=f"over several rows there are operators, CASE, CAST and {names}; or compute it in the navigation "

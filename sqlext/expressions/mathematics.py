@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from typing import Any
 
-from sqlext.expressions.coercion import as_decimal, as_result, digits_of, takes
+from sqlext.expressions.arithmetic_types import floored_type, rounded_type
+from sqlext.expressions.coercion import as_decimal, as_result, chosen_type, digits_of, takes
 from sqlext.expressions.faults import overflow
-from sqlext.expressions.function import Evaluate, Function, Signature, Types
+from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, Types
 from sqlext.expressions.numbers import EXACT, fits, float_text, saturated, to_decimal, to_float32, wrap
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of, is_interval
 
@@ -39,11 +41,8 @@ def _round_types(signature: Signature) -> Types:
 
 def _round(signature: Signature) -> Evaluate:
     spark_type, mode = signature.types[0], _MODES[signature.name]
-    always_fails = replace(signature.settings, is_ansi=True)
     if digits := decimal_of(signature.result):
-        return lambda value, scale=0: to_decimal(
-            _at_scale(value, min(scale, digits[1]), mode), *digits, always_fails if scale < 0 else signature.settings
-        )
+        return _decimal_rounding(digits, mode, signature.settings)
     if spark_type in FLOATS:
         return lambda value, scale=0: _round_float(value, scale, mode, is_double=spark_type == "double")
     bits, is_ansi = INTEGER_BITS[spark_type], signature.settings.is_ansi
@@ -57,6 +56,14 @@ def _round(signature: Signature) -> Evaluate:
         return wrap(rounded, bits)
 
     return round_integer
+
+
+def _decimal_rounding(digits: tuple[int, int], mode: str, settings: ExecutionSettings) -> Evaluate:
+    """The rounding to a decimal type. With negative places, a result that does not fit is an error without ANSI too."""
+    always_fails = replace(settings, is_ansi=True)
+    return lambda value, scale=0: to_decimal(
+        _at_scale(value, min(scale, digits[1]), mode), *digits, always_fails if scale < 0 else settings
+    )
 
 
 def _round_float(value: float, scale: int, mode: str, *, is_double: bool) -> float:
@@ -79,11 +86,8 @@ def _floor_types(signature: Signature) -> Types:
 
 def _floor(signature: Signature) -> Evaluate:
     mode = _MODES[signature.name]
-    always_fails = replace(signature.settings, is_ansi=True)
     if digits := decimal_of(signature.result):
-        return lambda value, scale=0: to_decimal(
-            _at_scale(value, min(scale, digits[1]), mode), *digits, always_fails if scale < 0 else signature.settings
-        )
+        return _decimal_rounding(digits, mode, signature.settings)
     if signature.types[0] == "double":
         whole = math.floor if mode == ROUND_FLOOR else math.ceil
         return lambda value: whole(value) if abs(value) < 2**53 else saturated(value, 64)
@@ -92,7 +96,7 @@ def _floor(signature: Signature) -> Evaluate:
 
 def _double(evaluate: Callable[..., float | None], n: int = 1) -> Function:
     """A function of doubles. Where Python raises an error, the result is that of Java."""
-    return Function(parameters=takes(*["double"] * n), bind=lambda _: evaluate)
+    return Function(parameters=takes(*["double"] * n), result="double", bind=lambda _: evaluate)
 
 
 def _or_nan(evaluate: Callable[[float], float], at_overflow: float = math.inf) -> Callable[[float], float]:
@@ -145,10 +149,9 @@ def power(base: float, exponent: float) -> float:
         return math.copysign(math.inf, base) if is_odd else math.inf
 
 
-def _sign(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return float((value > 0) - (value < 0))
-    return value if value != value or value == 0 else math.copysign(1.0, value)
+def _sign(value: Any) -> float:
+    number = float(value)  # intervals are integers
+    return number if number != number or number == 0 else math.copysign(1.0, number)
 
 
 def _cbrt(value: float) -> float:
@@ -163,12 +166,21 @@ def _atan2(y: float, x: float) -> float:
     return math.atan2(y + 0.0, x + 0.0)
 
 
-def _bits(evaluate: Callable[[int, int], int]) -> Function:
-    return Function(parameters=as_result, bind=lambda _: evaluate)
+def _bits(evaluate: Callable[..., int]) -> Function:
+    return Function(parameters=as_result, result=_bits_type, bind=lambda _: evaluate)
+
+
+def _bits_type(signature: Signature) -> str | None:
+    common = chosen_type(signature.types, signature.settings)
+    return common if common in INTEGER_BITS else None
 
 
 def _shift_types(signature: Signature) -> Types:
     return ("bigint" if signature.result == "bigint" else "int", "int")
+
+
+def _shift_type(signature: Signature) -> str:
+    return "bigint" if signature.types[:1] == ("bigint",) else "int"
 
 
 def _shift(signature: Signature) -> Evaluate:
@@ -184,9 +196,10 @@ def _sign_types(signature: Signature) -> Types:
     return tuple(t if is_interval(t) else "double" for t in signature.types)
 
 
-_ROUND = Function(parameters=_round_types, bind=_round)
-_FLOOR = Function(parameters=_floor_types, bind=_floor)
-_SHIFT = Function(parameters=_shift_types, bind=_shift)
+_ROUND = Function(parameters=_round_types, result=rounded_type, bind=_round)
+_FLOOR = Function(parameters=_floor_types, result=floored_type, bind=_floor)
+_SHIFT = Function(parameters=_shift_types, result=_shift_type, bind=_shift)
+_SIGN = Function(parameters=_sign_types, result="double", bind=lambda _: _sign)
 
 MATHEMATICS: dict[str, Function] = {
     "round": _ROUND,
@@ -199,15 +212,15 @@ MATHEMATICS: dict[str, Function] = {
     "exp": _double(_or_nan(math.exp)),
     "expm1": _double(_or_nan(math.expm1)),
     "ln": _double(_logarithm(math.log)),
-    "log": Function(parameters=takes("double", "double", optional=1), bind=lambda _: _log),
+    "log": Function(parameters=takes("double", "double", optional=1), result="double", bind=lambda _: _log),
     "log10": _double(_logarithm(math.log10)),
     "log2": _double(_logarithm(lambda value: math.log(value) / math.log(2.0))),
     "log1p": _double(_logarithm(math.log1p, -1.0)),
     "pow": _double(power, 2),
     "power": _double(power, 2),
     "hypot": _double(math.hypot, 2),
-    "sign": Function(parameters=_sign_types, bind=lambda _: lambda value: _sign(float(value))),
-    "signum": Function(parameters=_sign_types, bind=lambda _: lambda value: _sign(float(value))),
+    "sign": _SIGN,
+    "signum": _SIGN,
     "sin": _double(_or_nan(math.sin)),
     "cos": _double(_or_nan(math.cos)),
     "tan": _double(_or_nan(math.tan)),
@@ -220,11 +233,11 @@ MATHEMATICS: dict[str, Function] = {
     "tanh": _double(math.tanh),
     "degrees": _double(math.degrees),
     "radians": _double(math.radians),
-    "pi": Function(parameters=takes(), bind=lambda _: lambda: math.pi),
-    "e": Function(parameters=takes(), bind=lambda _: lambda: math.e),
-    "&": _bits(lambda a, b: a & b),
-    "|": _bits(lambda a, b: a | b),
-    "^": _bits(lambda a, b: a ^ b),
-    "~": Function(parameters=as_result, bind=lambda _: lambda a: ~a),
+    "pi": _double(lambda: math.pi, 0),
+    "e": _double(lambda: math.e, 0),
+    "&": _bits(operator.and_),
+    "|": _bits(operator.or_),
+    "^": _bits(operator.xor),
+    "~": _bits(operator.invert),
     **dict.fromkeys(("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned"), _SHIFT),
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from sqlext.expressions import faults
-from sqlext.expressions.coercion import cast_to, string_among_others, takes, unchanged, wider_type
+from sqlext.expressions.coercion import cast_to, chosen_type, string_among_others, takes, unchanged, wider_type
 from sqlext.expressions.effort import size_of
 from sqlext.expressions.function import LAST_KEY_WINS, SIZE_OF_NULL, Evaluate, Function, Signature, Types
 from sqlext.expressions.json_paths import get_json_object
@@ -16,6 +17,47 @@ from sqlext.expressions.values import compare, hashable, order_key
 def _element_type(spark_type: str) -> str:
     parts = nested(spark_type)
     return parts.element if isinstance(parts, ArrayOf) else "void"
+
+
+# the types of results
+
+
+def _parts(signature: Signature) -> ArrayOf | MapOf | StructOf | None:
+    """The parts of the type of the first argument."""
+    return nested(signature.types[0]) if signature.types else None
+
+
+def _part_type(signature: Signature) -> str | None:
+    parts = _parts(signature)
+    return parts.value if isinstance(parts, MapOf) else _element_of_array(signature)
+
+
+def _element_of_array(signature: Signature) -> str | None:
+    parts = _parts(signature)
+    return parts.element if isinstance(parts, ArrayOf) else None
+
+
+def _same_array(signature: Signature) -> str | None:
+    return signature.types[0] if isinstance(_parts(signature), ArrayOf) else None
+
+
+def _keys_type(signature: Signature) -> str | None:
+    parts = _parts(signature)
+    return f"array<{parts.key}>" if isinstance(parts, MapOf) else None
+
+
+def _values_type(signature: Signature) -> str | None:
+    parts = _parts(signature)
+    return f"array<{parts.value}>" if isinstance(parts, MapOf) else None
+
+
+def _field_type(signature: Signature) -> str | None:
+    parts, name = _parts(signature), str(signature.constants.get(1, "")).lower()
+    if isinstance(parts, MapOf):
+        return parts.value
+    if not isinstance(parts, StructOf):
+        return None
+    return next((t for n, t in zip(parts.names, parts.types) if n.lower() == name), None)
 
 
 # parts of a value
@@ -174,16 +216,25 @@ def _slice(values: list[Any], start: int, length: int) -> list[Any]:
 # making
 
 
+def _array_type(signature: Signature) -> str | None:
+    common = chosen_type(signature.types, signature.settings)
+    return None if common is None else f"array<{common}>"
+
+
 def _array_types(signature: Signature) -> Types:
     return (_element_type(signature.result),) * len(signature.types)
 
 
-def _struct_types(signature: Signature) -> Types:
-    return signature.types
+def _struct_type(signature: Signature) -> str | None:
+    names = [signature.constants.get(i) for i in range(0, len(signature.types), 2)]
+    if not all(isinstance(name, str) for name in names):
+        return None
+    return "struct<" + ",".join(f"{name}:{t}" for name, t in zip(names, signature.types[1::2])) + ">"
 
 
-def _named_struct(*values: Any) -> tuple[Any, ...]:
-    return values[1::2]
+def _map_type(signature: Signature) -> str | None:
+    key, value = (chosen_type(signature.types[i::2], signature.settings) for i in (0, 1))
+    return None if key is None or value is None else f"map<{key},{value}>"
 
 
 def _map_types(signature: Signature) -> Types | None:
@@ -216,38 +267,37 @@ def _map_contains(signature: Signature) -> Evaluate:
     return lambda value, key: hashable(key, key_type) in value
 
 
-_ELEMENT_AT = Function(parameters=_key_types, bind=_element_at)
-_SIZE = Function(parameters=unchanged, bind=_size, takes_nulls=True)
-_MAP_KEYS = Function(parameters=unchanged, bind=lambda _: lambda value: list(value))
-_MAP_VALUES = Function(parameters=unchanged, bind=lambda _: lambda value: list(value.values()))
+_ELEMENT_AT = Function(parameters=_key_types, result=_part_type, bind=_element_at)
+_SIZE = Function(parameters=unchanged, result="int", bind=_size, takes_nulls=True)
+_EXTREME = Function(parameters=unchanged, result=_element_of_array, bind=_extreme)
+_making = partial(Function, takes_nulls=True, size=size_of)
 
 NESTED_VALUES: dict[str, Function] = {
-    ".": Function(parameters=unchanged, bind=_field),
-    "[]": Function(parameters=_key_types, bind=_subscript),
-    "get": Function(parameters=_key_types, bind=_get),
-    "element_at": _ELEMENT_AT,
-    "try_element_at": _ELEMENT_AT,
-    "size": _SIZE,
-    "cardinality": _SIZE,
-    "array_size": _SIZE,
-    "array_contains": Function(parameters=_search_types, bind=_contains),
-    "array_position": Function(parameters=_search_types, bind=_position),
-    "array_max": Function(parameters=unchanged, bind=_extreme),
-    "array_min": Function(parameters=unchanged, bind=_extreme),
-    "array_distinct": Function(parameters=unchanged, bind=_distinct),
-    "sort_array": Function(parameters=takes("array", "boolean", optional=1), bind=_sort),
+    ".": Function(parameters=unchanged, result=_field_type, bind=_field),
+    "[]": Function(parameters=_key_types, result=_part_type, bind=_subscript),
+    "get": Function(parameters=_key_types, result=_element_of_array, bind=_get),
+    **dict.fromkeys(("element_at", "try_element_at"), _ELEMENT_AT),
+    **dict.fromkeys(("size", "cardinality", "array_size"), _SIZE),
+    "array_contains": Function(parameters=_search_types, result="boolean", bind=_contains),
+    "array_position": Function(parameters=_search_types, result="bigint", bind=_position),
+    **dict.fromkeys(("array_max", "array_min"), _EXTREME),
+    "array_distinct": Function(parameters=unchanged, result=_same_array, bind=_distinct),
+    "sort_array": Function(parameters=takes("array", "boolean", optional=1), result=_same_array, bind=_sort),
     "array_join": Function(
-        parameters=takes("array<string>", "string", "string", optional=1), bind=lambda _: _join, size=_joined_size
+        parameters=takes("array<string>", "string", "string", optional=1),
+        result="string",
+        bind=lambda _: _join,
+        size=_joined_size,
     ),
-    "slice": Function(parameters=takes("array", "int", "int"), bind=lambda _: _slice),
-    "map_keys": _MAP_KEYS,
-    "map_values": _MAP_VALUES,
-    "map_contains_key": Function(parameters=_key_types, bind=_map_contains),
-    "array": Function(
-        parameters=_array_types, bind=lambda _: lambda *values: list(values), takes_nulls=True, size=size_of
+    "slice": Function(parameters=takes("array", "int", "int"), result=_same_array, bind=lambda _: _slice),
+    "map_keys": Function(parameters=unchanged, result=_keys_type, bind=lambda _: list),
+    "map_values": Function(
+        parameters=unchanged, result=_values_type, bind=lambda _: lambda value: list(value.values())
     ),
-    "struct": Function(parameters=_struct_types, bind=lambda _: lambda *values: values, takes_nulls=True, size=size_of),
-    "named_struct": Function(parameters=_struct_types, bind=lambda _: _named_struct, takes_nulls=True, size=size_of),
-    "map": Function(parameters=_map_types, bind=_map, takes_nulls=True, size=size_of),
-    "get_json_object": Function(parameters=takes("string", "string"), bind=lambda _: get_json_object),
+    "map_contains_key": Function(parameters=_key_types, result="boolean", bind=_map_contains),
+    "array": _making(parameters=_array_types, result=_array_type, bind=lambda _: lambda *values: list(values)),
+    "struct": _making(parameters=unchanged, result=None, bind=lambda _: lambda *values: values),
+    "named_struct": _making(parameters=unchanged, result=_struct_type, bind=lambda _: lambda *values: values[1::2]),
+    "map": _making(parameters=_map_types, result=_map_type, bind=_map),
+    "get_json_object": Function(parameters=takes("string", "string"), result="string", bind=lambda _: get_json_object),
 }

@@ -14,9 +14,8 @@ from typing import Any, Union
 from sqlext.errors import BindError, DataError
 from sqlext.expressions.effort import size_of
 from sqlext.expressions.function import Evaluate, ExecutionSettings
-from sqlext.expressions.function_table import evaluation, parameter_types
+from sqlext.expressions.function_table import evaluation, parameter_types, result_type
 from sqlext.expressions.python_functions import PythonFunction, bind_python
-from sqlext.expressions.result_types import result_type
 from sqlext.expressions.spark_types import INTEGER_BITS, TIME_TYPES, is_interval, is_numeric, nested
 
 _MOST_FOLDED = 10_000  # the size of a value

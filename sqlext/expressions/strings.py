@@ -7,10 +7,20 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from sqlext.expressions.coercion import as_result, takes
+from sqlext.expressions.coercion import as_result, chosen_type, takes
 from sqlext.expressions.effort import size_of
 from sqlext.expressions.faults import invalid_value
-from sqlext.expressions.function import CASE_OF_ICU, Evaluate, Function, Signature, Types, null_propagating
+from sqlext.expressions.function import (
+    BINARY_AS_STRING,
+    CASE_OF_ICU,
+    PADDED_IS_STRING,
+    Evaluate,
+    Function,
+    ResultType,
+    Signature,
+    Types,
+    null_propagating,
+)
 from sqlext.expressions.spark_types import ArrayOf, nested
 
 _WHOLE = (1 << 31) - 1
@@ -24,6 +34,10 @@ def substring(text: Any, position: int, length: int = _WHOLE) -> Any:
     start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
     stop = start + length if length < _WHOLE else _WHOLE
     return text[max(start, 0) : max(stop, 0)]
+
+
+def _part_type(signature: Signature) -> str:
+    return "binary" if signature.types[:1] == ("binary",) else "string"
 
 
 def _left(text: Any, length: int) -> Any:
@@ -58,6 +72,11 @@ def _lpad(text: Any, length: int, pad: Any = None) -> Any:
 
 def _rpad(text: Any, length: int, pad: Any = None) -> Any:
     return _pad(text, length, (" " if isinstance(text, str) else b"\0") if pad is None else pad, is_left=False)
+
+
+def _padded_type(signature: Signature) -> str:
+    is_binary = {*signature.types[:1], *signature.types[2:]} == {"binary"}
+    return "binary" if is_binary and PADDED_IS_STRING not in signature.settings.is_on else "string"
 
 
 def _padded_types(signature: Signature) -> Types | None:
@@ -140,8 +159,12 @@ def _ascii(text: str) -> int:
     return ord(text[0]) if text else 0
 
 
-def _concat_types(signature: Signature) -> Types | None:
-    return as_result(signature)
+def _concat_type(signature: Signature) -> str | None:
+    types, settings = signature.types, signature.settings
+    if types and all(isinstance(nested(t), ArrayOf) or t == "void" for t in types):
+        return chosen_type(types, settings)
+    is_binary = set(types) == {"binary"} and BINARY_AS_STRING not in settings.is_on
+    return "binary" if is_binary else "string"
 
 
 def _concat(signature: Signature) -> Evaluate:
@@ -176,68 +199,88 @@ def _trim(side: str, *, text_first: bool) -> Callable[[Signature], Evaluate]:
     return bind
 
 
+def _reversed_type(signature: Signature) -> str:
+    types = signature.types
+    return types[0] if types and nested(types[0]) else "string"
+
+
+def _octets(value: str | bytes) -> int:
+    return len(value.encode() if isinstance(value, str) else value)
+
+
 def _sha2(value: bytes, bits: int) -> str | None:
     size = bits or 256
     return hashlib.new(f"sha{size}", value).hexdigest() if size in (224, 256, 384, 512) else None
 
 
-def _plain(evaluate: Evaluate, *parameters: str, optional: int = 0, size: Callable[..., int] | None = None) -> Function:
-    return Function(parameters=takes(*parameters, optional=optional), bind=lambda _: evaluate, size=size)
+def _plain(
+    evaluate: Evaluate,
+    *parameters: str,
+    result: str | ResultType = "string",
+    optional: int = 0,
+    size: Callable[..., int] | None = None,
+) -> Function:
+    return Function(parameters=takes(*parameters, optional=optional), result=result, bind=lambda _: evaluate, size=size)
 
 
 def _trimming(side: str, *, text_first: bool = False) -> Function:
-    return Function(parameters=takes("string", "string", optional=1), bind=_trim(side, text_first=text_first))
+    bind = _trim(side, text_first=text_first)
+    return Function(parameters=takes("string", "string", optional=1), result="string", bind=bind)
 
 
-_CONCAT = Function(parameters=_concat_types, bind=_concat, takes_nulls=True, size=size_of)
-_LENGTH = _plain(len, "string|binary")
-_SUBSTRING = _plain(substring, "string|binary", "int", "int", optional=1)
-_LOCATE = Function(parameters=takes("string", "string", "int", optional=1), bind=lambda _: _locate, takes_nulls=True)
+def _number(evaluate: Evaluate, *parameters: str) -> Function:
+    return _plain(evaluate, *parameters, result="int")
+
+
+def _test(evaluate: Evaluate) -> Function:
+    return _plain(evaluate, "string|binary", "string|binary", result="boolean")
+
+
+_CONCAT = Function(parameters=as_result, result=_concat_type, bind=_concat, takes_nulls=True, size=size_of)
+_LENGTH = _number(len, "string|binary")
+_SUBSTRING = _plain(substring, "string|binary", "int", "int", result=_part_type, optional=1)
+_LOCATE = Function(
+    parameters=takes("string", "string", "int", optional=1), result="int", bind=lambda _: _locate, takes_nulls=True
+)
+_CHR = _plain(_chr, "bigint")
+_SHA1 = _plain(lambda value: hashlib.sha1(value).hexdigest(), "binary")
 
 STRINGS: dict[str, Function] = {
-    "lower": _plain(str.lower, "string"),
-    "lcase": _plain(str.lower, "string"),
-    "upper": _plain(str.upper, "string"),
-    "ucase": _plain(str.upper, "string"),
-    "initcap": Function(parameters=takes("string"), bind=_bind_initcap),
+    **dict.fromkeys(("lower", "lcase"), _plain(str.lower, "string")),
+    **dict.fromkeys(("upper", "ucase"), _plain(str.upper, "string")),
+    "initcap": Function(parameters=takes("string"), result="string", bind=_bind_initcap),
     "trim": _trimming("strip"),
     "ltrim": _trimming("lstrip"),
     "rtrim": _trimming("rstrip"),
     "btrim": _trimming("strip", text_first=True),
-    "substr": _SUBSTRING,
-    "substring": _SUBSTRING,
-    "left": _plain(_left, "string|binary", "int"),
+    **dict.fromkeys(("substr", "substring"), _SUBSTRING),
+    "left": _plain(_left, "string|binary", "int", result=_part_type),
     "right": _plain(_right, "string", "int"),
-    "length": _LENGTH,
-    "len": _LENGTH,
-    "char_length": _LENGTH,
-    "character_length": _LENGTH,
-    "octet_length": _plain(lambda v: len(v.encode() if isinstance(v, str) else v), "string|binary"),
-    "bit_length": _plain(lambda v: 8 * len(v.encode() if isinstance(v, str) else v), "string|binary"),
-    "concat": _CONCAT,
-    "||": _CONCAT,
-    "concat_ws": Function(parameters=_concat_ws_types, bind=lambda _: _concat_ws, takes_nulls=True, size=_joined_size),
-    "lpad": Function(parameters=_padded_types, bind=lambda _: _lpad, size=_padded_size),
-    "rpad": Function(parameters=_padded_types, bind=lambda _: _rpad, size=_padded_size),
+    **dict.fromkeys(("length", "len", "char_length", "character_length"), _LENGTH),
+    "octet_length": _number(_octets, "string|binary"),
+    "bit_length": _number(lambda value: 8 * _octets(value), "string|binary"),
+    **dict.fromkeys(("concat", "||"), _CONCAT),
+    "concat_ws": Function(
+        parameters=_concat_ws_types, result="string", bind=lambda _: _concat_ws, takes_nulls=True, size=_joined_size
+    ),
+    "lpad": Function(parameters=_padded_types, result=_padded_type, bind=lambda _: _lpad, size=_padded_size),
+    "rpad": Function(parameters=_padded_types, result=_padded_type, bind=lambda _: _rpad, size=_padded_size),
     "split_part": _plain(split_part, "string", "string", "int"),
-    "startswith": _plain(lambda text, part: text.startswith(part), "string|binary", "string|binary"),
-    "endswith": _plain(lambda text, part: text.endswith(part), "string|binary", "string|binary"),
-    "contains": _plain(lambda text, part: part in text, "string|binary", "string|binary"),
-    "instr": _plain(lambda text, part: text.find(part) + 1, "string", "string"),
-    "locate": _LOCATE,
-    "position": _LOCATE,
+    "startswith": _test(lambda text, part: text.startswith(part)),
+    "endswith": _test(lambda text, part: text.endswith(part)),
+    "contains": _test(lambda text, part: part in text),
+    "instr": _number(lambda text, part: text.find(part) + 1, "string", "string"),
+    **dict.fromkeys(("locate", "position"), _LOCATE),
     "replace": _plain(_replace, "string", "string", "string", optional=1, size=_replaced_size),
     "translate": _plain(_translate, "string", "string", "string"),
-    "reverse": _plain(lambda value: value[::-1], "string|array"),
+    "reverse": _plain(lambda value: value[::-1], "string|array", result=_reversed_type),
     "repeat": _plain(lambda text, times: text * times, "string", "int", size=lambda text, times: len(text) * times),
     "space": _plain(lambda times: " " * times, "int", size=lambda times: times),
     "substring_index": _plain(_substring_index, "string", "string", "int"),
-    "ascii": _plain(_ascii, "string"),
-    "chr": _plain(_chr, "bigint"),
-    "char": _plain(_chr, "bigint"),
+    "ascii": _number(_ascii, "string"),
+    **dict.fromkeys(("chr", "char"), _CHR),
     "md5": _plain(lambda value: hashlib.md5(value).hexdigest(), "binary"),
-    "sha": _plain(lambda value: hashlib.sha1(value).hexdigest(), "binary"),
-    "sha1": _plain(lambda value: hashlib.sha1(value).hexdigest(), "binary"),
+    **dict.fromkeys(("sha", "sha1"), _SHA1),
     "sha2": _plain(_sha2, "binary", "int"),
-    "crc32": _plain(zlib.crc32, "binary"),
+    "crc32": _plain(zlib.crc32, "binary", result="bigint"),
 }

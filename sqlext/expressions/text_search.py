@@ -84,7 +84,7 @@ def _instr(text: str, pattern: str, _: int = 0) -> int:
     return 0 if match is None else match.start + 1
 
 
-def _searching(evaluate: Evaluate, *parameters: str, optional: int = 0) -> Function:
+def _searching(result: str, evaluate: Evaluate, *parameters: str, optional: int = 0) -> Function:
     """A function whose second argument is a regular expression, read at once if it is constant."""
 
     def bind(signature: Signature) -> Evaluate:
@@ -93,7 +93,7 @@ def _searching(evaluate: Evaluate, *parameters: str, optional: int = 0) -> Funct
             java_regex(pattern)
         return evaluate
 
-    return Function(parameters=takes(*parameters, optional=optional), bind=bind)
+    return Function(parameters=takes(*parameters, optional=optional), result=result, bind=bind)
 
 
 def _bind_like(signature: Signature) -> Evaluate:
@@ -103,16 +103,16 @@ def _bind_like(signature: Signature) -> Evaluate:
     return _ilike if signature.name.lower() == "ilike" else _like
 
 
-_LIKE = Function(parameters=takes("string", "string", "string", optional=1), bind=_bind_like)
-_RLIKE = _searching(_rlike, "string", "string")
+_LIKE = Function(parameters=takes("string", "string", "string", optional=1), result="boolean", bind=_bind_like)
+_RLIKE = _searching("boolean", _rlike, "string", "string")
 
 TEXT_SEARCH: dict[str, Function] = {
     **dict.fromkeys(("LIKE", "like", "ILIKE", "ilike"), _LIKE),
     **dict.fromkeys(("RLIKE", "rlike", "regexp", "regexp_like"), _RLIKE),
-    "regexp_extract": _searching(_extract, "string", "string", "int", optional=1),
-    "regexp_extract_all": _searching(_extract_all, "string", "string", "int", optional=1),
-    "regexp_replace": _searching(_replace, "string", "string", "string", "int", optional=1),
-    "regexp_count": _searching(_count, "string", "string"),
-    "regexp_substr": _searching(_substr, "string", "string"),
-    "regexp_instr": _searching(_instr, "string", "string", "int", optional=1),
+    "regexp_extract": _searching("string", _extract, "string", "string", "int", optional=1),
+    "regexp_extract_all": _searching("array<string>", _extract_all, "string", "string", "int", optional=1),
+    "regexp_replace": _searching("string", _replace, "string", "string", "string", "int", optional=1),
+    "regexp_count": _searching("int", _count, "string", "string"),
+    "regexp_substr": _searching("string", _substr, "string", "string"),
+    "regexp_instr": _searching("int", _instr, "string", "string", "int", optional=1),
 }

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlext.expressions import faults
+from sqlext.expressions.arithmetic_types import operation_type
 from sqlext.expressions.calendars import DAY_US, add_months, zone
 from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, Types
 from sqlext.expressions.numbers import EXACT, fits
@@ -92,11 +93,7 @@ def _sum_types(signature: Signature) -> Types | None:
 
 
 def _bind_sum(signature: Signature) -> Evaluate:
-    (left, right), result, sign = (
-        signature.types,
-        signature.result,
-        -1 if signature.name.endswith(("-", "subtract")) else 1,
-    )
+    (left, right), result, sign = signature.types, signature.result, -1 if signature.name == "-" else 1
     if is_interval(result):
         if is_interval(left):
             return lambda a, b: in_interval_range(a + sign * b, result)
@@ -149,7 +146,7 @@ def _scaled_types(signature: Signature) -> Types | None:
 
 def _bind_scaled(signature: Signature) -> Evaluate:
     """An interval times or by a number, rounded half up to a month or a microsecond."""
-    result, multiplies = signature.result, signature.name.endswith(("*", "multiply"))
+    result, multiplies = signature.result, signature.name == "*"
 
     def scaled(interval: int, factor: Any) -> int:
         if not multiplies and not factor:
@@ -166,9 +163,6 @@ def _bind_scaled(signature: Signature) -> Evaluate:
     return scaled if is_interval(signature.types[0]) else lambda factor, interval: scaled(interval, factor)
 
 
-_SUM = Function(parameters=_sum_types, bind=_bind_sum)
-_SCALED = Function(parameters=_scaled_types, bind=_bind_scaled)
-TIME_ARITHMETIC: dict[str, Function] = {
-    **dict.fromkeys(("+", "-", "add", "subtract"), _SUM),
-    **dict.fromkeys(("*", "/", "multiply", "divide"), _SCALED),
-}
+_SUM = Function(parameters=_sum_types, result=operation_type, bind=_bind_sum)
+_SCALED = Function(parameters=_scaled_types, result=operation_type, bind=_bind_scaled)
+TIME_ARITHMETIC = {"+": _SUM, "-": _SUM, "*": _SCALED, "/": _SCALED}

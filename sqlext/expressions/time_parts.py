@@ -121,6 +121,13 @@ def _extract_types(signature: Signature) -> Types:
     return "string", source if source in ("date", "timestamp_ntz") or is_interval(source) else "timestamp"
 
 
+def _part_type(signature: Signature) -> str:
+    field = _CANONICAL.get(str(signature.constants.get(0, "")).lower())
+    if is_interval(signature.types[-1]) and field in ("month", "hour", "minute"):
+        return "tinyint"
+    return "decimal(8,6)" if field == "fraction" else "int"
+
+
 def _extract(signature: Signature) -> Evaluate:
     source, name = signature.types[1], signature.settings.time_zone
 
@@ -205,15 +212,15 @@ def _trunc(date: Thunk, text: Thunk) -> int | None:
 
 
 def _of_date(field: str) -> Function:
-    return Function(parameters=takes("date"), bind=_bind_part(field))
+    return Function(parameters=takes("date"), result="int", bind=_bind_part(field))
 
 
 def _of_time(field: str) -> Function:
-    return Function(parameters=takes("timestamp|timestamp_ntz"), bind=_bind_part(field))
+    return Function(parameters=takes("timestamp|timestamp_ntz"), result="int", bind=_bind_part(field))
 
 
 _DAY = _of_date("day")
-_EXTRACT = Function(parameters=_extract_types, bind=_extract)
+_EXTRACT = Function(parameters=_extract_types, result=_part_type, bind=_extract)
 
 TIME_PARTS: dict[str, Function] = {
     "year": _of_date("year"),
@@ -228,9 +235,7 @@ TIME_PARTS: dict[str, Function] = {
     "hour": _of_time("hour"),
     "minute": _of_time("minute"),
     "second": _of_time("second"),
-    "extract": _EXTRACT,
-    "date_part": _EXTRACT,
-    "datepart": _EXTRACT,
-    "date_trunc": Function(parameters=takes("string", "timestamp"), bind=_date_trunc, is_lazy=True),
-    "trunc": Function(parameters=takes("date", "string"), bind=lambda _: _trunc, is_lazy=True),
+    **dict.fromkeys(("extract", "date_part", "datepart"), _EXTRACT),
+    "date_trunc": Function(parameters=takes("string", "timestamp"), result="timestamp", bind=_date_trunc, is_lazy=True),
+    "trunc": Function(parameters=takes("date", "string"), result="date", bind=lambda _: _trunc, is_lazy=True),
 }

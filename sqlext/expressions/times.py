@@ -125,7 +125,15 @@ def _either(*functions: Function) -> Function:
         found_form = form(signature)
         return None if found_form is None else found_form.parameters(signature)
 
-    return Function(parameters=parameters, bind=lambda signature: form(signature).bind(signature))  # type: ignore[union-attr]
+    def result(signature: Signature) -> str | None:
+        found_form = form(signature)
+        return None if found_form is None else found_form.result_of(signature)
+
+    return Function(
+        parameters=parameters,
+        result=result,
+        bind=lambda signature: form(signature).bind(signature),  # type: ignore[union-attr]
+    )
 
 
 def _add_days(day: int, days: int) -> int:
@@ -222,7 +230,11 @@ def _reader(target: str, *, is_try: bool = False) -> Function:
 
         return read
 
-    return Function(parameters=parameters, bind=bind)
+    return Function(parameters=parameters, result=_timestamp_type if target == "timestamp" else target, bind=bind)
+
+
+def _timestamp_type(signature: Signature) -> str:
+    return signature.settings.timestamp_type
 
 
 def _date_format(signature: Signature) -> Evaluate:
@@ -256,10 +268,6 @@ def _unix_timestamp(signature: Signature) -> Evaluate:
     return lambda value, _="": _toward_zero(value, SECOND_US)
 
 
-def _scaled(size: int, *, divides: bool) -> Evaluate:
-    return (lambda value: value // size) if divides else (lambda value: _fitting(value * size))
-
-
 def _fitting(value: int) -> int:
     if not fits(value, 64):
         raise faults.overflow("number")
@@ -272,45 +280,49 @@ def _timestamp_seconds(value: Any) -> int | None:
     return _fitting(int(value * SECOND_US))
 
 
-def _plain(evaluate: Evaluate, *parameters: str) -> Function:
-    return Function(parameters=takes(*parameters), bind=lambda _: evaluate)
+def _plain(result: str, evaluate: Evaluate, *parameters: str) -> Function:
+    return Function(parameters=takes(*parameters), result=result, bind=lambda _: evaluate)
 
 
-_DATE_ADD = _plain(_add_days, "date", "int")
-_TIMESTAMPDIFF = Function(parameters=takes("string", "timestamp", "timestamp"), bind=_timestampdiff)
-_TIMESTAMPADD = Function(parameters=takes("string", "int|bigint", _TIME), bind=_timestampadd)
-_DATEDIFF = _plain(lambda end, start: wrap(end - start, 32), "date", "date")
-_UNIX = Function(parameters=takes("string|date|timestamp|timestamp_ntz", "string", optional=1), bind=_unix_timestamp)
-_ADD_MONTHS = _plain(
-    lambda day, months: in_date_range(add_months(day, months)),
-    "date",
-    "int",
+def _moved_type(signature: Signature) -> str:
+    return "timestamp_ntz" if signature.types[-1:] == ("timestamp_ntz",) else "timestamp"
+
+
+_DATE_ADD = _plain("date", _add_days, "date", "int")
+_DATEDIFF = _plain("int", lambda end, start: wrap(end - start, 32), "date", "date")
+_TIMESTAMPDIFF = Function(parameters=takes("string", "timestamp", "timestamp"), result="bigint", bind=_timestampdiff)
+_TIMESTAMPADD = Function(parameters=takes("string", "int|bigint", _TIME), result=_moved_type, bind=_timestampadd)
+_UNIX = Function(
+    parameters=takes("string|date|timestamp|timestamp_ntz", "string", optional=1),
+    result="bigint",
+    bind=_unix_timestamp,
 )
 
 TIMES: dict[str, Function] = {
-    "date_sub": _plain(lambda day, days: _add_days(day, -days), "date", "int"),
+    "date_sub": _plain("date", lambda day, days: _add_days(day, -days), "date", "int"),
     **dict.fromkeys(("date_add", "dateadd"), _either(_DATE_ADD, _TIMESTAMPADD)),
     **dict.fromkeys(("datediff", "date_diff"), _either(_DATEDIFF, _TIMESTAMPDIFF)),
     "timestampdiff": _TIMESTAMPDIFF,
     "timestampadd": _TIMESTAMPADD,
-    "add_months": _ADD_MONTHS,
-    "months_between": Function(parameters=takes("timestamp", "timestamp", "boolean", optional=1), bind=months_between),
-    "last_day": _plain(last_day, "date"),
-    "make_date": Function(parameters=takes("int", "int", "int"), bind=_make_date),
+    "add_months": _plain("date", lambda day, months: in_date_range(add_months(day, months)), "date", "int"),
+    "months_between": Function(
+        parameters=takes("timestamp", "timestamp", "boolean", optional=1), result="double", bind=months_between
+    ),
+    "last_day": _plain("date", last_day, "date"),
+    "make_date": Function(parameters=takes("int", "int", "int"), result="date", bind=_make_date),
     "to_date": _reader("date"),
     "try_to_date": _reader("date", is_try=True),
     "to_timestamp": _reader("timestamp"),
     "try_to_timestamp": _reader("timestamp", is_try=True),
-    "date_format": Function(parameters=takes("timestamp", "string"), bind=_date_format),
-    "from_unixtime": Function(parameters=takes("bigint", "string", optional=1), bind=_from_unixtime),
-    "unix_timestamp": _UNIX,
-    "to_unix_timestamp": _UNIX,
-    "unix_seconds": _plain(_scaled(SECOND_US, divides=True), "timestamp"),
-    "unix_millis": _plain(_scaled(1000, divides=True), "timestamp"),
-    "unix_micros": _plain(_scaled(1, divides=True), "timestamp"),
-    "unix_date": _plain(lambda day: day, "date"),
-    "date_from_unix_date": _plain(lambda day: day, "int"),
-    "timestamp_seconds": _plain(_timestamp_seconds, "bigint|numeric"),
-    "timestamp_millis": _plain(_scaled(1000, divides=False), "bigint"),
-    "timestamp_micros": _plain(_scaled(1, divides=False), "bigint"),
+    "date_format": Function(parameters=takes("timestamp", "string"), result="string", bind=_date_format),
+    "from_unixtime": Function(parameters=takes("bigint", "string", optional=1), result="string", bind=_from_unixtime),
+    **dict.fromkeys(("unix_timestamp", "to_unix_timestamp"), _UNIX),
+    "unix_seconds": _plain("bigint", lambda value: value // SECOND_US, "timestamp"),
+    "unix_millis": _plain("bigint", lambda value: value // 1000, "timestamp"),
+    "unix_micros": _plain("bigint", lambda value: value, "timestamp"),
+    "unix_date": _plain("int", lambda day: day, "date"),
+    "date_from_unix_date": _plain("date", lambda day: day, "int"),
+    "timestamp_seconds": _plain("timestamp", _timestamp_seconds, "bigint|numeric"),
+    "timestamp_millis": _plain("timestamp", lambda value: _fitting(value * 1000), "bigint"),
+    "timestamp_micros": _plain("timestamp", lambda value: value, "bigint"),
 }

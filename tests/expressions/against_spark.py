@@ -21,8 +21,8 @@ from sqlext.errors import DataError, SqlExtError, UnsupportedError
 from sqlext.expressions.casts import cast
 from sqlext.expressions.column_values import ColumnValues
 from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.function_table import result_type
 from sqlext.expressions.numbers import to_float32
-from sqlext.expressions.result_types import result_type
 from sqlext.expressions.spark_types import is_year_month
 from sqlext.expressions.values import compare, from_arrow
 from sqlext.rewriter.scalars.static_binder import StaticBinder
