@@ -27,6 +27,7 @@ from sqlext.expressions.numbers import (
     fits,
     float_text,
     float_to_integer,
+    nearest_float32,
     saturated,
     to_decimal,
     to_float32,
@@ -59,8 +60,8 @@ _INTEGER = re.compile(r"([+-]?\d+)(\.\d*)?|([+-]?)\.\d*", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _DECIMAL = re.compile(r"[+-]?(?:(\d+)\.?(\d*)|\.(\d+))(?:e([+-]?\d+))?", re.IGNORECASE)  # any script, as in Java
 _LONGEST_BIGINT, _LONGEST_EXPONENT = 19, 10  # numbers of digits
-_WORDS = {"inf": math.inf, "+inf": math.inf, "infinity": math.inf, "+infinity": math.inf, "nan": math.nan}
-_WORDS |= {"-inf": -math.inf, "-infinity": -math.inf}
+_WORDS = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan")
+_JAVA_SPACES = "".join(map(chr, range(33)))  # what String.trim removes
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
@@ -235,35 +236,39 @@ def _interval_to_integer(source: str, narrow: Callable[[int], int]) -> Evaluate 
 
 
 def _to_float(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
-    rounded: Callable[[float], float] = to_float32 if target == "float" else float
+    rounded: Callable[[Any], float] = to_float32 if target == "float" else float
+    nearest: Callable[[Any], float] = nearest_float32 if target == "float" else float
 
     def read(text: str) -> float | None:
-        value = read_double(text)
-        return _failed(text, source, target, settings) if value is None else rounded(value)
+        number = _number_in(text)
+        if number is None:
+            return _failed(text, source, target, settings)
+        value = float(number)
+        return nearest(Decimal(number)) if value and math.isfinite(value) else value
 
     by_source: dict[str, Evaluate] = {
         "string": read,
-        "boolean": lambda value: float(value),
-        "integer": rounded,
+        "boolean": float,
+        "integer": nearest,
         "float": rounded,
-        "decimal": lambda value: rounded(float(value)),
+        "decimal": nearest,
         "timestamp": lambda value: rounded(value / SECOND_US),
         "date": lambda _: None,
     }
     return by_source.get(_family(source))
 
 
-def read_double(text: str) -> float | None:
-    """The number of a text as `Double.parseDouble` reads it, and the words for NaN and infinity.
+def _number_in(text: str) -> str | None:
+    """The number of a text as `Double.parseDouble` reads it, or a word for NaN or infinity that `float` reads.
 
-    >>> read_double(" 1.5e3 "), read_double("1d"), read_double("-inf"), read_double("1_0")
-    (1500.0, 1.0, -inf, None)
+    >>> _number_in(" 1.5e3 "), _number_in("1d"), _number_in("-inf"), _number_in("1_0")
+    ('1.5e3', '1', '-inf', None)
     """
-    text = text.strip(" \t\n\r\f\v\0").lower()
+    text = text.strip(_JAVA_SPACES).lower()
     if text in _WORDS:
-        return _WORDS[text]
+        return text
     number = text[:-1] if text[-1:] in ("d", "f") else text
-    return float(number) if _NUMBER.fullmatch(number) else None
+    return number if _NUMBER.fullmatch(number) else None
 
 
 def _integral_digits(number: str) -> int | None:

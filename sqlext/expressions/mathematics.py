@@ -13,7 +13,7 @@ from sqlext.expressions.arithmetic_types import floored_type, rounded_type
 from sqlext.expressions.coercion import as_decimal, as_result, chosen_type, digits_of, takes
 from sqlext.expressions.faults import overflow
 from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, Types
-from sqlext.expressions.numbers import EXACT, fits, float_text, saturated, to_decimal, to_float32, wrap
+from sqlext.expressions.numbers import EXACT, fits, float_text, nearest_float32, saturated, to_decimal, wrap
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of, is_interval
 
 _MODES = {"round": ROUND_HALF_UP, "bround": ROUND_HALF_EVEN, "floor": ROUND_FLOOR, "ceil": ROUND_CEILING}
@@ -69,8 +69,8 @@ def _decimal_rounding(digits: tuple[int, int], mode: str, settings: ExecutionSet
 def _round_float(value: float, scale: int, mode: str, *, is_double: bool) -> float:
     if not math.isfinite(value):
         return value
-    rounded = float(_at_scale(Decimal(float_text(value, is_double=is_double)), min(scale, _MOST_DIGITS), mode))
-    return rounded if is_double else to_float32(rounded)
+    rounded = _at_scale(Decimal(float_text(value, is_double=is_double)), min(scale, _MOST_DIGITS), mode)
+    return float(rounded) if is_double else nearest_float32(rounded)
 
 
 def _floor_types(signature: Signature) -> Types:

@@ -39,6 +39,21 @@ def to_float32(value: float) -> float:
     return c_float(value).value
 
 
+def nearest_float32(exact: int | Decimal) -> float:
+    """The nearest 32-bit float, also where the nearest double is halfway between two of them.
+
+    >>> number = 2**60 + 2**36 + 1
+    >>> to_float32(number) == 2.0**60, nearest_float32(number) == 2.0**60 + 2.0**37
+    (True, True)
+    """
+    value = float(exact)
+    rounded = to_float32(value)
+    other = 2 * value - rounded  # the float on the other side, if the double is halfway between two
+    if value == exact or math.isinf(rounded) or to_float32(other) != other:
+        return rounded
+    return max(rounded, other) if exact > value else min(rounded, other)
+
+
 def saturated(value: float, bits: int) -> int:
     """Java's conversion of a double to int or long: NaN is 0, and what does not fit is the nearest bound."""
     if value != value:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlext.expressions.coercion import as_result, chosen_type, takes
-from sqlext.expressions.effort import size_of
+from sqlext.expressions.effort import size_of, spend
 from sqlext.expressions.faults import invalid_value
 from sqlext.expressions.function import (
     BINARY_AS_STRING,
@@ -145,10 +145,21 @@ def _initcap_of_java(text: str) -> str:
 
 
 def _substring_index(text: str, delimiter: str, count: int) -> str:
+    """The text before, or from the end after, as many delimiters. Spark counts delimiters that overlap.
+
+    >>> _substring_index("a.b.c", ".", 2), _substring_index("a.b.c", ".", -1), _substring_index("aaaa", "aa", 2)
+    ('a.b', 'c', 'a')
+    """
     if not delimiter or count == 0:
         return ""
-    parts = text.split(delimiter)
-    return delimiter.join(parts[:count] if count > 0 else parts[count:])
+    length = len(delimiter)
+    at = -1 if count > 0 else len(text) - length + 1
+    for _ in range(abs(count)):
+        spend(length)
+        at = text.find(delimiter, at + 1) if count > 0 else text.rfind(delimiter, 0, at + length - 1)
+        if at < 0:
+            return text
+    return text[:at] if count > 0 else text[at + length :]
 
 
 def _chr(code: int) -> str:

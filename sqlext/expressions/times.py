@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from sqlext.expressions import faults
@@ -33,7 +34,7 @@ from sqlext.expressions.function import (
     Signature,
     Types,
 )
-from sqlext.expressions.numbers import fits, saturated, wrap
+from sqlext.expressions.numbers import EXACT, fits, saturated, wrap
 from sqlext.expressions.time_arithmetic import in_date_range, in_time_range, shift_months, shift_time
 from sqlext.expressions.time_formats import parts_of, read_time, write_time
 
@@ -277,7 +278,12 @@ def _fitting(value: int) -> int:
 def _timestamp_seconds(value: Any) -> int | None:
     if isinstance(value, float):
         return saturated(value * SECOND_US, 64) if math.isfinite(value) else None
-    return _fitting(int(value * SECOND_US))
+    if isinstance(value, int):
+        return _fitting(value * SECOND_US)
+    micros = EXACT.multiply(value, Decimal(SECOND_US))
+    if micros != micros.to_integral_value(context=EXACT):
+        raise faults.invalid_value(f"{value} seconds are no whole number of microseconds", "write round(…, 6).")
+    return _fitting(int(micros))
 
 
 def _plain(result: str, evaluate: Evaluate, *parameters: str) -> Function:
