@@ -13,7 +13,17 @@ from sqlext.expressions import faults
 from sqlext.expressions.arithmetic_types import SYMBOLS, operation_type, signed_type
 from sqlext.expressions.coercion import as_decimal, as_result, digits_of
 from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, Types, null_on_error
-from sqlext.expressions.numbers import DECIMAL128, EXACT, fits, rescaled, to_decimal, to_float32, wrap
+from sqlext.expressions.numbers import (
+    DECIMAL128,
+    EXACT,
+    fits,
+    quotient,
+    remainder,
+    rescaled,
+    to_decimal,
+    to_float32,
+    wrap,
+)
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of, is_interval
 from sqlext.expressions.time_arithmetic import TIME_ARITHMETIC
 
@@ -45,17 +55,12 @@ def _operation(signature: Signature, symbol: str, settings: ExecutionSettings) -
     return TIME_ARITHMETIC[symbol].bind(replace(signature, name=symbol))
 
 
-def _remainder(a: int, b: int) -> int:
-    """Java's remainder, which has the sign of the dividend."""
-    return int(math.copysign(1, a)) * (abs(a) % abs(b))
-
-
 def _positive_remainder(bits: int) -> Callable[[int, int], int]:
     """The remainder made positive by adding the divisor. The sum is computed as Java's int or long, so it may wrap."""
 
     def evaluate(a: int, b: int) -> int:
-        remainder = _remainder(a, b)
-        return remainder if remainder >= 0 else _remainder(wrap(remainder + b, max(bits, 32)), b)
+        result = remainder(a, b)
+        return result if result >= 0 else remainder(wrap(result + b, max(bits, 32)), b)
 
     return evaluate
 
@@ -64,7 +69,7 @@ _INTEGERS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
-    "%": _remainder,
+    "%": remainder,
 }
 _FLOATS: dict[str, Callable[[float, float], float]] = {
     "+": lambda a, b: a + b,
@@ -154,7 +159,7 @@ def _div(signature: Signature) -> Evaluate:
                     raise faults.decimal_out_of_range(value, 38, 0)
                 return None
         else:
-            value = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+            value = quotient(a, b)
         if is_ansi and not isinstance(a, Decimal) and not fits(value, 64):
             raise faults.overflow("number")
         return wrap(value, 64)

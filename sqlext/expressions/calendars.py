@@ -18,6 +18,7 @@ SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
 HOUR_US = 60 * MINUTE_US
 DAY_US = 24 * HOUR_US
+UNITS_US = {"day": DAY_US, "hour": HOUR_US, "minute": MINUTE_US, "second": SECOND_US}
 _YEARS_400 = 146_097  # days
 _SHORT_IDS = {  # java.time.ZoneId.SHORT_IDS
     "ACT": "Australia/Darwin",

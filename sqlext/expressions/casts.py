@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlext.errors import UnsupportedError
 from sqlext.expressions import faults
-from sqlext.expressions.calendars import DAY_US, SECOND_US, zone
+from sqlext.expressions.calendars import DAY_US, SECOND_US, UNITS_US, zone
 from sqlext.expressions.coercion import unchanged
 from sqlext.expressions.function import (
     COMPLEX_TO_STRING,
@@ -28,6 +28,8 @@ from sqlext.expressions.numbers import (
     float_text,
     float_to_integer,
     nearest_float32,
+    quotient,
+    remainder,
     saturated,
     to_decimal,
     to_float32,
@@ -36,6 +38,7 @@ from sqlext.expressions.numbers import (
 from sqlext.expressions.spark_types import (
     FLOATS,
     INTEGER_BITS,
+    TIMESTAMPS,
     ArrayOf,
     MapOf,
     StructOf,
@@ -45,7 +48,7 @@ from sqlext.expressions.spark_types import (
     is_year_month,
     nested,
 )
-from sqlext.expressions.time_arithmetic import in_time_range
+from sqlext.expressions.time_arithmetic import in_time_range, to_local
 from sqlext.expressions.time_texts import (
     read_date,
     read_timestamp,
@@ -62,6 +65,7 @@ _DECIMAL = re.compile(r"[+-]?(?:(\d+)\.?(\d*)|\.(\d+))(?:e([+-]?\d+))?", re.IGNO
 _LONGEST_BIGINT, _LONGEST_EXPONENT = 19, 10  # numbers of digits
 _WORDS = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan")
 _JAVA_SPACES = "".join(map(chr, range(33)))  # what String.trim removes
+_SIZES = {"year": 12, "month": 1, **UNITS_US}  # of the units of intervals
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
@@ -117,8 +121,8 @@ def _to_string(source: str, target: str, settings: ExecutionSettings) -> Evaluat
         return lambda value: float_text(value, is_double=source == "double")
     if decimal_of(source):
         return (lambda value: f"{value:f}") if settings.is_ansi else str
-    if source == "timestamp":
-        local = zone(settings.time_zone).to_local
+    if source in TIMESTAMPS:
+        local = to_local(source, settings)
         return lambda value: write_timestamp(local(value))
     if is_interval(source):
         return lambda value: write_interval(value, source)
@@ -128,7 +132,6 @@ def _to_string(source: str, target: str, settings: ExecutionSettings) -> Evaluat
         **dict.fromkeys(INTEGER_BITS, str),
         "boolean": lambda value: "true" if value else "false",
         "date": write_date,
-        "timestamp_ntz": write_timestamp,
         "binary": lambda value: value.decode("utf-8", "replace"),
     }
     return by_source.get(source)
@@ -228,11 +231,9 @@ def _to_integer(source: str, target: str, settings: ExecutionSettings) -> Evalua
     return by_source.get(family)
 
 
-def _interval_to_integer(source: str, narrow: Callable[[int], int]) -> Evaluate | None:
-    last = source.split(" ")[-1]
-    size = {"year": 12, "month": 1, "day": DAY_US, "hour": 3600 * SECOND_US, "minute": 60 * SECOND_US}.get(last)
-    size = size or SECOND_US
-    return lambda value: narrow(int(math.copysign(1, value)) * (abs(value) // size))
+def _interval_to_integer(source: str, narrow: Callable[[int], int]) -> Evaluate:
+    size = _SIZES[source.split(" ")[-1]]
+    return lambda value: narrow(quotient(value, size))
 
 
 def _to_float(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
@@ -336,11 +337,10 @@ def _to_date(source: str, target: str, settings: ExecutionSettings) -> Evaluate 
         value = read_date(text)
         return _failed(text, source, target, settings) if value is None else value
 
-    if source == "timestamp":
-        local = zone(settings.time_zone).to_local
+    if source in TIMESTAMPS:
+        local = to_local(source, settings)
         return lambda value: local(value) // DAY_US
-    by_source: dict[str, Evaluate] = {"string": read, "timestamp_ntz": lambda value: value // DAY_US}
-    return by_source.get(source)
+    return read if source == "string" else None
 
 
 def _to_timestamp(source: str, target: str, settings: ExecutionSettings) -> Evaluate | None:
@@ -378,8 +378,8 @@ def _to_timestamp_ntz(source: str, target: str, settings: ExecutionSettings) -> 
         return _failed(text, source, target, settings) if value is None else value
 
     if source == "timestamp":
-        to_local = zone(settings.time_zone).to_local
-        return lambda value: in_time_range(to_local(value))
+        local = to_local(source, settings)
+        return lambda value: in_time_range(local(value))
     by_source: dict[str, Evaluate] = {"string": read, "date": lambda value: in_time_range(value * DAY_US)}
     return by_source.get(source)
 
@@ -389,8 +389,8 @@ def _to_interval(source: str, target: str, settings: ExecutionSettings) -> Evalu
     if not ((is_day_time(source) and is_day_time(target)) or (is_year_month(source) and is_year_month(target))):
         return None
     last = target.split(" ")[-1]
-    size = {"year": 12, "day": DAY_US, "hour": 3600 * SECOND_US, "minute": 60 * SECOND_US}.get(last, 1)
-    return lambda value: abs(value) // size * size * (1 if value > 0 else -1)
+    size = 1 if last == "second" else _SIZES[last]
+    return lambda value: value - remainder(value, size)
 
 
 _TARGETS: dict[str, Callable[[str, str, ExecutionSettings], Evaluate | None]] = {

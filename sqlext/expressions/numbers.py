@@ -26,6 +26,20 @@ def wrap(value: int, bits: int) -> int:
     return ((value + half) & ((1 << bits) - 1)) - half
 
 
+def quotient(a: int, b: int) -> int:
+    """Java's division of integers, which rounds toward zero.
+
+    >>> quotient(-7, 2), quotient(7, 2)
+    (-3, 3)
+    """
+    return a // b if (a < 0) == (b < 0) else -(-a // b)
+
+
+def remainder(a: int, b: int) -> int:
+    """Java's remainder, which has the sign of the dividend."""
+    return a - b * quotient(a, b)
+
+
 def fits(value: int, bits: int) -> bool:
     return -(1 << (bits - 1)) <= value < 1 << (bits - 1)
 

@@ -11,7 +11,7 @@ from sqlext.expressions import faults
 from sqlext.expressions.arithmetic_types import operation_type
 from sqlext.expressions.calendars import DAY_US, add_months, zone
 from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, Types
-from sqlext.expressions.numbers import EXACT, fits
+from sqlext.expressions.numbers import EXACT, fits, quotient
 from sqlext.expressions.spark_types import (
     INTEGER_BITS,
     TIME_TYPES,
@@ -68,6 +68,11 @@ def in_interval_range(value: int, spark_type: str) -> int:
     return value
 
 
+def to_local(spark_type: str, settings: ExecutionSettings) -> Callable[[int], int]:
+    """The function that returns the wall clock of a time of this type, in the zone of the session if it needs one."""
+    return zone(settings.time_zone).to_local if spark_type == "timestamp" else lambda value: value
+
+
 def _zone_of(spark_type: str, settings: ExecutionSettings) -> str | None:
     """The name of the zone of a time type, None for types without one. Raises UnsupportedError TIME_ZONE."""
     if spark_type != "timestamp":
@@ -110,10 +115,8 @@ def _bind_sum(signature: Signature) -> Evaluate:
 def _difference(spark_type: str, result: str, settings: ExecutionSettings) -> Evaluate:
     if spark_type == "date":
         return lambda a, b: in_interval_range((a - b) * DAY_US, result)
-    if spark_type == "timestamp":
-        local = zone(settings.time_zone).to_local
-        return lambda a, b: in_interval_range(local(a) - local(b), result)
-    return lambda a, b: in_interval_range(a - b, result)
+    local = to_local(spark_type, settings)
+    return lambda a, b: in_interval_range(local(a) - local(b), result)
 
 
 def _shift(time: str, amount: str, result: str, settings: ExecutionSettings) -> Evaluate:
@@ -135,7 +138,7 @@ def _shift(time: str, amount: str, result: str, settings: ExecutionSettings) -> 
 
 
 def _whole_days(interval: int) -> int:
-    return abs(interval) // DAY_US * (1 if interval > 0 else -1)
+    return quotient(interval, DAY_US)
 
 
 def _scaled_types(signature: Signature) -> Types | None:

@@ -9,10 +9,10 @@ from typing import Any
 from sqlext.expressions.calendars import DAY_US, HOUR_US, MINUTE_US, SECOND_US, civil, day_of, zone
 from sqlext.expressions.coercion import takes
 from sqlext.expressions.faults import invalid_value, overflow
-from sqlext.expressions.function import Evaluate, Function, Signature, Thunk, Types
-from sqlext.expressions.numbers import fits, rescaled, wrap
+from sqlext.expressions.function import Evaluate, ExecutionSettings, Function, Signature, Thunk, Types
+from sqlext.expressions.numbers import fits, quotient, remainder, rescaled, wrap
 from sqlext.expressions.spark_types import is_interval, is_year_month
-from sqlext.expressions.time_arithmetic import in_time_range
+from sqlext.expressions.time_arithmetic import in_time_range, to_local
 
 # parts of a day
 
@@ -53,19 +53,14 @@ _OF_CLOCK: dict[str, Callable[[int], Any]] = {
 }
 
 
-def _signed(value: int, size: int, modulus: int) -> int:
-    """A part of an interval, which has the sign of the interval."""
-    part = abs(value) // size % modulus
-    return -part if value < 0 else part
-
-
+# A part of an interval has the sign of the interval.
 _OF_INTERVAL: dict[str, Callable[[int], Any]] = {
-    "year": lambda months: _signed(months, 12, 1 << 40),
-    "month": lambda months: _signed(months, 1, 12),
-    "day": lambda us: _signed(us, DAY_US, 1 << 40),
-    "hour": lambda us: _signed(us, HOUR_US, 24),
-    "minute": lambda us: _signed(us, MINUTE_US, 60),
-    "fraction": lambda us: Decimal(_signed(us, 1, MINUTE_US)).scaleb(-6),
+    "year": lambda months: quotient(months, 12),
+    "month": lambda months: remainder(months, 12),
+    "day": lambda us: quotient(us, DAY_US),
+    "hour": lambda us: remainder(quotient(us, HOUR_US), 24),
+    "minute": lambda us: remainder(quotient(us, MINUTE_US), 60),
+    "fraction": lambda us: Decimal(remainder(us, MINUTE_US)).scaleb(-6),
 }
 _FIELDS = {
     "year": ("y", "years", "yr", "yrs"),
@@ -84,7 +79,7 @@ _FIELDS = {
 _CANONICAL = {alias: field for field, aliases in _FIELDS.items() for alias in (field, *aliases) if alias != "fraction"}
 
 
-def part(field: str, spark_type: str, time_zone: str) -> Evaluate | None:
+def part(field: str, spark_type: str, settings: ExecutionSettings) -> Evaluate | None:
     """The function that returns a part of a value of type `spark_type`, or None if it has no such part."""
     if is_interval(spark_type):
         months = field in ("year", "month")
@@ -93,22 +88,18 @@ def part(field: str, spark_type: str, time_zone: str) -> Evaluate | None:
         of_day = _OF_DAY[field]
         if spark_type == "date":
             return of_day
-        local = _local(spark_type, time_zone)
+        local = to_local(spark_type, settings)
         return lambda value: of_day(local(value) // DAY_US)
     of_clock = _OF_CLOCK.get(field)
     if of_clock is None or spark_type == "date":
         return None
-    local = _local(spark_type, time_zone)
+    local = to_local(spark_type, settings)
     return lambda value: of_clock(local(value) % DAY_US)
-
-
-def _local(spark_type: str, time_zone: str) -> Callable[[int], int]:
-    return zone(time_zone).to_local if spark_type == "timestamp" else lambda value: value
 
 
 def _bind_part(field: str) -> Callable[[Signature], Evaluate]:
     def bind(signature: Signature) -> Evaluate:
-        evaluate = part(field, signature.types[0], signature.settings.time_zone)
+        evaluate = part(field, signature.types[0], signature.settings)
         assert evaluate is not None  # the parameters permit only types that have the part
         return evaluate
 
@@ -129,13 +120,13 @@ def _part_type(signature: Signature) -> str:
 
 
 def _extract(signature: Signature) -> Evaluate:
-    source, name = signature.types[1], signature.settings.time_zone
+    source = signature.types[1]
 
     def evaluate(field: str, value: Any) -> Any:
         canonical = _CANONICAL.get(field.lower(), "")
         if source == "date" and canonical in _OF_CLOCK:
             return Decimal("0.000000") if canonical == "fraction" else 0
-        of_value = part(canonical, source, name)
+        of_value = part(canonical, source, signature.settings)
         if of_value is None:
             raise invalid_value(f"{field} is no part of {source}", "write YEAR, MONTH, DAY, HOUR, MINUTE or SECOND")
         result = of_value(value)

@@ -10,6 +10,7 @@ from sqlext.expressions.calendars import (
     HOUR_US,
     MINUTE_US,
     SECOND_US,
+    UNITS_US,
     civil,
     day_of,
     is_valid_date,
@@ -146,12 +147,10 @@ def write_interval(value: int, spark_type: str) -> str:
 
 
 def _day_time(rest: int, first: str, last: str) -> str:
-    units = ("day", "hour", "minute", "second")
-    sizes = (DAY_US, HOUR_US, MINUTE_US, SECOND_US)
-    text = ""
-    for unit, size in list(zip(units, sizes))[units.index(first) : units.index(last) + 1]:
-        count, rest = divmod(rest, size)
-        text += str(count) if unit == first and unit in ("day",) else f"{count:02}"
+    units, text = list(UNITS_US), ""
+    for unit in units[units.index(first) : units.index(last) + 1]:
+        count, rest = divmod(rest, UNITS_US[unit])
+        text += str(count) if unit == "day" else f"{count:02}"
         if unit == "second" and rest:
             text += f".{rest:06}".rstrip("0")
         text += "" if unit == last else " " if unit == "day" else ":"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -11,9 +10,8 @@ from typing import Any
 from sqlext.expressions import faults
 from sqlext.expressions.calendars import (
     DAY_US,
-    HOUR_US,
-    MINUTE_US,
     SECOND_US,
+    UNITS_US,
     add_months,
     civil,
     day_of,
@@ -34,17 +32,14 @@ from sqlext.expressions.function import (
     Signature,
     Types,
 )
-from sqlext.expressions.numbers import EXACT, fits, saturated, wrap
-from sqlext.expressions.time_arithmetic import in_date_range, in_time_range, shift_months, shift_time
+from sqlext.expressions.numbers import EXACT, fits, quotient, saturated, wrap
+from sqlext.expressions.time_arithmetic import in_date_range, in_time_range, shift_months, shift_time, to_local
 from sqlext.expressions.time_formats import parts_of, read_time, write_time
 
 _SIZES = {
     "MICROSECOND": 1,
     "MILLISECOND": 1000,
-    "SECOND": SECOND_US,
-    "MINUTE": MINUTE_US,
-    "HOUR": HOUR_US,
-    "DAY": DAY_US,
+    **{unit.upper(): size for unit, size in UNITS_US.items()},
     "DAYOFYEAR": DAY_US,
     "WEEK": 7 * DAY_US,
 }
@@ -52,15 +47,7 @@ _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _TIME = "timestamp|timestamp_ntz"
 
 
-def _local(signature: Signature, spark_type: str) -> Callable[[int], int]:
-    return zone(signature.settings.time_zone).to_local if spark_type == "timestamp" else lambda value: value
-
-
 # differences and shifts
-
-
-def _toward_zero(value: int, size: int) -> int:
-    return -(-value // size) if value < 0 else value // size
 
 
 def whole_months(start: int, end: int) -> int:
@@ -76,7 +63,7 @@ def whole_months(start: int, end: int) -> int:
         other_day += 1
     (year, month, of_month), (other_year, other_month, other_of_month) = civil(day), civil(other_day)
     months = (other_year - year) * 12 + other_month - month
-    return _toward_zero(months * 32 + other_of_month - of_month, 32)
+    return quotient(months * 32 + other_of_month - of_month, 32)
 
 
 def _unit(text: str) -> str:
@@ -87,13 +74,13 @@ def _unit(text: str) -> str:
 
 
 def _timestampdiff(signature: Signature) -> Evaluate:
-    local = _local(signature, "timestamp")
+    local = to_local("timestamp", signature.settings)
 
     def evaluate(text: str, start: int, end: int) -> int:
         unit, lo, hi = _unit(text), local(start), local(end)
         if unit in _MONTHS:
-            return _toward_zero(whole_months(lo, hi), _MONTHS[unit])
-        return _toward_zero(hi - lo, _SIZES[unit])
+            return quotient(whole_months(lo, hi), _MONTHS[unit])
+        return quotient(hi - lo, _SIZES[unit])
 
     return evaluate
 
@@ -239,7 +226,7 @@ def _timestamp_type(signature: Signature) -> str:
 
 
 def _date_format(signature: Signature) -> Evaluate:
-    local = _local(signature, signature.types[0])
+    local = to_local(signature.types[0], signature.settings)
     if isinstance(signature.constants.get(1), str):
         parts_of(signature.constants[1])
     return lambda value, pattern: write_time(local(value), pattern)
@@ -266,7 +253,7 @@ def _unix_timestamp(signature: Signature) -> Evaluate:
     if source == "date":
         to_timestamp = cast(source, "timestamp", settings)
         return lambda value, _="": to_timestamp(value) // SECOND_US
-    return lambda value, _="": _toward_zero(value, SECOND_US)
+    return lambda value, _="": quotient(value, SECOND_US)
 
 
 def _fitting(value: int) -> int:
