@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from sqlext.aggregates.aggregator import (
@@ -20,7 +21,7 @@ from sqlext.expressions.faults import invalid_value
 from sqlext.expressions.function import LOWER_PERCENTILES
 from sqlext.expressions.numbers import saturated
 from sqlext.expressions.spark_types import ArrayOf, is_interval, is_year_month, nested
-from sqlext.expressions.values import hashable, order_key
+from sqlext.expressions.values import distinct, hashable, order_key
 
 
 def _collecting(value: Callable[[list[Any]], Any], *, keeps_nulls: bool = False) -> Aggregator:
@@ -41,15 +42,7 @@ def array_agg(call: AggregateCall) -> Aggregator:
 
 def collect_set(call: AggregateCall) -> Aggregator:
     """The distinct values, in the order in which they first occur."""
-    spark_type = call.types[0]
-
-    def value(values: list[Any]) -> list[Any]:
-        first: dict[Any, Any] = {}
-        for v in values:
-            first.setdefault(hashable(v, spark_type), v)
-        return list(first.values())
-
-    return _collecting(value, keeps_nulls=call.respects_nulls)
+    return _collecting(lambda values: distinct(values, call.types[0]), keeps_nulls=call.respects_nulls)
 
 
 def listagg(call: AggregateCall) -> Aggregator:
@@ -82,25 +75,11 @@ def mode(call: AggregateCall) -> Aggregator:
     return _collecting(value)
 
 
-def median(call: AggregateCall) -> Aggregator:
-    return _percentiles(call, 0.5, is_discrete=False)
-
-
-def percentile(call: AggregateCall) -> Aggregator:
-    """percentile and percentile_cont: the interpolated value at each of the fractions."""
-    return _percentiles(call, call.constants[1], is_discrete=False)
-
-
-def percentile_disc(call: AggregateCall) -> Aggregator:
-    """The first value whose cumulative share reaches the fraction."""
-    return _percentiles(call, call.constants[1], is_discrete=True)
-
-
-def _percentiles(call: AggregateCall, fractions: Any, *, is_discrete: bool) -> Aggregator:
+def _percentiles(call: AggregateCall, *, pick: Callable[[list[Any], float], Any]) -> Aggregator:
+    """The values at the fractions that the second argument names, by default at one half; `pick` returns each."""
+    fractions = call.constants.get(1, 0.5)
     is_list = isinstance(fractions, tuple)
     shares = [_fraction(call, fraction) for fraction in (fractions if is_list else [fractions])]
-    discrete = _discrete_before if LOWER_PERCENTILES in call.settings.is_on else _discrete
-    pick = discrete if is_discrete else _interpolated
 
     def value(values: list[Any]) -> Any:
         if not values:
@@ -110,6 +89,10 @@ def _percentiles(call: AggregateCall, fractions: Any, *, is_discrete: bool) -> A
         return results if is_list else results[0]
 
     return _collecting(value)
+
+
+def percentile_disc(call: AggregateCall) -> Aggregator:
+    return _percentiles(call, pick=_discrete_before if LOWER_PERCENTILES in call.settings.is_on else _discrete)
 
 
 def _fraction(call: AggregateCall, written: Any) -> float:
@@ -124,6 +107,7 @@ def _fraction(call: AggregateCall, written: Any) -> float:
 
 
 def _interpolated(ordered: list[Any], fraction: float) -> Any:
+    """The value for percentile_cont, between two of the values."""
     position = (len(ordered) - 1) * fraction
     lower, higher = math.floor(position), math.ceil(position)
     low, high = float(ordered[lower]), float(ordered[higher])
@@ -133,6 +117,7 @@ def _interpolated(ordered: list[Any], fraction: float) -> Any:
 
 
 def _discrete(ordered: list[Any], fraction: float) -> Any:
+    """The first value whose cumulative share reaches the fraction, for percentile_disc."""
     return float(ordered[max(0, math.ceil(fraction * len(ordered)) - 1)])
 
 
@@ -157,8 +142,6 @@ AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {
     "listagg": listagg,
     "string_agg": listagg,
     "mode": mode,
-    "median": median,
-    "percentile": percentile,
-    "percentile_cont": percentile,
+    **dict.fromkeys(("median", "percentile", "percentile_cont"), partial(_percentiles, pick=_interpolated)),
     "percentile_disc": percentile_disc,
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from functools import cmp_to_key, partial
 from operator import and_, or_, xor
 from typing import Any
 
@@ -29,33 +31,22 @@ def folding(step: Callable[[Any, Any], Any]) -> Aggregator:
     return Aggregator(empty=None, add=add, merge=add, value=lambda state: state)
 
 
-def minimum(call: AggregateCall) -> Aggregator:
+def _extreme(call: AggregateCall, *, sign: int) -> Aggregator:
+    """max, or min if `sign` is -1."""
     spark_type = call.types[0]
-    return folding(lambda least, value: value if compare(value, least, spark_type) < 0 else least)
+    return folding(lambda best, value: value if sign * compare(value, best, spark_type) > 0 else best)
 
 
-def maximum(call: AggregateCall) -> Aggregator:
-    spark_type = call.types[0]
-    return folding(lambda greatest, value: value if compare(value, greatest, spark_type) > 0 else greatest)
+def _at_extreme(call: AggregateCall, *, sign: int) -> Aggregator:
+    """max_by, or min_by if `sign` is -1."""
+    return _values_at(call, sign) if 2 in call.constants else _value_at(call.types[1], sign)
 
 
-def min_by(call: AggregateCall) -> Aggregator:
-    if 2 in call.constants:
-        return _values_at(call, -1)
-    return _value_at(lambda key, best: compare(key, best, call.types[1]) <= 0)
-
-
-def max_by(call: AggregateCall) -> Aggregator:
-    if 2 in call.constants:
-        return _values_at(call, 1)
-    return _value_at(lambda key, best: compare(key, best, call.types[1]) >= 0)
-
-
-def _value_at(replaces: Callable[[Any, Any], bool]) -> Aggregator:
+def _value_at(spark_type: str, sign: int) -> Aggregator:
     """The value on the row with the best key, the last of rows with equal keys. The state is (value, key), or None."""
 
     def add(state: tuple | None, value: Any, key: Any) -> tuple | None:
-        if key is None or (state is not None and not replaces(key, state[1])):
+        if key is None or (state is not None and sign * compare(key, state[1], spark_type) < 0):
             return state
         return (value, key)
 
@@ -72,19 +63,14 @@ def _values_at(call: AggregateCall, sign: int) -> Aggregator:
 
     The state is a tuple of (value, key). Rows with equal keys keep their order, which Spark leaves open.
     """
-    spark_type, most = call.types[1], _number_of_rows(call)
+    most = _number_of_rows(call)
+    order = cmp_to_key(lambda a, b: sign * compare(b, a, call.types[1]))
 
     def add(state: tuple, value: Any, key: Any) -> tuple:
-        if key is None or (len(state) == most and sign * compare(key, state[-1][1], spark_type) <= 0):
+        if key is None:
             return state
-        lo, hi = 0, len(state)
-        while lo < hi:  # the first entry with a worse key
-            middle = (lo + hi) // 2
-            if sign * compare(key, state[middle][1], spark_type) > 0:
-                hi = middle
-            else:
-                lo = middle + 1
-        return (*state[:lo], (value, key), *state[lo:])[:most]
+        at = bisect_right(state, order(key), key=lambda entry: order(entry[1]))
+        return state if at == most else (*state[:at], (value, key), *state[at:])[:most]
 
     def merge(state: tuple, later: tuple) -> tuple:
         for value, key in later:
@@ -138,10 +124,10 @@ _OF_ALL_CALLS = {
     "bit_xor": folding(xor),
 }
 AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {
-    "min": minimum,
-    "max": maximum,
-    "min_by": min_by,
-    "max_by": max_by,
+    "min": partial(_extreme, sign=-1),
+    "max": partial(_extreme, sign=1),
+    "min_by": partial(_at_extreme, sign=-1),
+    "max_by": partial(_at_extreme, sign=1),
     "first_value": first,
     "any_value": first,
     "last_value": last,

@@ -37,9 +37,6 @@ def _sum(call: AggregateCall, *, is_try: bool) -> Aggregator:
     def add(total: Any, value: Any) -> Any:
         if value is None or total is OVERFLOW:
             return total
-        return _checked(plus, total, value)
-
-    def _checked(plus: Callable[[Any, Any], Any], total: Any, value: Any) -> Any:
         result = plus(0 if total is None else total, value)
         if result is not None:
             return result

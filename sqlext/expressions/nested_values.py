@@ -11,7 +11,7 @@ from sqlext.expressions.effort import size_of
 from sqlext.expressions.function import LAST_KEY_WINS, SIZE_OF_NULL, Evaluate, Function, Signature, Types
 from sqlext.expressions.json_paths import get_json_object
 from sqlext.expressions.spark_types import ArrayOf, MapOf, StructOf, nested
-from sqlext.expressions.values import compare, hashable, order_key
+from sqlext.expressions.values import compare, distinct, hashable, order_key
 
 
 def _element_type(spark_type: str) -> str:
@@ -176,14 +176,7 @@ def _extreme(signature: Signature) -> Evaluate:
 
 def _distinct(signature: Signature) -> Evaluate:
     element_type = _element_type(signature.types[0])
-
-    def evaluate(values: list[Any]) -> list[Any]:
-        first: dict[Any, Any] = {}
-        for value in values:
-            first.setdefault(hashable(value, element_type), value)
-        return list(first.values())
-
-    return evaluate
+    return lambda values: distinct(values, element_type)
 
 
 def _sort(signature: Signature) -> Evaluate:

@@ -58,20 +58,17 @@ def _joined_size(separator: str | None, *parts: Any) -> int:
     return size_of(*parts) + len(separator or "") * sum(counts)
 
 
-def _pad(text: Any, length: int, pad: Any, *, is_left: bool) -> Any:
-    missing = length - len(text)
-    if missing <= 0 or not pad:
-        return text[: max(length, 0)]
-    padding = (pad * (missing // len(pad) + 1))[:missing]
-    return padding + text if is_left else text + padding
+def _padding(*, is_left: bool) -> Evaluate:
+    def pad(text: Any, length: int, filler: Any = None) -> Any:
+        if filler is None:
+            filler = " " if isinstance(text, str) else b"\0"
+        missing = length - len(text)
+        if missing <= 0 or not filler:
+            return text[: max(length, 0)]
+        padding = (filler * (missing // len(filler) + 1))[:missing]
+        return padding + text if is_left else text + padding
 
-
-def _lpad(text: Any, length: int, pad: Any = None) -> Any:
-    return _pad(text, length, (" " if isinstance(text, str) else b"\0") if pad is None else pad, is_left=True)
-
-
-def _rpad(text: Any, length: int, pad: Any = None) -> Any:
-    return _pad(text, length, (" " if isinstance(text, str) else b"\0") if pad is None else pad, is_left=False)
+    return pad
 
 
 def _padded_type(signature: Signature) -> str:
@@ -234,6 +231,10 @@ def _plain(
     return Function(parameters=takes(*parameters, optional=optional), result=result, bind=lambda _: evaluate, size=size)
 
 
+def _padded(evaluate: Evaluate) -> Function:
+    return Function(parameters=_padded_types, result=_padded_type, bind=lambda _: evaluate, size=_padded_size)
+
+
 def _trimming(side: str, *, text_first: bool = False) -> Function:
     bind = _trim(side, text_first=text_first)
     return Function(parameters=takes("string", "string", optional=1), result="string", bind=bind)
@@ -274,8 +275,8 @@ STRINGS: dict[str, Function] = {
     "concat_ws": Function(
         parameters=_concat_ws_types, result="string", bind=lambda _: _concat_ws, takes_nulls=True, size=_joined_size
     ),
-    "lpad": Function(parameters=_padded_types, result=_padded_type, bind=lambda _: _lpad, size=_padded_size),
-    "rpad": Function(parameters=_padded_types, result=_padded_type, bind=lambda _: _rpad, size=_padded_size),
+    "lpad": _padded(_padding(is_left=True)),
+    "rpad": _padded(_padding(is_left=False)),
     "split_part": _plain(split_part, "string", "string", "int"),
     "startswith": _test(lambda text, part: text.startswith(part)),
     "endswith": _test(lambda text, part: text.endswith(part)),

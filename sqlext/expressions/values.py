@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cmp_to_key
 from itertools import pairwise
 from typing import Any
@@ -193,6 +193,18 @@ def hashable(value: Any, spark_type: str) -> Any:
     if spark_type in FLOATS:
         return math.nan if value != value else value + 0.0  # math.nan is one object, which equals itself in a container
     return value
+
+
+def distinct(values: Iterable[Any], spark_type: str) -> list[Any]:
+    """The values without repetitions, each where it occurs first.
+
+    >>> distinct([0.0, None, -0.0, None, 2.0], "double")
+    [0.0, None, 2.0]
+    """
+    first: dict[Any, Any] = {}
+    for value in values:
+        first.setdefault(hashable(value, spark_type), value)
+    return list(first.values())
 
 
 def compare(left: Any, right: Any, spark_type: str) -> int:
