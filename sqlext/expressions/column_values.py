@@ -173,7 +173,7 @@ class ColumnValues:
             vectors = [self.vector(a) for a in scalar.arguments]
             vector = kernel(scalar, vectors)
             if vector is not None:
-                return _failing(vector, vectors)
+                return _failing(vector, *(v.failed for v in vectors))
         return self._text_search(scalar) or self._by_value(scalar)
 
     def _column(self, column: Column) -> Vector:
@@ -356,13 +356,13 @@ def _taken(vector: Vector, at: np.ndarray) -> Vector:
     return Vector(vector.values[at], vector.valid[at], None if vector.failed is None else vector.failed[at])
 
 
-def _failing(vector: Vector, operands: list[Vector]) -> Vector:
-    """The vector, NULL where an operand failed."""
-    masks = [v.failed for v in (vector, *operands) if v.failed is not None]
-    if not masks:
+def _failing(vector: Vector, *masks: np.ndarray | None) -> Vector:
+    """The vector, NULL and failed where one of the masks is true; None is a mask that is nowhere true."""
+    known = [mask for mask in (vector.failed, *masks) if mask is not None]
+    if not known:
         return vector
-    failed = reduce(np.logical_or, masks)
-    return Vector(vector.values, vector.valid & ~failed, failed)
+    failed = reduce(np.logical_or, known)
+    return Vector(vector.values, vector.valid & ~failed, failed) if failed.any() else vector
 
 
 def _junction(left: Vector, right: Vector, *, is_or: bool) -> Vector:
@@ -370,8 +370,7 @@ def _junction(left: Vector, right: Vector, *, is_or: bool) -> Vector:
     first, second = ((v.values.astype(np.bool_) == is_or) & v.valid for v in (left, right))
     is_decided = first | second
     vector = Vector(is_decided == is_or, is_decided | (left.valid & right.valid))
-    failed = [m for m in (left.failed, None if right.failed is None else right.failed & ~first) if m is not None]
-    return _failing(vector._replace(failed=reduce(np.logical_or, failed)), []) if failed else vector
+    return _failing(vector, left.failed, None if right.failed is None else right.failed & ~first)
 
 
 def _is_cheap_choice(scalar: ScalarCall) -> bool:
@@ -391,11 +390,9 @@ def _chosen(vectors: list[Vector]) -> Vector:
     is_true = condition.values.astype(np.bool_) & condition.valid
     first, second = both
     vector = Vector(np.where(is_true, first.values, second.values), np.where(is_true, first.valid, second.valid))
-    masks = [is_true & first.failed] if first.failed is not None else []
-    masks += [~is_true & second.failed] if second.failed is not None else []
-    masks += [condition.failed] if condition.failed is not None else []
-    failed = reduce(np.logical_or, masks, np.zeros(len(is_true), np.bool_))
-    return _failing(vector._replace(failed=failed), []) if failed.any() else vector
+    of_first = None if first.failed is None else is_true & first.failed
+    of_second = None if second.failed is None else ~is_true & second.failed
+    return _failing(vector, condition.failed, of_first, of_second)
 
 
 # kernels: None where NumPy does not compute what Spark does
