@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError
-from sqlext.expressions.calendars import DAY_US
+from sqlext.expressions.calendars import DAY_US, UTC_NAMES
 from sqlext.expressions.effort import Allowance
 from sqlext.expressions.faults import value_of_type
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, columns_in, evaluate
@@ -484,7 +484,7 @@ def _shifted_time(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
     if scalar.function == "-" and scalar.arguments[0].type != scalar.type:
         return None
     time, interval = vectors if scalar.arguments[0].type == scalar.type else vectors[::-1]
-    most = DAY_US if scalar.type == "timestamp" and scalar.settings.time_zone != "UTC" else _SAFE / 2
+    most = DAY_US if scalar.type == "timestamp" and scalar.settings.time_zone not in UTC_NAMES else _SAFE / 2
     if _largest(interval) >= most or _largest(time) >= _SAFE / 2:  # the time zone determines the days
         return None
     operate = np.add if scalar.function == "+" else np.subtract
