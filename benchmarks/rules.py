@@ -155,6 +155,8 @@ class Streams:
         for batch in range(options.batches):
             pq.write_table(payments_of(batch, options), self.files / f"{batch:05}.parquet")
         self.spark.sql(f"CREATE TABLE payments ({DDL}) USING delta")
+        reader = self.spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1)
+        reader.parquet(str(self.files)).createOrReplaceTempView("arriving")
 
     def create_rules(self, table: str, rules: int) -> None:
         """A table of so many rules: the first by the statement, the others by one INSERT."""
@@ -169,8 +171,6 @@ class Streams:
 
         `self.watermark` is then that of the first micro-batch that began after the change.
         """
-        reader = self.spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1)
-        reader.parquet(str(self.files)).createOrReplaceTempView("arriving")
         durations: list[float] = []
         changed_at = None
         frame = self.spark.sql(query)
@@ -200,13 +200,9 @@ class Streams:
 
     def separate_seconds(self, queries: int) -> float:
         """The seconds from the first micro-batch of all queries to the last one, where each query has one rule."""
-        reader = self.spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1)
-        reader.parquet(str(self.files)).createOrReplaceTempView("arriving")
         running = []
         for i in range(queries):
-            single = clause_of(i, self.options).replace(
-                "MATCH_RECOGNIZE (", "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts ", 1
-            )
+            single = alone(clause_of(i, self.options))
             writer = self.spark.sql(f"SELECT * FROM {WATERMARK} {single}").writeStream.format("noop")
             checkpoint = str(self.folder / "checkpoints" / f"separate_{queries}_{i}")
             running.append(writer.option("checkpointLocation", checkpoint).start())
