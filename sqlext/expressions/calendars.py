@@ -105,6 +105,20 @@ def is_valid_date(year: int, month: int, of_month: int) -> bool:
     return 1 <= month <= 12 and 1 <= of_month <= month_length(year, month)
 
 
+def wall_clock(date: tuple[int, int, int], time: tuple[int, int, int], fraction: str) -> int | None:
+    """The microseconds of (year, month, day), (hour, minute, second) and the digits of a fraction of a second; None if
+    there is no such date or time.
+
+    >>> wall_clock((1970, 1, 1), (0, 0, 1), "5"), wall_clock((1970, 2, 30), (0, 0, 0), "")
+    (1500000, None)
+    """
+    hour, minute, second = time
+    if not is_valid_date(*date) or hour > 23 or minute > 59 or second > 59:
+        return None
+    of_day = hour * HOUR_US + minute * MINUTE_US + second * SECOND_US + int(fraction[:6].ljust(6, "0"))
+    return day_of(*date) * DAY_US + of_day
+
+
 def add_months(day: int, months: int) -> int:
     """The same day of another month, or the last day of that month if it is shorter.
 

@@ -14,6 +14,7 @@ from sqlext.errors import UnsupportedError
 from sqlext.expressions.faults import invalid_pattern
 from sqlext.expressions.regex_tree import (
     LAST,
+    LINE_ENDS,
     Anchor,
     BackReference,
     Chars,
@@ -38,7 +39,6 @@ def _ranges(text: str) -> Ranges:
     return union([(ord(low), ord(high)) for low, high in zip(text[::2], text[1::2])])
 
 
-_LINE_ENDS = _ranges("\n\n\r\r\x85\x85\u2028\u2029")
 _SETS = {
     "d": _ranges("09"),
     "w": _ranges("azAZ09__"),
@@ -98,7 +98,7 @@ class _PatternReader:
 
     def __init__(self, pattern: str, *, folds: bool, dot_all: bool):
         self.pattern, self.folds, self.i = pattern, folds, 0
-        self.dot = Chars(((0, LAST),) if dot_all else complement(_LINE_ENDS))
+        self.dot = Chars(((0, LAST),) if dot_all else complement(union([(ord(end), ord(end)) for end in LINE_ENDS])))
         self.groups, self.depth = 0, 0
         self.names: dict[str, int] = {}
 

@@ -22,6 +22,7 @@ from sqlext.expressions.faults import too_many_steps
 from sqlext.expressions.java_regex import JavaPattern, read_java_regex
 from sqlext.expressions.regex_machine import RegexProgram, RegexSearch, Spans, Steps
 from sqlext.expressions.regex_tree import (
+    LINE_ENDS,
     backtracking_cost,
     has_place,
     python_text,
@@ -34,7 +35,6 @@ _MOST_WORK = 200_000_000  # characters times instructions of RE2, which needs 1 
 _INSTRUCTIONS_OF_A_UNIT = 64  # for each character, where RE2 does not remember which instructions it has run together
 _UNITS_OF_A_MATCH = 300
 _LENGTHS = [0, *(1 << k for k in range(31))]
-_LINE_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 
 Text = Union[str, bytes]
 Find = Callable[[int], Union[Spans, None]]  # returns the first match that begins at a place of the text or after it
@@ -135,7 +135,7 @@ class Regex:
 
     def _text_for_re2(self, text: str) -> bytes | None:
         """The text in UTF-8; None if RE2 does not search it, or finds other matches than Java."""
-        if self._re2 is None or (self._has_last_line and text.endswith(_LINE_ENDS)):
+        if self._re2 is None or (self._has_last_line and text.endswith(tuple(LINE_ENDS))):
             return None
         if self._has_no_word and not text.isascii():
             return None  # RE2 finds `\B` between the bytes of a character

@@ -13,6 +13,7 @@ from typing import Any
 from sqlext.expressions.effort import spend
 from sqlext.expressions.faults import too_many_steps
 from sqlext.expressions.regex_tree import (
+    LINE_ENDS,
     Anchor,
     Chars,
     Choice,
@@ -31,7 +32,6 @@ MOST_STEPS = 2_000_000  # about a second
 _MOST_INSTRUCTIONS = 20_000
 _UNITS = 50  # units of `effort` for a step
 _STEPS_TO_BEGIN = 5  # the cost of beginning a search
-_LINE_ENDS = "\n\r\x85\u2028\u2029"
 
 CHARS, SPLIT, JUMP, OPEN, CLOSE, PLACE, LOOK, REFERENCE, MARK, ADVANCED, END = range(11)
 Spans = tuple[tuple[int, int], ...]
@@ -295,7 +295,7 @@ def is_at(kind: str, text: str, i: int) -> bool:
     if kind == "last line":
         if i == len(text) or text[i:] == "\r\n":
             return True
-        return i == len(text) - 1 and text[i] in _LINE_ENDS and text[i - 1 : i + 1] != "\r\n"
+        return i == len(text) - 1 and text[i] in LINE_ENDS and text[i - 1 : i + 1] != "\r\n"
     is_word = _is_word(text, i - 1) != _is_word(text, i)
     return is_word == (kind == "word")
 

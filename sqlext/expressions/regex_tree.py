@@ -8,6 +8,7 @@ from typing import Union
 Ranges = tuple[tuple[int, int], ...]  # of code points, both ends inclusive, in order, neither touching nor overlapping
 
 LAST = 0x10FFFF
+LINE_ENDS = "\n\r\x85\u2028\u2029"  # Java's
 _NEVER = float("inf")
 
 
@@ -206,8 +207,7 @@ def scans_ahead(node: Node, *, is_inside: bool = False) -> bool:
 
 # texts
 
-_LINE_ENDS = "\n\r\x85\u2028\u2029"
-_LAST_LINE = f"(?=(?:\\r\\n|(?<!\\r)\\n|[\\r{_LINE_ENDS[2:]}])?\\Z)"
+_LAST_LINE = f"(?=(?:\\r\\n|(?<!\\r)\\n|[\\r{LINE_ENDS[2:]}])?\\Z)"
 _PLACES = {"begin": "\\A", "end": "\\Z", "last line": _LAST_LINE, "word": "\\b", "no word": "(?!\\b)"}
 
 

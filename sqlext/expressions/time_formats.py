@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from sqlext.errors import UnsupportedError
-from sqlext.expressions.calendars import DAY_US, HOUR_US, MINUTE_US, SECOND_US, civil, day_of, is_valid_date, write_year
+from sqlext.expressions.calendars import DAY_US, SECOND_US, civil, wall_clock, write_year
 
 _FIELDS = {
     "yyyy": (r"(?P<year>-?\d{4}|[+-]\d{5,6})", "year"),
@@ -69,12 +69,8 @@ def read_time(text: str, pattern: str) -> int | None:
         return None
     fields = {name: int(value) for name, value in match.groupdict().items() if name != "fraction"}
     date = fields.get("year", 1970), fields.get("month", 1), fields.get("day", 1)
-    hour, minute, second = fields.get("hour", 0), fields.get("minute", 0), fields.get("second", 0)
-    if not is_valid_date(*date) or hour > 23 or minute > 59 or second > 59:
-        return None
-    fraction = (match.groupdict().get("fraction") or "")[:6].ljust(6, "0")
-    clock = hour * HOUR_US + minute * MINUTE_US + second * SECOND_US + int(fraction)
-    return day_of(*date) * DAY_US + clock
+    time = fields.get("hour", 0), fields.get("minute", 0), fields.get("second", 0)
+    return wall_clock(date, time, match.groupdict().get("fraction") or "")
 
 
 def write_time(local_us: int, pattern: str) -> str:

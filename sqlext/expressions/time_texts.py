@@ -7,13 +7,12 @@ import re
 from sqlext.errors import UnsupportedError
 from sqlext.expressions.calendars import (
     DAY_US,
-    HOUR_US,
-    MINUTE_US,
     SECOND_US,
     UNITS_US,
     civil,
     day_of,
     is_valid_date,
+    wall_clock,
     write_year,
     zone,
 )
@@ -69,13 +68,9 @@ def read_timestamp(text: str, time_zone: str | None) -> int | None:
     sign, year, *parts, fraction, suffix = match.groups()
     month, day, hour, minute, second = (None if p is None else int(p) for p in parts)
     date = int(sign + year), month or (1 if month is None else 0), day or (1 if day is None else 0)
-    hour, minute, second = hour or 0, minute or 0, second or 0
-    if not is_valid_date(*date) or hour > 23 or minute > 59 or second > 59:
-        return None
-    local = day_of(*date) * DAY_US + hour * HOUR_US + minute * MINUTE_US + second * SECOND_US
-    local += int((fraction or "")[:6].ljust(6, "0"))
+    local = wall_clock(date, (hour or 0, minute or 0, second or 0), fraction or "")
     name = None if suffix is None else zone_name(suffix.strip(" "))
-    if suffix is not None and name is None:
+    if local is None or (suffix is not None and name is None):
         return None
     try:
         value = zone(name or time_zone or "UTC").to_utc(local)
