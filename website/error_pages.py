@@ -157,6 +157,7 @@ def _raised_in(
     module: ast.Module, constants: dict[str, list[ast.expr]], names: set[str]
 ) -> Iterator[tuple[str, str, str]]:
     readers = {name: call for call in _calls(module) if _is_reader(call) and (name := _named(call, names))}
+    only_reader = next(iter(readers.values())) if len(readers) == 1 else None
     constants = constants | _assigned(module.body)
     for function in ast.walk(module):
         if not isinstance(function, (ast.FunctionDef, ast.Module)):
@@ -164,13 +165,12 @@ def _raised_in(
         texts = constants | _assigned([function])
         own = function.body if isinstance(function, ast.Module) else [function]
         for node in _own_nodes(own, is_module=isinstance(function, ast.Module)):
-            if isinstance(node, ast.Call) and (name := _named(node, names)):
-                yield from ((name, *pair) for pair in _advice(node, texts, names))
-            elif isinstance(node, ast.Call) and _is_reader_error(node) and len(readers) == 1:
-                ((name, reader),) = readers.items()
-                hints = [hint for _, hint in _advice(reader, texts, names)]
-                for message, hint in _advice(node, texts, names):
-                    yield name, message, hint or next(iter(hints), "")
+            if isinstance(node, ast.Call):
+                reader = only_reader if _is_error_of_reader(node) else None
+                name = _named(node, names) or (_named(reader, names) if reader else "")
+                default = next((hint for _, hint in _advice(reader, texts, names)), "") if reader else ""
+                if name:
+                    yield from ((name, message, hint or default) for message, hint in _advice(node, texts, names))
             elif isinstance(node, ast.Tuple) and isinstance(function, ast.Module):
                 yield from _from_table(node, names)
 
@@ -198,9 +198,9 @@ def _is_reader(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Name) and call.func.id == "Cursor"
 
 
-def _is_reader_error(call: ast.Call) -> bool:
-    is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "error"
-    return is_method and not any(keyword.arg == "error_class" for keyword in call.keywords)
+def _is_error_of_reader(call: ast.Call) -> bool:
+    """True for `cursor.error(…)`, whose class and hint are those of the reader unless it names others."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "error"
 
 
 def _assigned(body: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:

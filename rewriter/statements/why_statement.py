@@ -54,8 +54,7 @@ def parse_why(text: str) -> WhyStatement | None:
     elif rule_at is not None:
         condition_end, rule = rule_at, _rule(cursor, rule_at, end)
     if at + 2 == condition_end:
-        message = "a condition is missing after FOR ROW"
-        raise cursor.error(message, at, at + 2, error_class="MISSING_EXPRESSION")
+        raise cursor.error("a condition is missing after FOR ROW", at, at + 2, error_class="MISSING_EXPRESSION")
     return WhyStatement(cursor.fragment(3, query_end), cursor.fragment(at + 2, condition_end), rule)
 
 
