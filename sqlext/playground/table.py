@@ -89,5 +89,5 @@ def numbers(column: pa.Array) -> list[float | None] | None:
 def _finite(values: Any, unit: float) -> list[float | None]:
     """The values in this unit; None where they are NULL, infinite or no number, which JSON does not have."""
     drawn = values.values.astype(np.float64) / unit
-    valid = np.isfinite(drawn) & (True if values.valid is None else values.valid)
+    valid = np.isfinite(drawn) & values.is_valid
     return [value if is_valid else None for value, is_valid in zip(drawn.tolist(), valid.tolist())]

@@ -21,7 +21,7 @@ from sqlext.operators.rows.long_columns import byte_ranges, narrowed, row_bytes
 from sqlext.operators.rows.row_order import ranked
 from sqlext.operators.rows.spilled_rows import rows_in_memory
 from sqlext.operators.rows.worker_memory import memory_errors
-from sqlext.pattern.program.jit import compiled
+from sqlext.pattern.program.jit import compiled, read_only
 
 _IN_SPARK = "SET sqlext.order = spark: then Spark pairs the rows, which it keeps on disk, or read fewer columns."
 _NONE, _NO_LEFT_ROW = -1, -2  # in place of a partner
@@ -59,11 +59,10 @@ def partners(columns: Mapping[str, pa.Array], plan: PairsPlan) -> np.ndarray:
     [1, -2, -2, -1]
     """
     side = as_numpy(columns[SIDE])
-    time = ranked(columns[TIME], SortKey(TIME))
+    time = read_only(ranked(columns[TIME], SortKey(TIME)))
     sort = [SortKey(TIME), SortKey(SIDE), *map(SortKey, plan.ties)]
     order, bounds = grouped_order({**columns, TIME: as_arrow(time)}, plan.keys, sort)
     order = np.arange(len(side), dtype=np.int32 if len(side) < 2**31 else np.int64) if order is None else order
-    time.flags.writeable = False  # like Arrow's arrays: kernels are compiled, and loaded, for each type of array
 
     def compared(operator: str) -> np.ndarray:
         partner = np.where(side == OF_RIGHT, _NO_LEFT_ROW, _NONE)

@@ -103,9 +103,7 @@ def _is_counted(call: FiringAggregate, columns: Columns, kept: np.ndarray | None
 def _values(column: pa.Array, kept: np.ndarray | None) -> Values:
     """The values of a column, with NULL for the rows that FILTER leaves out."""
     values = to_values(column)
-    if kept is None:
-        return values
-    return Values(values.values, kept if values.valid is None else values.valid & kept)
+    return values if kept is None else Values(values.values, values.is_valid & kept)
 
 
 def _groups(operation: np.ufunc, values: np.ndarray, start: np.ndarray, stop: np.ndarray, of_none: Any) -> np.ndarray:
@@ -231,17 +229,15 @@ class FloatSum(_Vectorised):
 
 def _or_zero(values: Values, kind: type) -> tuple[np.ndarray, np.ndarray]:
     """The values, with 0 in place of NULL; and an array with 1 for each value that is not NULL, 0 for NULL."""
-    valid = np.ones(len(values.values), np.bool_) if values.valid is None else values.valid
-    return np.where(valid, values.values, 0).astype(kind), valid.astype(np.int64)
+    return np.where(values.is_valid, values.values, 0).astype(kind), values.is_valid.astype(np.int64)
 
 
 class Extreme(_Vectorised):
     """MIN and MAX of numbers and times; NaN is the largest number. The states are the value and a count."""
 
     def __init__(self, values: Values, kind: pa.DataType, *, is_max: bool):
-        numbers = values.values
+        numbers, valid = values.values, values.is_valid
         self.operation: np.ufunc
-        valid = np.ones(len(numbers), np.bool_) if values.valid is None else values.valid
         if numbers.dtype.kind == "f":
             self.of_none = -np.inf if is_max else np.nan
             self.operation = np.maximum if is_max else np.fmin

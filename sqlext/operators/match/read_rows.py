@@ -18,6 +18,7 @@ from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.conditions.columnar import truth
 from sqlext.pattern.conditions.condition_reads import rows_ahead
 from sqlext.pattern.conditions.conditions import Path, holds
+from sqlext.pattern.program.jit import read_only
 from sqlext.pattern.task.task import Condition, Rows, Values
 from sqlext.pattern.task.within import frame_limits, in_order, limits
 
@@ -54,8 +55,7 @@ def read_rows(
     if isinstance(plan.task, CepTask) and plan.bounds:
         key, end = (in_order(to_values(columns[name]).values) for name in (plan.bounds[0].key, plan.bounds[0].end))
         rows = replace(rows, key=key, end=end)
-    rows.mask.flags.writeable = False  # like Arrow's arrays: kernels are compiled, and loaded, for each type of array
-    return rows
+    return replace(rows, mask=read_only(rows.mask))
 
 
 def _mask(columns: dict[str, pa.Array], plan: MatchOperatorPlan) -> np.ndarray:

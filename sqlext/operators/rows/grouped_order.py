@@ -15,7 +15,7 @@ import pyarrow as pa
 from sqlext.operators.rows.arrow import as_arrow, as_numpy
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.row_order import ranked
-from sqlext.pattern.program.jit import compiled
+from sqlext.pattern.program.jit import compiled, read_only
 
 _TIED, _DESCENDING = 1, 2
 _INSERTED = 16  # rows that are sorted by insertion, before runs are merged
@@ -33,8 +33,7 @@ def grouped_order(
     >>> [places.tolist() for places in grouped_order(columns, ["k"], [SortKey("t")])]
     [[3, 1, 2, 0], [0, 1, 2, 4]]
     """
-    times = ranked(columns[sort[0].column], sort[0])
-    times.flags.writeable = False  # like Arrow's arrays: kernels are compiled, and loaded, for each type of array
+    times = read_only(ranked(columns[sort[0].column], sort[0]))
     codes, count = _key_codes(columns, keys, len(times))
     sizes = np.bincount(codes, minlength=count)
     ends = np.cumsum(sizes)

@@ -11,7 +11,13 @@ import numpy as np
 
 from sqlext.expressions.scalar_tree import Read, ScalarCall
 from sqlext.pattern.conditions.condition_reads import reads_number
-from sqlext.pattern.program.position_automaton import DONE, count_positions, position_automaton, targets_from
+from sqlext.pattern.program.position_automaton import (
+    DONE,
+    MAX_SET_POSITIONS,
+    count_positions,
+    position_automaton,
+    targets_from,
+)
 from sqlext.pattern.program.program import MatchEnd, MatchStart
 from sqlext.pattern.task.task import (
     SKIP_PAST_LAST_ROW,
@@ -25,10 +31,7 @@ from sqlext.pattern.task.task import (
     Rows,
     Spans,
     Task,
-    Values,
 )
-
-MAX_POSITIONS = 64  # bits of one integer
 
 
 def refusal(task: Task) -> str | None:
@@ -42,8 +45,8 @@ def refusal(task: Task) -> str | None:
     if not isinstance(task, MatchTask):
         return "the rows of a match need not be neighbours, or AFTER MATCH is NO SKIP."
     positions = count_positions(task.program)
-    if positions > MAX_POSITIONS:
-        return f"PATTERN has {positions:,} positions, over {MAX_POSITIONS}."
+    if positions > MAX_SET_POSITIONS:
+        return f"PATTERN has {positions:,} positions, over {MAX_SET_POSITIONS}."
     if any(isinstance(x, (MatchStart, MatchEnd)) for x in task.program.instructions):
         return "PATTERN tests for the first or the last row of the partition."
     for name, condition in zip(task.program.labels, task.conditions):
@@ -103,7 +106,7 @@ def part_of(rows: Rows, lo: int, hi: int) -> Rows:
         bounds=np.array([lo, *inner, hi]) - lo,
         mask=rows.mask[lo:hi],
         limit=None if rows.limit is None else np.minimum(rows.limit[lo:hi], hi) - lo,
-        columns=tuple(Values(c.values[lo:hi], None if c.valid is None else c.valid[lo:hi]) for c in rows.columns),
+        columns=tuple(column.take(slice(lo, hi)) for column in rows.columns),
         classifiers=rows.classifiers,
     )
 

@@ -20,6 +20,7 @@ from sqlext.pattern.program.jit import compiled, inlined
 from sqlext.pattern.program.position_automaton import (
     DEAD,
     DONE,
+    MAX_SET_POSITIONS,
     PositionAutomaton,
     position_automaton,
     targets_after,
@@ -74,6 +75,12 @@ def live_positions(task: Task, rows: Rows) -> np.ndarray:
     live = np.empty(len(rows.mask), packed.at_end.dtype)
     _find_live(packed, rows.bounds, rows.mask, live)
     return live
+
+
+def live_filter(task: Task, rows: Rows) -> np.ndarray | None:
+    """The value of `live_positions`; None if there are too many positions for a set, or if they need no mask bit."""
+    bit = position_automaton(task.program, task.bits).graph.bit
+    return live_positions(task, rows) if len(bit) <= MAX_SET_POSITIONS and (bit >= 0).any() else None
 
 
 @lru_cache(maxsize=16)

@@ -85,11 +85,10 @@ def _constant(value: LiteralValue, n: int) -> NullableValues:
 def _operand(operand: Operand, rows: Rows) -> NullableValues:
     assert isinstance(operand.source, Navigation)
     column: Values = rows.columns[operand.source.argument]
-    valid = np.ones(len(column.values), np.bool_) if column.valid is None else column.valid
     step = operand.source.step
     if step == 0:
-        return column.values, valid
-    values, valid = np.roll(column.values, -step), np.roll(valid, -step)
+        return column.values, column.is_valid
+    values, valid = np.roll(column.values, -step), np.roll(column.is_valid, -step)
     for row in _rows_without_neighbour(rows.bounds, step):
         values[row] = 0 if operand.missing is None else operand.missing
         valid[row] = operand.missing is not None
@@ -107,12 +106,11 @@ def _rows_without_neighbour(bounds: np.ndarray, step: int):
 # one function for each kind of call: (call, argument columns…) -> column
 
 
-def _less(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
-    return _is_less(left[0], right[0]), left[1] & right[1]
+def _comparison(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[..., NullableValues]:
+    def compared(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
+        return compare(left[0], right[0]), left[1] & right[1]
 
-
-def _less_equal(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
-    return ~_is_less(right[0], left[0]), left[1] & right[1]
+    return compared
 
 
 def _is_less(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -127,14 +125,6 @@ def _is_equal(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     if left.dtype.kind == "f" or right.dtype.kind == "f":
         return (left == right) | (np.isnan(left) & np.isnan(right))
     return left == right
-
-
-def _equal(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
-    return _is_equal(left[0], right[0]), left[1] & right[1]
-
-
-def _not_equal(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
-    return ~_is_equal(left[0], right[0]), left[1] & right[1]
 
 
 def _null_safe_equal(call: MachineCall, left: NullableValues, right: NullableValues) -> NullableValues:
@@ -193,10 +183,10 @@ def _float(call: MachineCall, operand: NullableValues) -> NullableValues:
 
 
 _CALLS: dict[str, Callable[..., NullableValues]] = {
-    "less": _less,
-    "less_equal": _less_equal,
-    "equal": _equal,
-    "not_equal": _not_equal,
+    "less": _comparison(_is_less),
+    "less_equal": _comparison(lambda left, right: ~_is_less(right, left)),
+    "equal": _comparison(_is_equal),
+    "not_equal": _comparison(lambda left, right: ~_is_equal(left, right)),
     "null_safe_equal": _null_safe_equal,
     "and": _and,
     "or": _or,

@@ -21,6 +21,7 @@ import numpy as np
 from sqlext.errors import DataError
 from sqlext.pattern.measures import navigation_kernels as kernels
 from sqlext.pattern.measures import tails
+from sqlext.pattern.program.jit import read_only
 from sqlext.pattern.task.task import CLASSIFIER, MAPPED, Aggregate, Navigation, Output, Spans, Values
 
 FAST_AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})  # the aggregates that `aggregate` computes
@@ -343,16 +344,12 @@ def _aggregate_unshared(
         high = max(low + 1, int(np.searchsorted(ends, before + GROUP_ROWS, "right")))
         part, own = tails.unshared(spans, out.match[low:high]), values
         if one_aggregate.argument == MAPPED:
-            own = _values_at(values, tails.mapped_rows(spans, out.match[low:high])[0])
+            assert values is not None
+            own = values.take(tails.mapped_rows(spans, out.match[low:high])[0])
         results.append(aggregate(one_aggregate, own, part, output_rows(part, Output()), is_ansi=is_ansi))
         low = high
     valid = [result.valid for result in results if result.valid is not None]
     return Values(np.concatenate([result.values for result in results]), np.concatenate(valid))
-
-
-def _values_at(values: Values | None, index: np.ndarray) -> Values:
-    assert values is not None
-    return Values(values.values[index], None if values.valid is None else values.valid[index])
 
 
 def _sums(views: _Views, values: np.ndarray, spans: Spans, *, is_ansi: bool) -> Values:
@@ -378,25 +375,17 @@ def _argument(aggregate: Aggregate, values: Values | None, spans: Spans) -> tupl
         values = Values(np.arange(_LABELS))  # labels differ where their names differ
     if values is None:
         return Values(np.zeros(0, np.int64)), spans.start
-    numbers, valid, start = values.values, values.valid, spans.start
-    if numbers.dtype == np.bool_:
-        numbers = numbers.astype(np.int64)
+    start = spans.start
     if aggregate.argument == MAPPED:
         start = spans.offset[:-1]
     elif aggregate.argument == CLASSIFIER:
-        numbers, start = numbers[spans.label], spans.offset[:-1]
-        valid = None if valid is None else valid[spans.label]
+        values, start = values.take(spans.label), spans.offset[:-1]
     elif spans.row is not None:
-        numbers, start = numbers[spans.row] if len(numbers) else numbers, _starts(spans)
-        valid = None if valid is None else valid[spans.row]
-    return Values(_read_only(numbers), None if valid is None else _read_only(valid)), start
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    """A read-only view: Arrow's arrays are read-only, and Numba would compile each kernel again for writable ones."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
+        values, start = values.take(spans.row) if len(values.values) else values, _starts(spans)
+    numbers, valid = values.values, values.valid
+    if numbers.dtype == np.bool_:
+        numbers = numbers.astype(np.int64)
+    return Values(read_only(numbers), None if valid is None else read_only(valid)), start
 
 
 def _view_end(spans: Spans, out: OutputRows, *, is_final: bool) -> np.ndarray:
@@ -434,7 +423,7 @@ def _membership(
         in_set[list(labels)] = True
     is_member = np.zeros(len(spans.label), np.bool_)
     start = spans.start if start is None else start
-    valid = _read_only(np.zeros(0, np.bool_)) if valid is None else valid
+    valid = read_only(np.zeros(0, np.bool_)) if valid is None else valid
     match = out.match if spans.tails is None else np.array([0, len(spans.start) - 1])
     kernels.mark_members(is_member, match, start, spans.offset, spans.label, in_set, valid)
     return is_member

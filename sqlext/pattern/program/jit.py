@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 from numba import njit
 from numba.core.caching import IndexDataCacheFile
 
@@ -86,6 +87,19 @@ def _cached(**options: Any) -> Callable[[Callable], Any]:
         return dispatcher
 
     return kernel
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A read-only view, as Arrow's arrays are: kernels are compiled, and loaded, for each type of array, and to Numba a
+    writable array has another type."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def writable(array: np.ndarray) -> np.ndarray:
+    """The same as a writable array of int64, which is a copy if it has to be."""
+    return np.require(array, np.int64, ["C", "A", "W"])
 
 
 compiled = _cached(**_OPTIONS)

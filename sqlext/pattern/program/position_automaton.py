@@ -31,6 +31,7 @@ from sqlext.pattern.program.program import (
     successors,
 )
 
+MAX_SET_POSITIONS = 64  # a set of positions is the bits of one integer
 MAX_LISTED_POSITIONS, MAX_LISTED_TARGETS = 4096, 1 << 20
 DONE, DEAD = -1, -2  # as targets: the end of the pattern; no further target
 TAKES_ROW, STARTS, ENDS, BRANCHES, IS_DONE = 0, 1, 2, 3, 4  # Graph.kind

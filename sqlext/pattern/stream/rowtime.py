@@ -87,9 +87,7 @@ def _rows_that_pass(rows: Rows, key: Values) -> tuple[np.ndarray, np.ndarray]:
     """The rows before the first key of their partition that is NULL or the last value of int64, and the partitions that
     have such rows."""
     p = len(rows.bounds) - 1
-    never_passes = key.values == NEVER
-    if key.valid is not None:
-        never_passes |= ~key.valid
+    never_passes = (key.values == NEVER) | ~key.is_valid
     if not never_passes.any():
         return np.arange(len(rows.mask)), np.arange(p)
     nulls = np.cumsum(never_passes)
@@ -107,7 +105,7 @@ def first_rows(kept: np.ndarray, partition: np.ndarray, rows: Rows, event_times:
         bounds=bounds,
         mask=np.ascontiguousarray(rows.mask[kept]),
         limit=None if rows.limit is None else rows.limit[kept] - shift,
-        columns=tuple(Values(c.values[kept], None if c.valid is None else c.valid[kept]) for c in rows.columns),
+        columns=tuple(column.take(kept) for column in rows.columns),
         classifiers=rows.classifiers,
         key=None if rows.key is None else rows.key[kept],
         end=None if rows.end is None else rows.end[kept],

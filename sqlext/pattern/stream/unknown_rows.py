@@ -17,6 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from sqlext.pattern.cep.cep_task import as_mask
 from sqlext.pattern.program.program import Done, Instruction, Jump, MatchLabel, Program, Split
 from sqlext.pattern.task.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
 from sqlext.pattern.task.task import MatchTask, Rows, Spans, Values
@@ -98,33 +99,32 @@ def _marked_rows(
     partition = np.repeat(np.arange(p), np.diff(rows.bounds))
     at = np.arange(n) + partition  # the new index of each row
     bounds = rows.bounds + np.arange(p + 1)
-    satisfied = np.zeros((n + p, len(inner_task.program.labels)), np.bool_)
+    satisfied = np.zeros((len(inner_task.program.labels), n + p), np.bool_)
     is_searched = np.arange(n) >= position.row[partition]
     ends = rows.bounds[1:][partition]
     for label, bit in enumerate(task.bits):
         has_bit = bit is None or rows.mask[:, bit // 8] >> (bit % 8) & 1 == 1
-        satisfied[at, label] = is_searched & has_bit
-    satisfied[bounds[1:] - 1, len(task.bits) :] = True
+        satisfied[label, at] = is_searched & has_bit
+    satisfied[len(task.bits) :, bounds[1:] - 1] = True
     for label in range(len(task.bits) if event_times.need is not None else 0):
         assert event_times.need is not None
         is_unknown = is_searched & (event_times.need[label] >= ends)
-        satisfied[at, label] &= ~is_unknown
-        satisfied[at, len(task.bits) + label] = is_unknown
+        satisfied[label, at] &= ~is_unknown
+        satisfied[len(task.bits) + label, at] = is_unknown
     limit = None
     if event_times.end is not None:
         assert rows.limit is not None
         limit = np.repeat(bounds[1:], np.diff(bounds))
         limit[at] = np.where(event_times.end <= event_times.watermark, rows.limit + partition, limit[at])
     columns = tuple(_spread(column, at, n + p) for column in rows.columns)
-    mask = np.packbits(satisfied, axis=1, bitorder="little")
-    mask.flags.writeable = False
+    mask = as_mask(list(satisfied), n + p)
     return Rows(bounds=bounds, mask=mask, limit=limit, columns=columns, classifiers=_classifiers(rows, inner_task))
 
 
 def _spread(column: Values, at: np.ndarray, n: int) -> Values:
     values, valid = np.zeros(n, column.values.dtype), np.zeros(n, np.bool_)
     values[at] = column.values
-    valid[at] = True if column.valid is None else column.valid
+    valid[at] = column.is_valid
     return Values(values, valid)
 
 

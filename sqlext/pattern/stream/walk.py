@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.program.jit import compiled
+from sqlext.pattern.program.jit import compiled, read_only, writable
 from sqlext.pattern.program.position_automaton import DONE, PositionAutomaton, listed_targets, position_automaton
 from sqlext.pattern.task.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
 from sqlext.pattern.task.skip_kernels import MODES, REASONS, is_skip_target, resume_row, target_step
@@ -129,24 +129,16 @@ def _inputs(rows: Rows, event_times: EventTimes, begin: SearchPosition) -> Input
     nothing = np.empty(0, np.int64)
 
     def owned(array: np.ndarray | None) -> np.ndarray:
-        """An array of the type that the kernel is compiled for; a read-only array would have another type."""
-        return nothing if array is None else np.require(array, np.int64, ["C", "A", "W"])
+        return nothing if array is None else writable(array)
 
-    mask = rows.mask.view()
-    mask.flags.writeable = False
-    need = (
-        np.empty((0, 0), np.int64)
-        if event_times.need is None
-        else np.require(event_times.need, np.int64, ["C", "A", "W"])
-    )
     has_end = event_times.end is not None
     return Inputs(
         owned(rows.bounds),
-        mask,
+        read_only(rows.mask),
         owned(rows.limit if has_end else None),
         owned(event_times.key),
         owned(event_times.end),
-        need,
+        np.empty((0, 0), np.int64) if event_times.need is None else writable(event_times.need),
         owned(begin.row),
         np.require(begin.is_first, np.bool_, ["C", "A", "W"]),
     )

@@ -236,6 +236,15 @@ class Values:
     values: np.ndarray
     valid: np.ndarray | None = None
 
+    @property
+    def is_valid(self) -> np.ndarray:
+        """`bool[n]`: which values are not NULL."""
+        return np.ones(len(self.values), np.bool_) if self.valid is None else self.valid
+
+    def take(self, at: np.ndarray | slice) -> Values:
+        """The values of some rows, by a mask, by indexes or by a slice."""
+        return Values(self.values[at], None if self.valid is None else self.valid[at])
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:

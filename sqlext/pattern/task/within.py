@@ -29,7 +29,7 @@ def limits(
     >>> limits(np.array([0, 4]), key, Values(key.values + 6), is_inclusive=False).tolist()
     [2, 3, 3, 4]
     """
-    is_valid = np.ones(len(key.values), np.bool_) if key.valid is None else key.valid
+    is_valid = key.is_valid
     has_end = is_valid if end.valid is None else end.valid
     limit = np.empty(len(is_valid), np.int64)
     keys, ends = in_order(key.values), in_order(end.values)
@@ -53,12 +53,10 @@ def frame_limits(bounds: np.ndarray, following: Values | int | None) -> np.ndarr
     rows = np.arange(len(end))
     if isinstance(following, int):
         return np.minimum(end, rows + min(following, len(end)) + 1)
-    is_valid = following.values >= 0
-    if following.valid is not None:
-        is_valid &= following.valid
+    is_valid = (following.values >= 0) & following.is_valid
     if not is_valid.all():
         bad = int(np.argmin(is_valid))
-        is_null = following.valid is not None and not following.valid[bad]
+        is_null = not following.is_valid[bad]
         number = bad - int(bounds[np.searchsorted(bounds, bad, side="right") - 1]) + 1
         offset = "NULL" if is_null else f"{following.values[bad]}"
         raise DataError(

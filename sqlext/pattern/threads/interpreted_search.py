@@ -14,7 +14,7 @@ import numpy as np
 from sqlext.errors import DataError
 from sqlext.expressions.effort import of_one_row
 from sqlext.pattern.batch.reference import BLOCK_ROWS, Bounds, MappedRows, find_with
-from sqlext.pattern.batch.two_pass import live_positions
+from sqlext.pattern.batch.two_pass import live_filter
 from sqlext.pattern.conditions.conditions import evaluate
 from sqlext.pattern.program.position_automaton import DONE, Graph, position_automaton, targets_from
 from sqlext.pattern.task.task import Condition, MatchTask, Rows, Spans
@@ -23,7 +23,6 @@ from sqlext.pattern.threads.walked_path import WalkedPath
 
 FIRST_STEPS = 10_000  # every partition may take these steps
 _UNITS_OF_A_STEP = 20_000  # units of work of functions: a partition may thus use up a second for each of its rows
-_MOST_LIVE = 64  # positions, one bit each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +58,8 @@ class _Searcher:
         self.is_final = tables.graph.accepts_at_end.tolist()
         self.follow: dict[int, list[int]] = {}
         self.satisfied = [_satisfied(rows, bit) for bit in tables.graph.bit.tolist()]
-        is_filtered = limits.is_filtered and self.size <= _MOST_LIVE and bool((tables.graph.bit >= 0).any())
-        self.live = live_positions(task, rows).tolist() if is_filtered else None
+        live = live_filter(task, rows) if limits.is_filtered else None
+        self.live = None if live is None else live.tolist()
         self.path = WalkedPath(task, rows)
         self.keys = self._keys(tables.graph)
         self.memo: set[Hashable] = set()

@@ -19,10 +19,11 @@ import numpy as np
 
 from sqlext.errors import UnsupportedError
 from sqlext.pattern.batch.blocks import BLOCK_ROWS, MATCHED_END, NUMBER, ROW, all_blocks
-from sqlext.pattern.batch.two_pass import live_positions
+from sqlext.pattern.batch.two_pass import live_filter
 from sqlext.pattern.conditions.condition_reads import walk
 from sqlext.pattern.conditions.conditions import fault
 from sqlext.pattern.program.closure import new_search, write_targets
+from sqlext.pattern.program.jit import read_only, writable
 from sqlext.pattern.program.position_automaton import Graph, PositionAutomaton, position_automaton, targets_from
 from sqlext.pattern.task.skip_kernels import is_skip_target
 from sqlext.pattern.task.task import (
@@ -58,7 +59,6 @@ from sqlext.pattern.threads.thread_kernel import (
 
 MAX_FOLLOWERS = 1 << 25  # number of entries of the follow lists, 4 bytes each
 _SMALL = 256  # instructions: in programs up to this size Python lists targets faster than Numba loads a kernel
-_MOST_LIVE = 64  # positions, one bit each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,52 +225,38 @@ def _targets_in_large(graph: Graph, begin: int, *, at_start: bool) -> np.ndarray
 def _input(task: MatchTask, rows: Rows, code: Code, tables: ThreadTables, *, is_filtered: bool) -> SearchInput:
     n = len(rows.mask)
     columns = [rows.columns[c] for c in code.columns]
-    values, valid = np.empty((len(columns), n), np.int64), np.ones((len(columns), n), np.bool_)
+    values, valid = np.empty((len(columns), n), np.int64), np.empty((len(columns), n), np.bool_)
     for k, column in enumerate(columns):
-        values[k] = _words(column.values)
-        if column.valid is not None:
-            valid[k] = column.valid
+        values[k], valid[k] = _words(column.values), column.is_valid
     earlier = np.full((len(code.distinct), n), -1, np.int64)
     for k, c in enumerate(code.distinct):
         if c != CLASSIFIER:
             earlier[k] = _earlier_equal(columns[c])
-    is_filtered = is_filtered and len(tables.label) <= _MOST_LIVE and bool((tables.bit >= 0).any())
+    live = live_filter(task, rows) if is_filtered else None
     return SearchInput(
-        bounds=_writable(rows.bounds),
-        mask=_read_only(rows.mask),
-        limit=_NOTHING if rows.limit is None else _writable(rows.limit),
+        bounds=writable(rows.bounds),
+        mask=read_only(rows.mask),
+        limit=_NOTHING if rows.limit is None else writable(rows.limit),
         values=values,
         values_f=values.view(np.float64),
         is_float=np.array([column.values.dtype.kind == "f" for column in columns], np.bool_),
         valid=valid,
         earlier=earlier,
-        classifiers=_NOTHING if rows.classifiers is None else _writable(rows.classifiers),
-        live=live_positions(task, rows).astype(np.uint64) if is_filtered else np.empty(0, np.uint64),
-        reach=_reach(rows, tables) if is_filtered and rows.limit is not None else _NOTHING,
+        classifiers=_NOTHING if rows.classifiers is None else writable(rows.classifiers),
+        live=np.empty(0, np.uint64) if live is None else live.astype(np.uint64),
+        reach=_NOTHING if live is None or rows.limit is None else _reach(rows, tables),
     )
 
 
 _NOTHING = np.empty(0, np.int64)
 
 
-def _writable(array: np.ndarray) -> np.ndarray:
-    """The int64 array of the type that the kernel is compiled for: to Numba, a read-only array has another type."""
-    return np.require(array, np.int64, ["C", "A", "W"])
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    """A read-only view, without a copy: masks are always read-only in the kernel."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 def _reach(rows: Rows, tables: ThreadTables) -> np.ndarray:
     """Input.reach."""
     room, reach = np.empty((2, len(tables.label)), np.int64), np.empty(len(rows.mask), np.int64)
     find_reach(
-        _writable(rows.bounds),
-        _read_only(rows.mask),
+        writable(rows.bounds),
+        read_only(rows.mask),
         *(tables.follow_start, tables.follow, tables.is_final, tables.bit, room, reach),
     )
     return reach
@@ -293,7 +279,7 @@ def _earlier_equal(column: Values) -> np.ndarray:
     if values.dtype.kind == "f":
         values = np.where(np.isnan(values), np.nan, values + 0.0)
     words = _words(values)
-    rows = np.arange(len(words)) if column.valid is None else np.flatnonzero(column.valid)
+    rows = np.flatnonzero(column.is_valid)
     order = rows[np.argsort(words[rows], kind="stable")]
     earlier = np.full(len(words), -1, np.int64)
     is_same = words[order[1:]] == words[order[:-1]]
