@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from sqlext.errors import UnsupportedError
@@ -29,12 +29,10 @@ from sqlext.pattern.batch import reference
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import inner_facts, inner_task, undecidable
 from sqlext.pattern.conditions.condition_reads import is_interpreted, reads_number
-from sqlext.pattern.program.position_automaton import count_positions, listed_targets
+from sqlext.pattern.program.position_automaton import MAX_SET_POSITIONS, count_positions, listed_targets
 from sqlext.pattern.program.program import MatchEnd, MatchStart
 from sqlext.pattern.task.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
-from sqlext.pattern.task.task import NO_SKIP, MatchTask, Rows, Spans, Task
-
-MAX_TWO_PASS_POSITIONS = 64  # bits of one integer
+from sqlext.pattern.task.task import NO_SKIP, Rows, Spans, Task
 
 
 class Matcher(NamedTuple):
@@ -55,6 +53,7 @@ def choose(task: Task) -> tuple[str, str]:
     Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, if the named strategy does not exist or refuses the task.
 
     >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.task.task import MatchTask
     >>> choose(MatchTask(program=Program((MatchLabel(0), Done()), ("A",)), bits=(0,), conditions=(None,)))
     ('two_pass', 'DEFINE is row-local and PATTERN has 1 position, at most 64.')
     """
@@ -88,6 +87,7 @@ def match(task: Task, rows: Rows) -> Iterator[Spans]:
 
     >>> import numpy as np
     >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.task.task import MatchTask
     >>> a = Program((MatchLabel(0), Done()), ("A",))
     >>> task = MatchTask(program=a, bits=(0,), conditions=(None,), strategy="reference")
     >>> rows = Rows(bounds=np.array([0, 3]), mask=np.array([[1], [0], [1]], np.uint8))
@@ -122,6 +122,7 @@ def decide(
     >>> import numpy as np
     >>> from sqlext.pattern.task.event_time import first_position
     >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.task.task import MatchTask
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
     >>> task = MatchTask(program=a_b, bits=(0, 1), conditions=(None, None))
     >>> rows = Rows(bounds=np.array([0, 4]), mask=np.array([[1], [2], [1], [1]], np.uint8))
@@ -205,8 +206,8 @@ def _refused_by_lazy_dfa(task: Task) -> str | None:
 
 
 def _refused_by_two_pass(task: Task) -> str | None:
-    large = f"PATTERN has {_positions(task)}, over {MAX_TWO_PASS_POSITIONS}."
-    return _refused_by_lazy_dfa(task) or (large if count_positions(task.program) > MAX_TWO_PASS_POSITIONS else None)
+    large = f"PATTERN has {_positions(task)}, over {MAX_SET_POSITIONS}."
+    return _refused_by_lazy_dfa(task) or (large if count_positions(task.program) > MAX_SET_POSITIONS else None)
 
 
 def _positions(task: Task) -> str:
@@ -215,11 +216,11 @@ def _positions(task: Task) -> str:
 
 
 def _why_two_pass(task: Task) -> str:
-    return f"DEFINE is row-local and PATTERN has {_positions(task)}, at most {MAX_TWO_PASS_POSITIONS}."
+    return f"DEFINE is row-local and PATTERN has {_positions(task)}, at most {MAX_SET_POSITIONS}."
 
 
 def _why_lazy_dfa(task: Task) -> str:
-    return f"DEFINE is row-local and PATTERN has {_positions(task)}, over {MAX_TWO_PASS_POSITIONS}."
+    return f"DEFINE is row-local and PATTERN has {_positions(task)}, over {MAX_SET_POSITIONS}."
 
 
 def _why_bounded(task: Task) -> str:
@@ -337,38 +338,17 @@ def _why_searched(task: CepTask, facts: StreamFacts) -> str:
     return str(undecidable(task))
 
 
-# The matchers are imported when they run: Numba takes half a second to load, which Spark's driver does not need, and a
-# worker loads the matcher that runs alone.
+# the matchers
 
 
-def _two_pass(task: MatchTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern.batch import two_pass
+def _lazily(module: str, function: str = "find", **more: Callable) -> Callable[..., Any]:
+    """A function of a module of this package, which is imported when the function runs: Numba takes half a second to
+    load, which Spark's driver does not need, and a worker loads the matcher that runs alone."""
 
-    return two_pass.find(task, rows)
+    def run(*inputs: Any) -> Any:
+        return getattr(import_module(f"sqlext.pattern.{module}"), function)(*inputs, **more)
 
-
-def _lazy_dfa(task: MatchTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern.batch import lazy_dfa
-
-    return lazy_dfa.find(task, rows)
-
-
-def _bounded(task: MatchTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern.batch import bounded
-
-    return bounded.find(task, rows)
-
-
-def _threads(task: MatchTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern.threads import thread_search
-
-    return thread_search.find(task, rows)
-
-
-def _interpret(task: MatchTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern.threads import interpreted_search
-
-    return interpreted_search.find(task, rows)
+    return run
 
 
 def _cep(task: CepTask, rows: Rows) -> Iterator[Spans]:
@@ -378,75 +358,39 @@ def _cep(task: CepTask, rows: Rows) -> Iterator[Spans]:
 
 
 def _reference(task: Any, rows: Rows) -> Iterator[Spans]:
-    if isinstance(task, CepTask):
-        from sqlext.pattern.cep import path_search
-
-        return path_search.find(task, rows)
-    return reference.find(task, rows)
-
-
-def _shared_buffer(task: CepTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern.cep import every_match
-
-    return every_match.find(task, rows)
-
-
-def _path_search(task: CepTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern.cep import path_search
-
-    return path_search.find_matches(task, rows)
-
-
-def _desugared(task: CepTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern.cep import preferred_match
-
-    return preferred_match.find(task, rows, match)
-
-
-def _streamed(name: str) -> Callable[..., Decisions]:
-    return partial(_on_stream, name)
-
-
-def _on_stream(name: str, task: Any, *inputs: Any) -> Decisions:
-    from sqlext.pattern.stream import every_match_decisions, preferred_decisions, stream_reference, unknown_rows, walk
-
-    run: dict[str, Callable[..., Decisions]] = {
-        "walk": walk.decide,
-        "unknown_rows": partial(unknown_rows.decide, match=match),
-        "reference": stream_reference.decide,
-        "shared_buffer": every_match_decisions.by_shared_buffer,
-        "path_search": every_match_decisions.by_path_search,
-        "desugared": partial(preferred_decisions.by_desugared_task, decide=decide),
-        "end_search": preferred_decisions.by_end_search,
-        "path_verdicts": preferred_decisions.by_path_verdicts,
-    }
-    return run[name](task, *inputs)
+    return _lazily("cep.path_search")(task, rows) if isinstance(task, CepTask) else reference.find(task, rows)
 
 
 BATCH_MATCHERS = (
-    Matcher("two_pass", _refused_by_two_pass, _why_two_pass, _two_pass),
-    Matcher("lazy_dfa", _refused_by_lazy_dfa, _why_lazy_dfa, _lazy_dfa),
-    Matcher("bounded", _refused_by_bounded, _why_bounded, _bounded),
-    Matcher("threads", _refused_by_threads, _why_threads, _threads),
-    Matcher("interpreted", _refused_by_interpreted, _why_interpreted, _interpret),
+    Matcher("two_pass", _refused_by_two_pass, _why_two_pass, _lazily("batch.two_pass")),
+    Matcher("lazy_dfa", _refused_by_lazy_dfa, _why_lazy_dfa, _lazily("batch.lazy_dfa")),
+    Matcher("bounded", _refused_by_bounded, _why_bounded, _lazily("batch.bounded")),
+    Matcher("threads", _refused_by_threads, _why_threads, _lazily("threads.thread_search")),
+    Matcher("interpreted", _refused_by_interpreted, _why_interpreted, _lazily("threads.interpreted_search")),
     Matcher("cep", _refused_by_cep, _why_cep, _cep),
     Matcher("reference", lambda *_: None, lambda task: _REFERENCE, _reference),
 )
 CEP_MATCHERS = (  # the matchers of strategy cep
-    Matcher("shared_buffer", _refused_by_shared_buffer, _why_shared_buffer, _shared_buffer),
-    Matcher("path_search", _wants_preferred, _why_path_search, _path_search),
-    Matcher("desugared", _wants_every_match, _why_desugared, _desugared),
+    Matcher("shared_buffer", _refused_by_shared_buffer, _why_shared_buffer, _lazily("cep.every_match")),
+    Matcher("path_search", _wants_preferred, _why_path_search, _lazily("cep.path_search", "find_matches")),
+    Matcher("desugared", _wants_every_match, _why_desugared, _lazily("cep.preferred_match", match=match)),
 )
 STREAM_MATCHERS = (  # the matchers of contiguous tasks
-    Matcher("walk", _refused_by_walk, _why_walk, _streamed("walk")),
-    Matcher("unknown_rows", _refused_by_unknown_rows, _why_unknown_rows, _streamed("unknown_rows")),
-    Matcher("reference", lambda *_: None, _why_reference, _streamed("reference")),
-)
+    Matcher("walk", _refused_by_walk, _why_walk, _lazily("stream.walk", "decide")),
+    Matcher("unknown_rows", _refused_by_unknown_rows, _why_unknown_rows,
+            _lazily("stream.unknown_rows", "decide", match=match)),
+    Matcher("reference", lambda *_: None, _why_reference, _lazily("stream.stream_reference", "decide")),
+)  # fmt: skip
 CEP_STREAM_MATCHERS = (
-    Matcher("shared_buffer", _refused_by_shared_buffer_on_stream, _why_shared_buffer, _streamed("shared_buffer")),
-    Matcher("path_search", _wants_preferred, _why_path_search, _streamed("path_search")),
-    Matcher("desugared", _refused_by_desugared_on_stream, _why_desugared_on_stream, _streamed("desugared")),
-    Matcher("end_search", _refused_by_end_search, _why_searched, _streamed("end_search")),
-    Matcher("path_verdicts", _wants_every_match, _why_searched, _streamed("path_verdicts")),
-)
+    Matcher("shared_buffer", _refused_by_shared_buffer_on_stream, _why_shared_buffer,
+            _lazily("stream.every_match_decisions", "by_shared_buffer")),
+    Matcher("path_search", _wants_preferred, _why_path_search,
+            _lazily("stream.every_match_decisions", "by_path_search")),
+    Matcher("desugared", _refused_by_desugared_on_stream, _why_desugared_on_stream,
+            _lazily("stream.preferred_decisions", "by_desugared_task", decide=decide)),
+    Matcher("end_search", _refused_by_end_search, _why_searched,
+            _lazily("stream.preferred_decisions", "by_end_search")),
+    Matcher("path_verdicts", _wants_every_match, _why_searched,
+            _lazily("stream.preferred_decisions", "by_path_verdicts")),
+)  # fmt: skip
 STRATEGIES = tuple(matcher.name for matcher in BATCH_MATCHERS)
