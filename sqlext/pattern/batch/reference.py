@@ -103,6 +103,22 @@ def search(
     )
 
 
+def recorded_search(
+    program: Program,
+    start: Start,
+    number: int,
+    satisfies: Callable[[int, list[int]], bool | None],
+    recorder: Recorder,
+    max_steps: int = MAX_STEPS,
+) -> MappedRows | None:
+    """The value of `search`, for match `number`; the recorder receives the attempt."""
+    with recorder.attempt(start.row, number, start.bounds, start.limit):
+        mapped = search(program, start, satisfies, max_steps, recorder)
+        if mapped is not None:
+            recorder.found(tuple(numbered(start.row, [label for label, _ in mapped])))
+    return mapped
+
+
 def find(
     task: MatchTask,
     rows: Rows,
@@ -124,23 +140,18 @@ def find(
     evaluate = satisfies or satisfier(task, rows)
     sees_frame = task.frame is not None and task.frame.is_seen
 
-    def search_from(start: int, number: int, bounds: tuple[int, int], limit: int, seen: Bounds) -> MappedRows | None:
+    def search_from(start: int, number: int, bounds: Bounds, limit: int, seen: Bounds) -> MappedRows | None:
         satisfies = satisfier(task, rows, seen) if sees_frame else evaluate
 
         def is_satisfied(label: int, labels: list[int]) -> bool | None:
             return satisfies(start, number, labels, label)
 
-        return search(task.program, Start(start, bounds, limit), is_satisfied, max_steps, recorder)
+        begin = Start(start, bounds, limit)
+        if recorder is None:
+            return search(task.program, begin, is_satisfied, max_steps)
+        return recorded_search(task.program, begin, number, is_satisfied, recorder, max_steps)
 
-    def recorded(start: int, number: int, bounds: Bounds, limit: int, seen: Bounds) -> MappedRows | None:
-        assert recorder is not None
-        with recorder.attempt(start, number, bounds, limit):
-            mapped = search_from(start, number, bounds, limit, seen)
-            if mapped is not None:
-                recorder.found(tuple(numbered(start, [label for label, _ in mapped])))
-        return mapped
-
-    return find_with(search_from if recorder is None else recorded, task, rows, block_rows)
+    return find_with(search_from, task, rows, block_rows)
 
 
 def find_with(

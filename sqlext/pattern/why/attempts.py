@@ -15,17 +15,15 @@ The start row 1 is missing: AFTER MATCH SKIP jumped over it. `ending` is a summa
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
+from collections.abc import Callable, Iterator
 
 from sqlext.errors import DataError
 from sqlext.pattern.batch import reference
 from sqlext.pattern.batch.recorder import Attempt, Nulls, Recorder
 from sqlext.pattern.cep import path_search
-from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.cep.cep_task import CepTask, local_truth
 from sqlext.pattern.conditions.conditions import Satisfies, satisfier
-from sqlext.pattern.task.task import MatchTask, Rows, Task
+from sqlext.pattern.task.task import MatchTask, Rows, Spans, Task
 
 
 class Enough(Exception):
@@ -46,13 +44,8 @@ def attempts(
     `nulls` tells where they are.
     """
     recorder = Recorder(consume, nulls)
-    if isinstance(task, CepTask):
-        blocks = path_search.find(task, rows, recorder, max_steps)
-    else:
-        assert isinstance(task, MatchTask)
-        blocks = reference.find(task, rows, _satisfies(task, rows), max_steps=max_steps, recorder=recorder)
     try:
-        for _ in blocks:
+        for _ in recorded_matches(task, rows, recorder, max_steps):
             pass
         recorder.is_complete = True
     except (Enough, DataError):
@@ -60,24 +53,28 @@ def attempts(
     return recorder
 
 
+def recorded_matches(
+    task: Task, rows: Rows, recorder: Recorder, max_steps: int = reference.MAX_STEPS
+) -> Iterator[Spans]:
+    """All matches, by the strategy `reference`, whose search tells the recorder of its steps. Raises DataError as it
+    does."""
+    if isinstance(task, CepTask):
+        return path_search.find(task, rows, recorder, max_steps)
+    assert isinstance(task, MatchTask)
+    return reference.find(task, rows, _satisfies(task, rows), max_steps=max_steps, recorder=recorder)
+
+
 def _satisfies(task: MatchTask, rows: Rows) -> Satisfies | None:
     """What `satisfier` returns, with the masks unpacked before the search, which saves time; None for the frames of
     windows, whose conditions see other rows from each start row."""
     if task.frame is not None:
         return None
-    slow = satisfier(task, rows)
-    truth = [None if bit is None else _unpacked(rows, bit) for bit in task.bits]
+    slow, truth = satisfier(task, rows), [holds.tobytes() for holds in local_truth(task, rows)]
     is_dependent = [condition is not None for condition in task.conditions]
 
     def satisfies(start: int, number: int, labels: list[int], label: int) -> bool | None:
-        known = truth[label]
-        if known is not None and not known[start + len(labels)]:
+        if not truth[label][start + len(labels)]:
             return False
         return slow(start, number, labels, label) if is_dependent[label] else True
 
     return satisfies
-
-
-def _unpacked(rows: Rows, bit: int) -> bytes:
-    """For each row, whether it has the bit."""
-    return (rows.mask[:, bit // 8] >> (bit % 8) & 1).astype(np.uint8).tobytes()

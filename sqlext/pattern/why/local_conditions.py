@@ -39,11 +39,9 @@ def unlabelled(condition: Condition) -> Condition:
 
     >>> unlabelled(Read(Navigation(argument=0, labels=(3,), step=1), "int")).source.labels
     """
-    if isinstance(condition, MachineCall):
-        return replace(condition, arguments=tuple(unlabelled(argument) for argument in condition.arguments))
-    if isinstance(condition, ScalarCall):
-        arguments: list[Any] = [unlabelled(argument) for argument in condition.arguments]
-        return replace(condition, arguments=tuple(arguments))
+    if isinstance(condition, (MachineCall, ScalarCall)):
+        arguments: Any = tuple(map(unlabelled, condition.arguments))
+        return replace(condition, arguments=arguments)
     if isinstance(condition, (Read, Operand)):
         return replace(condition, source=replace(condition.source, labels=None))
     return condition

@@ -31,6 +31,7 @@ from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.conditions.conditions import Satisfies, satisfier
 from sqlext.pattern.program.program import Done, Jump, MatchLabel, MatchStart, Program, successors
 from sqlext.pattern.task.task import MatchTask, Rows, SkipFailure, Spans, Task
+from sqlext.pattern.why.attempts import recorded_matches
 
 _ENDS = (WITHIN, ABSENCE, UNTIL, POSSESSIVE)  # the reasons why a search skips no further rows
 
@@ -94,12 +95,8 @@ def all_matches(task: Task, rows: Rows, budget: Budget) -> Matches | None:
     >>> all_matches(task, rows, Budget(100, 100)).listed
     [Match(start=0, number=1, mapped=((0, 0), (1, 1)))]
     """
-    recorder = _Counting(budget)
     try:
-        if isinstance(task, CepTask):
-            return _of_blocks(path_search.find(task, rows, recorder))
-        assert isinstance(task, MatchTask)
-        return _of_blocks(reference.find(task, rows, recorder=recorder))
+        return _of_blocks(recorded_matches(task, rows, _Counting(budget)))
     except (DataError, RecursionError):
         return None
 
@@ -178,8 +175,7 @@ def _try_all_ways(task: Task, rows: Rows, starts: Iterator[int], recorder: Recor
     for start in starts:
         is_satisfied = _from(start, satisfies)
         limit = bounds[1] if rows.limit is None else int(rows.limit[start])
-        with recorder.attempt(start, 1, bounds, limit):
-            reference.search(program, reference.Start(start, bounds, limit), is_satisfied, recorder=recorder)
+        reference.recorded_search(program, reference.Start(start, bounds, limit), 1, is_satisfied, recorder)
 
 
 def _from(start: int, satisfies: Satisfies) -> Callable[[int, list[int]], bool | None]:
@@ -196,7 +192,7 @@ class _Counting(Recorder):
     """A recorder that ends the search when its budget of steps is spent."""
 
     def __init__(self, budget: Budget):
-        super().__init__(_forget)
+        super().__init__(lambda attempt: None)
         self.budget, self.left = budget, min(budget.left, budget.of_search)
 
     def _step(self, depth: int) -> None:
@@ -205,10 +201,6 @@ class _Counting(Recorder):
         self.budget.left -= 1
         if self.left < 0:
             raise DataError("STEP_BUDGET", "the search for a row took too many steps")
-
-
-def _forget(attempt: Attempt) -> None:
-    pass
 
 
 class _NearRow(_Counting):

@@ -253,11 +253,8 @@ def _run_contiguous(task: MatchTask, rows: Rows, max_steps: int) -> Run:
             return slow(start, number, labels, label)
 
         limit = bounds[1] if rows.limit is None else min(int(rows.limit[start]), bounds[1])
-        with search.attempt(start, number, bounds, limit):
-            begin = reference.Start(start, bounds, limit)
-            mapped = reference.search(task.program, begin, satisfies, max_steps, recorder=search)
-            if mapped is not None:
-                search.found(tuple(numbered(start, [label for label, _ in mapped])))
+        begin = reference.Start(start, bounds, limit)
+        reference.recorded_search(task.program, begin, number, satisfies, search, max_steps)
 
     return run
 
