@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.operators.asof.plan import NEAREST, OF_LEFT, OF_RIGHT, SIDE, TIME, AsofPlan
-from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk, taken
+from sqlext.operators.rows.arrow import as_numpy, one_chunk, taken
 from sqlext.operators.rows.row_order import sorted_rows
 from sqlext.operators.stateful.arrivals import Arrivals, arrivals
 from sqlext.operators.stateful.operator import ROWS, State, Step
@@ -71,7 +71,7 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: AsofPlan) -> 
     keeps[lefts.row[~is_decided]] = True
     if plan.operator not in _FORWARD:
         idle = np.flatnonzero(passed & ~is_active[came.code])
-        keeps[idle] = _is_near(came.time[idle], np.full(len(idle), later(np.array([came.watermark]), 1)[0]), plan)
+        keeps[idle] = _is_near(came.time[idle], np.full(len(idle), min(came.watermark + 1, NEVER)), plan)
         keeps[rights.row[_are_needed(lefts, rights, is_decided, came.watermark, plan)]] = True
     shown = is_decided if plan.is_left else is_decided & (partner >= 0)
     return Step(
@@ -93,8 +93,7 @@ def _active_keys(came: Arrivals, is_left: np.ndarray) -> np.ndarray:
 
 def _sorted(came: Arrivals, side: np.ndarray, rows: np.ndarray, plan: AsofPlan) -> tuple[_Lefts, _Rights]:
     """The left and the right rows among these rows of the step."""
-    ties = came.table.select(list(plan.right)).take(as_arrow(rows))
-    rows = rows[sorted_rows(came.code[rows], came.time[rows], ties, plan.ties)]
+    rows = sorted_rows(rows, came.code, came.time, came.table, plan.ties)
     code, time, of = came.code[rows], came.time[rows], side[rows]
     begins = (np.diff(code, prepend=-1) != 0) | (np.diff(time, prepend=0) != 0)
     begins[:1] = True
@@ -167,7 +166,7 @@ def _limit(plan: AsofPlan) -> int:
 
 def _are_needed(lefts: _Lefts, rights: _Rights, is_decided: np.ndarray, watermark: int, plan: AsofPlan) -> np.ndarray:
     """`bool[m]`: the right rows that a left row which is not decided, or one after the watermark, may need."""
-    first = np.full(int(rights.code.max(initial=-1)) + 1, later(np.array([watermark]), 1)[0])
+    first = np.full(int(rights.code.max(initial=-1)) + 1, min(watermark + 1, NEVER))
     is_open = ~is_decided & np.isin(lefts.code, rights.code)
     np.minimum.at(first, lefts.code[is_open], lefts.time[is_open])
     reader = first[rights.code]  # the first left row that may need each right row

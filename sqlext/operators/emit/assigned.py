@@ -50,17 +50,9 @@ def step_rows(rows: Arrivals, plan: EmitOperatorPlan) -> StepRows:
         code=rows.code,
         key_code=rows.key_code,
         is_kept=is_kept,
-        taken=taken[in_order(taken, rows.code, rows.time, rows.table, plan)],
+        taken=sorted_rows(taken, rows.code, rows.time, rows.table, plan.sort),
         is_waiting=~is_kept & rows.is_waiting,
     )
-
-
-def in_order(
-    rows: np.ndarray, code: np.ndarray, time: np.ndarray, table: pa.Table, plan: EmitOperatorPlan
-) -> np.ndarray:
-    """The order of these rows of a table: by `code`, then by time, then by the other columns."""
-    ties = table.select([key.column for key in plan.sort]).take(as_arrow(rows))
-    return sorted_rows(code[rows], time[rows], ties, plan.sort)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,6 @@ A firing sees partial aggregates that end at it, or the rows that an evictor cho
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,7 +17,7 @@ from sqlext.operators.emit.panes import Panes
 from sqlext.operators.emit.parts import EARLY, LATE, MERGED, ON_TIME, START
 from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.operators.rows.arrow import as_arrow, shown_value, strings
-from sqlext.operators.stateful.operator import FAILURES
+from sqlext.operators.stateful.side_rows import failures_of_keys
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
 
 
@@ -93,10 +92,8 @@ def failures(points: Points, fired: pa.RecordBatch, errors: Sequence[Errors], pl
     """The errors of the firings, with the columns FAILURES; `row`: the keys and the window's start."""
     at = sorted((point, i) for i, of_aggregate in enumerate(errors) for point in of_aggregate)
     columns = [fired.column(name) for name in (*plan.keys, START)]
-    texts = [f"{errors[i][point].error_class}: {errors[i][point].message}" for point, i in at]
-    rows = [json.dumps([shown_value(column[point]) for column in columns], default=str) for point, _ in at]
-    times = points.time[[point for point, _ in at]] if at else np.zeros(0, np.int64)
-    return pa.table([as_arrow(times).cast(FAILURES.field("time").type), strings(texts), strings(rows)], FAILURES)
+    keys = [[shown_value(column[point]) for column in columns] for point, _ in at]
+    return failures_of_keys([int(points.time[point]) for point, _ in at], [errors[i][point] for point, i in at], keys)
 
 
 def merged_rows(

@@ -35,7 +35,7 @@ def pane_rows(rows: StepRows, windows: Assigned, plan: EmitOperatorPlan) -> Pane
     pane = np.concatenate([_pane_of(kept, rows, windows, plan), windows.entries.pane])
     position = np.concatenate([np.zeros(len(kept), np.int64), windows.entries.position])
     ties = rows.table.select([key.column for key in plan.sort]).take(as_arrow(row))
-    order = sorted_rows(pane, rows.time[row], ties, plan.sort)
+    order = sorted_rows(np.arange(len(row)), pane, rows.time[row], ties, plan.sort)
     bounds = np.searchsorted(pane[order], np.arange(len(windows.panes) + 1))
     return PaneRows(row=row[order], time=rows.time[row[order]], position=position[order], bounds=bounds)
 

@@ -139,9 +139,7 @@ def _next_number(state: State) -> int:
 def _ordered(state: State, plan: StreamMatchPlan, watermark: int) -> tuple[pa.Table, np.ndarray]:
     """The rows of the state up to a time in ORDER BY order, and their times."""
     rows = arrivals(state, state.rows.slice(0, 0), state.watermark, time=plan.time, keys=plan.keys)
-    order = np.flatnonzero(rows.time <= watermark)
-    ties = rows.table.select([key.column for key in plan.sort]).take(as_arrow(order))
-    order = order[sorted_rows(rows.code[order], rows.time[order], ties, plan.sort)]
+    order = sorted_rows(np.flatnonzero(rows.time <= watermark), rows.code, rows.time, rows.table, plan.sort)
     return rows.table.take(as_arrow(order)), rows.time[order]
 
 

@@ -11,10 +11,7 @@ time up to the previous watermark, and need not be stored.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,11 +20,12 @@ from sqlext.errors import DataError
 from sqlext.operators.match.output import MatchBlock, block_batches
 from sqlext.operators.match.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.operators.match.stream_plan import BACK, DUE, FIRST, MATCHED, NUMBER, TIME, StreamMatchPlan
-from sqlext.operators.rows.arrow import as_arrow, shown_value, strings
+from sqlext.operators.rows.arrow import as_arrow, shown_value
 from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.operators.rows.row_order import sorted_rows
 from sqlext.operators.stateful.arrivals import arrivals, times
-from sqlext.operators.stateful.operator import FAILURES, KEYS, ROWS, Change, State, Step
+from sqlext.operators.stateful.operator import KEYS, ROWS, Change, State, Step
+from sqlext.operators.stateful.side_rows import failures_of_keys
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.strategy import decide
@@ -48,8 +46,7 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamMatchPl
     results: list[tuple[np.ndarray, pa.RecordBatch]] = []
     failures, new_keys = [rows.failed], plan.key_schema.empty_table()
     if len(searched):
-        ties = rows.table.select([key.column for key in plan.sort]).take(as_arrow(searched))
-        searched = searched[sorted_rows(rows.code[searched], rows.time[searched], ties, plan.sort)]
+        searched = sorted_rows(searched, rows.code, rows.time, rows.table, plan.sort)
         found = rows.table.take(as_arrow(searched))
         search = search_rows(found, rows.code[searched], rows.key_code, state, rows.watermark, plan)
         results = search.results()
@@ -64,18 +61,6 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamMatchPl
         changes={ROWS: rows.kept(keeps_row), KEYS: Change(keeps_key, new_keys)},
         watermark=rows.watermark,
     )
-
-
-def failure_table(times: Sequence[int], errors: Sequence[DataError], keys: Sequence[Sequence[Any]]) -> pa.Table:
-    """The errors of expressions over several rows, with the columns FAILURES; `keys`: the values of their keys."""
-    if not errors:
-        return FAILURES.empty_table()
-    columns = [
-        as_arrow(np.array(times, np.int64)).cast(FAILURES.field("time").type),
-        strings([f"{error.error_class}: {error.message}" for error in errors]),
-        strings([json.dumps(list(key), default=str) for key in keys]),
-    ]
-    return pa.table(columns, FAILURES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +97,7 @@ class RowSearch:
         decided = [f for f in self.failures if self.state.watermark < f.time]
         failures = sorted([*decided, *measures], key=lambda f: (f.time, f.row))
         keys = [[shown_value(self.block.columns[k][f.row]) for k in self.plan.keys] for f in failures]
-        return failure_table([f.time for f in failures], [f.error for f in failures], keys)
+        return failures_of_keys([f.time for f in failures], [f.error for f in failures], keys)
 
     @property
     def bounds(self) -> np.ndarray:

@@ -16,33 +16,34 @@ from sqlext.pattern.task.within import in_order
 _LARGEST = 2**63 - 1
 
 
-def sorted_rows(code: np.ndarray, time: np.ndarray, rows: pa.Table, keys: Sequence[SortKey]) -> np.ndarray:
-    """`int64[n]`: the rows in the order of `code: int64[n]`, `time: int64[n]` and the sort keys.
+def sorted_rows(
+    rows: np.ndarray, code: np.ndarray, time: np.ndarray, table: pa.Table, keys: Sequence[SortKey]
+) -> np.ndarray:
+    """The rows `rows: int64[k]` of a table in the order of `code: int64[n]`, `time: int64[n]` and the sort keys.
 
     Columns are only read where rows tie. A column whose type cannot be ordered here (arrays, structs) leaves ties as
     they are.
 
-    >>> rows = pa.table({"x": [3, None, 1]})
-    >>> sorted_rows(np.array([1, 1, 1]), np.array([7, 7, 5]), rows, [SortKey("x")]).tolist()
+    >>> table = pa.table({"x": [3, None, 1, 9]})
+    >>> sorted_rows(np.array([0, 1, 2]), np.array([1, 1, 1, 1]), np.array([7, 7, 5, 5]), table, [SortKey("x")]).tolist()
     [2, 1, 0]
     """
-    order = np.lexsort((time, code))
+    order = rows[np.lexsort((time[rows], code[rows]))]
     is_tied = (np.diff(code[order]) == 0) & (np.diff(time[order]) == 0)
     if not is_tied.any() or not keys:
         return order
     tied = np.zeros(len(order), np.bool_)
     tied[1:] |= is_tied
     tied[:-1] |= is_tied
-    at = order[tied]
-    some = rows.take(as_arrow(at))
-    ranked = [rank for key in reversed(keys) if (rank := _rank(some.column(key.column), key)) is not None]
-    order[tied] = at[np.lexsort((*ranked, time[at], code[at]))]
+    some = order[tied]
+    columns = [(table.column(key.column), key) for key in reversed(keys)]
+    by_key = [
+        ranked(one_chunk(column.take(as_arrow(some))), key)
+        for column, key in columns
+        if not pa.types.is_nested(column.type)
+    ]
+    order[tied] = some[np.lexsort((*by_key, time[some], code[some]))]
     return order
-
-
-def _rank(column: pa.ChunkedArray, key: SortKey) -> np.ndarray | None:
-    """The value of `ranked`; None for types that cannot be ordered here."""
-    return None if pa.types.is_nested(column.type) else ranked(one_chunk(column), key)
 
 
 def ranked(values: pa.Array, key: SortKey) -> np.ndarray:

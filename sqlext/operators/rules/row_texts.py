@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from sqlext.errors import DataError
 from sqlext.expressions.values import from_arrow
-from sqlext.operators.rows.arrow import as_arrow, strings
 from sqlext.operators.rules.rule_results import json_of, json_value
 from sqlext.operators.rules.rule_versions import TakenVersion
-from sqlext.operators.stateful.operator import FAILURES
+from sqlext.operators.stateful.side_rows import failure_table
 
 
 def row_texts(columns: Mapping[str, pa.Array], types: Sequence[tuple[str, str]]) -> list[str]:
@@ -30,9 +28,4 @@ def row_texts(columns: Mapping[str, pa.Array], types: Sequence[tuple[str, str]])
 def failure_rows(version: TakenVersion, times: np.ndarray, errors: Sequence[str], rows: Sequence[str]) -> pa.Table:
     """The failures, with the columns FAILURES. `times`: int64 microseconds; `errors`: the class and the message of
     each."""
-    texts = [f"{version.name} {version.version}: {error}" for error in errors]
-    return pa.table([as_arrow(times).cast(FAILURES.field("time").type), strings(texts), strings(list(rows))], FAILURES)
-
-
-def error_text(error: DataError) -> str:
-    return f"{error.error_class}: {error.message}"
+    return failure_table(times, [f"{version.name} {version.version}: {error}" for error in errors], rows)

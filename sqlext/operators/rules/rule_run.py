@@ -12,16 +12,17 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError, SqlExtError
-from sqlext.operators.match.step import RowSearch, failure_table, search_rows
+from sqlext.operators.match.step import RowSearch, search_rows
 from sqlext.operators.match.stream_plan import DUE
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk
 from sqlext.operators.rules.plan import CODE, RulePlan, RulesPlan
-from sqlext.operators.rules.row_texts import error_text, failure_rows, row_texts
+from sqlext.operators.rules.row_texts import failure_rows, row_texts
 from sqlext.operators.rules.rule_results import result_batch
 from sqlext.operators.rules.rule_versions import Acting, TakenVersion
 from sqlext.operators.rules.shared_rows import NewRows, SharedRows
 from sqlext.operators.rules.state import NO_ROW, POSITION, ROW, RULE, VERSION, position_schema
 from sqlext.operators.stateful.operator import FAILURES, KEYS, ROWS, State
+from sqlext.operators.stateful.side_rows import error_text, failures_of_keys
 from sqlext.pattern.task.event_time import NEVER
 
 Compile = Callable[[str], Union[RulePlan, SqlExtError]]
@@ -222,7 +223,7 @@ class RuleRun:
         if not errors:
             return (times, rows), FAILURES.empty_table()
         code = as_numpy(batch.column(CODE))
-        failed = failure_table(
+        failed = failures_of_keys(
             [times[at] for at, _ in errors], [e for _, e in errors], [[int(code[at])] for at, _ in errors]
         )
         return (times, rows), failed

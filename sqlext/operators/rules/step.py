@@ -191,9 +191,9 @@ def _numbered(came: Arrivals, plan: RulesPlan) -> pa.Table:
     does not keep all the columns by which the rows are sorted.
     """
     rows, passed = came.table, np.flatnonzero(came.has_passed)
-    order = sorted_rows(came.code[passed], came.time[passed], rows.take(as_arrow(passed)), (*plan.sort, SortKey(ROW)))
     number = _integers(rows, ROW).copy()
-    number[passed[order]] = number.max(initial=-1) + 1 + np.arange(len(passed))
+    passed = sorted_rows(passed, came.code, came.time, rows, (*plan.sort, SortKey(ROW)))
+    number[passed] = number.max(initial=-1) + 1 + np.arange(len(passed))
     at = rows.schema.get_field_index(ROW)
     return rows.set_column(at, rows.schema.field(at), as_arrow(number))
 
@@ -255,7 +255,7 @@ def shared_rows(rows: pa.Table, plan: RulesPlan) -> SharedRows:
     """All rows of a table with ROW, sorted."""
     (code,) = key_codes([rows], plan.keys)
     time = times(rows, plan.time)
-    order = sorted_rows(code, time, rows, (*plan.sort, SortKey(ROW)))
+    order = sorted_rows(np.arange(len(code)), code, time, rows, (*plan.sort, SortKey(ROW)))
     codes = int(code.max(initial=-1)) + 1
     return _shared_rows(rows.take(as_arrow(order)), code[order], codes, plan, BEGINNING)[0]
 
