@@ -12,7 +12,7 @@ from sqlext.operators.asof.plan import NEAREST, OF_LEFT, OF_RIGHT, SIDE
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk
 from sqlext.operators.stateful.fact import MAX_ROWS, ROW, Fact, RowTexts, ShowTime, further_rows
 from sqlext.operators.stateful.operator import State
-from sqlext.pattern.task.event_time import NEVER, later
+from sqlext.pattern.task.event_time import NEVER
 
 
 def asof_facts(
@@ -36,7 +36,7 @@ def _left(operator: AsofOperator, time: int, side: int, watermark: int, show: Sh
         return f"left row without a partner, because of a NULL or a condition on it: decided at {show(time)}"
     if plan.operator in (">=", ">"):
         return f"left row, decided when the watermark reaches {show(time)}: a nearer right row may come before"
-    end = NEVER if plan.within is None else int(later(np.array([time]), plan.within)[0])
+    end = NEVER if plan.within is None else min(time + plan.within, NEVER)
     if plan.operator == NEAREST:
         return f"left row, decided when the watermark reaches {show(end)}: a nearer right row may come before"
     waits = "the watermark has not passed it" if time > watermark else "no right row that it may take has passed"
@@ -47,5 +47,5 @@ def _right(operator: AsofOperator, time: int, side: int, watermark: int, show: S
     if time > watermark:
         return "right row, the watermark has not passed it"
     within = operator.plan.within
-    until = "" if within is None else f" up to {show(int(later(np.array([time]), within)[0]))}"
+    until = "" if within is None else f" up to {show(min(time + within, NEVER))}"
     return f"right row, kept because a left row{until} may take it"

@@ -46,19 +46,6 @@ class Entries:
         return Entries(**{field.name: getattr(self, field.name)[at] for field in fields(self)})
 
 
-@dataclass(frozen=True, kw_only=True)
-class PaneTimes:
-    """The facts about the panes before the step that triggers need.
-
-    `end`: where the window ends, as far as its rows show; `count`: its rows so far; `news`: the time of the last row
-    that arrived since it last fired, or NOTHING if there is none.
-    """
-
-    end: np.ndarray
-    count: np.ndarray
-    news: np.ndarray
-
-
 def early(pane: np.ndarray, seen: np.ndarray, time: np.ndarray) -> Points:
     """Firings of windows that are not complete."""
     return Points(pane, seen, time, np.zeros(len(pane), np.bool_))
@@ -76,11 +63,11 @@ def in_order(points: list[Points]) -> Points:
     return Points(*(column[order] for column in joined))
 
 
-def merged(points: list[Points], panes: PaneTimes) -> Points:
+def merged(points: list[Points], news: np.ndarray) -> Points:
     """All points in order. A point without new rows since the one before is left out, so several points at one place
-    are one firing."""
+    are one firing. `news`: as in `Panes`."""
     pane, count, time, _ = in_order(points)
     follows = np.zeros(len(pane), np.bool_)
     follows[1:] = (np.diff(pane) == 0) & (np.diff(count) == 0)
-    is_news = ~follows & ((count > 0) | (panes.news[pane] != NOTHING))
+    is_news = ~follows & ((count > 0) | (news[pane] != NOTHING))
     return early(pane[is_news], count[is_news], time[is_news])

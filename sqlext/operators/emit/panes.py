@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from sqlext.operators.emit.aggregate_states import Aggregation, States, restored, stored
-from sqlext.operators.emit.firing_points import NOTHING, PaneTimes
+from sqlext.operators.emit.aggregate_states import Aggregation, States, restored, stored, taken
+from sqlext.operators.emit.firing_points import NOTHING
 from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.operators.emit.triggers import Columns, empty_columns, stored_columns
 from sqlext.operators.emit.whole import partial_fields
@@ -61,15 +61,11 @@ class Panes:
     def __len__(self) -> int:
         return len(self.code)
 
-    @property
-    def times(self) -> PaneTimes:
-        return PaneTimes(end=self.end, count=self.count, news=self.news)
-
     def take(self, at: np.ndarray) -> Panes:
         """The panes at these indexes."""
         arrays = {name: getattr(self, name)[at] for name in ("code", *_ARRAYS)}
         own = {name: column[at] for name, column in self.own.items()}
-        partials = tuple(tuple(column[at] for column in states) for states in self.partials)
+        partials = tuple(taken(states, at) for states in self.partials)
         return replace(self, **arrays, own=own, keys=self.keys.take(as_arrow(at)), partials=partials)
 
     def table(self, plan: EmitOperatorPlan) -> pa.Table:

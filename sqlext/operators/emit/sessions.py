@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sqlext.operators.emit.aggregate_states import Aggregation
+from sqlext.operators.emit.aggregate_states import Aggregation, taken
 from sqlext.operators.emit.panes import Panes, joined, new_panes
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.pattern.task.event_time import later
@@ -101,6 +101,6 @@ def _join(panes: Panes, members: list[int], aggregations: Sequence[Aggregation])
         column[first] = column[members].max()
     for other in others:
         for aggregation, states in zip(aggregations, panes.partials):
-            before, after = (tuple(column[[at]] for column in states) for at in (first, other))
+            before, after = (taken(states, np.array([at])) for at in (first, other))
             for column, value in zip(states, aggregation.merge(before, after)):
                 column[first] = value[0]

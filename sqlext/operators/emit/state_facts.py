@@ -16,7 +16,7 @@ from sqlext.operators.emit.trace import Trace, WindowFiring, trace_state
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk
 from sqlext.operators.stateful.fact import MAX_ROWS, ROW, WINDOW, Fact, RowTexts, ShowTime, further_rows
 from sqlext.operators.stateful.operator import State
-from sqlext.pattern.task.event_time import later
+from sqlext.pattern.task.event_time import NEVER
 
 _MAX_LEFT_OUT = 5  # rows of which the times are named
 
@@ -79,7 +79,7 @@ def _window(trace: Trace, pane: int, times: np.ndarray, show: ShowTime) -> Itera
     if not panes.was_on_time[pane]:
         yield from _awaited(trace, pane)
         return
-    close = int(later(panes.end[[pane]] - trace.plan.lag, trace.plan.emit.lateness)[0])
+    close = min(int(panes.end[pane]) - trace.plan.lag + trace.plan.emit.lateness, NEVER)
     yield f"late rows may join it until the watermark reaches {show(close)}"
 
 

@@ -11,14 +11,12 @@ that come late and triggers on the clock.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from sqlext.operators.emit import firing_points, triggers
-from sqlext.operators.emit.aggregate_states import Aggregation, States
 from sqlext.operators.emit.assigned import Assigned, StepRows, assigned, step_rows
 from sqlext.operators.emit.distances import delta_values
 from sqlext.operators.emit.firing_points import NOTHING, Points
@@ -26,7 +24,7 @@ from sqlext.operators.emit.firings import failures, firing_rows, merged_rows, pa
 from sqlext.operators.emit.panes import Panes, stored_panes
 from sqlext.operators.emit.parts import END, START
 from sqlext.operators.emit.plan import EmitOperatorPlan
-from sqlext.operators.emit.seen_rows import PaneRows, evictor_values, pane_rows, seen, still_seen
+from sqlext.operators.emit.seen_rows import evictor_values, pane_rows, seen, still_seen
 from sqlext.operators.emit.triggers import TriggerInput
 from sqlext.operators.emit.whole import aggregations
 from sqlext.operators.rows.arrow import as_arrow, one_chunk
@@ -74,7 +72,8 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: EmitOperator
     kept = np.zeros(0, np.int64), np.zeros(0, np.int64)
     if plan.keeps_rows:
         of_panes = pane_rows(rows, windows, plan)
-        at_points = _values_of_rows(points, of_panes, rows, calls, plan)
+        seen_rows, start, stop = seen(points, of_panes, evictor_values(rows, plan), plan)
+        at_points = [call.reduce(seen_rows, start, stop) for call in calls]
         kept = still_seen(_last_count(points, len(panes)), is_open, of_panes, plan)
     else:
         first = np.searchsorted(windows.entries.pane, np.arange(len(panes) + 1))
@@ -85,18 +84,17 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: EmitOperator
     time, fired, errors = firing_rows(points, windows, at_points, calls, plan)
     ended = merged_rows(windows.ended, times.moment, calls, plan)
     waiting = came.kept(rows.is_waiting)
-    untouched = _are_untouched(windows, points, is_open, state.keys.num_rows)
-    touched = _touched(windows, panes, points, is_open)
+    open_panes = _open_panes(state, windows, panes, points, is_open, plan)
     return Step(
         results=[result for result in (ended, (time, fired)) if result[1].num_rows],
         late=came.late,
         failures=pa.concat_tables([came.failed, failures(points, fired, errors, plan)]),
         changes={
             ROWS: Change(waiting.keeps, pa.concat_tables([waiting.added, _kept_rows(rows, panes, *kept)])),
-            KEYS: Change(untouched, touched.table(plan)),
+            KEYS: open_panes,
         },
         watermark=times.watermark,
-        open_windows=int(untouched.sum()) + len(touched),
+        open_windows=int(open_panes.keeps.sum()) + open_panes.added.num_rows,
     )
 
 
@@ -128,7 +126,9 @@ def points_and_panes(
     inputs = TriggerInput(
         entries=entries.take(is_open),
         size=size,
-        panes=replace(panes, news=np.where(is_open_again, NOTHING, panes.news)).times,
+        end=panes.end,
+        count=panes.count,
+        news=np.where(is_open_again, NOTHING, panes.news),
         columns=panes.own,
         values=lambda column: delta_values(rows.table.column(column)).take(windows.row[is_open]),
         before=before,
@@ -139,7 +139,7 @@ def points_and_panes(
     panes = replace(panes, end=end, own=own)
     again = np.flatnonzero(is_open_again)
     opened = firing_points.complete(again, late[again], np.full(len(again), moment))
-    early = firing_points.in_order([opened, firing_points.merged(rung, panes.times)])
+    early = firing_points.in_order([opened, firing_points.merged(rung, panes.news)])
     news = _news(panes, windows, early)
     needs_news = panes.was_on_time | plan.emit.is_discarding
     complete = np.flatnonzero(~was_complete & (last <= times.watermark) & ~(needs_news & (news == NOTHING)))
@@ -180,13 +180,6 @@ def _news(panes: Panes, windows: Assigned, points: Points) -> np.ndarray:
     return news
 
 
-def _values_of_rows(
-    points: Points, of_panes: PaneRows, rows: StepRows, aggregations: Sequence[Aggregation], plan: EmitOperatorPlan
-) -> list[States]:
-    seen_rows, start, stop = seen(points, of_panes, evictor_values(rows, plan), plan)
-    return [a.reduce(seen_rows, start, stop) for a in aggregations]
-
-
 # the next state
 
 
@@ -198,20 +191,13 @@ def _kept_rows(rows: StepRows, panes: Panes, row: np.ndarray, pane: np.ndarray) 
     return table.cast(rows.table.schema)
 
 
-def _is_touched(windows: Assigned, points: Points) -> np.ndarray:
-    """`bool[p]`: the panes that change in any way in this step."""
+def _open_panes(
+    state: State, windows: Assigned, panes: Panes, points: Points, is_open: np.ndarray, plan: EmitOperatorPlan
+) -> Change:
+    """The change of the panes of the state: open panes that do not change in any way in this step stay as they are."""
     is_touched = windows.origin < 0
     is_touched[windows.entries.pane] = True
     is_touched[points.pane] = True
-    return is_touched
-
-
-def _are_untouched(windows: Assigned, points: Points, is_open: np.ndarray, n: int) -> np.ndarray:
-    """`bool[n]`: the panes of the state that stay unchanged."""
-    stays = np.zeros(n, np.bool_)
-    stays[windows.origin[~_is_touched(windows, points) & is_open]] = True
-    return stays
-
-
-def _touched(windows: Assigned, panes: Panes, points: Points, is_open: np.ndarray) -> Panes:
-    return panes.take(np.flatnonzero(_is_touched(windows, points) & is_open))
+    stays = np.zeros(state.keys.num_rows, np.bool_)
+    stays[windows.origin[~is_touched & is_open]] = True
+    return Change(stays, panes.take(np.flatnonzero(is_touched & is_open)).table(plan))

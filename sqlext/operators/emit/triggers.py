@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.operators.emit.distances import DeltaValues, distances
-from sqlext.operators.emit.firing_points import NOTHING, Entries, PaneTimes, Points, early
+from sqlext.operators.emit.firing_points import NOTHING, Entries, Points, early
 from sqlext.operators.emit.parts import AFTER_DELAY, EARLY_EVERY, EVERY_ROWS, ON_CLOCK, ON_DELTA, Emit, Trigger
 from sqlext.pattern.task.event_time import NEVER, later
 
@@ -52,14 +52,16 @@ class TriggerInput:
 
     - `entries`: the new rows of windows that were not complete before the step;
     - `size: int64[p]`: how many new rows each pane gets, including the rows of complete windows;
-    - `panes`, `columns`: the panes before the step, and the columns that triggers store of them;
+    - `end`, `count`, `news`, `columns`: of the panes before the step, as in `Panes`, where `columns` is `own`;
     - `values`: for a column of rows, its value for each entry;
     - `before`, `watermark`: the watermark before the step and after it; `clock`: the time of day.
     """
 
     entries: Entries
     size: np.ndarray
-    panes: PaneTimes
+    end: np.ndarray
+    count: np.ndarray
+    news: np.ndarray
     columns: Columns
     values: Callable[[str], DeltaValues]
     before: int
@@ -139,7 +141,7 @@ def _due(column: str, inputs: TriggerInput) -> tuple[Points, np.ndarray]:
 def _every_rows(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns]:
     """Fire after each n rows. Rows are counted whatever other triggers do."""
     entries = inputs.entries
-    fires = (inputs.panes.count[entries.pane] + entries.position) % int(trigger.amount) == 0
+    fires = (inputs.count[entries.pane] + entries.position) % int(trigger.amount) == 0
     return early(entries.pane[fires], entries.position[fires], entries.decided[fires]), {}
 
 
@@ -172,13 +174,13 @@ def has_fired_on(columns: Columns) -> np.ndarray:
 
 def _early_every(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns]:
     """Fire at multiples of the duration since 1970."""
-    every, entries, panes = int(trigger.amount), inputs.entries, inputs.panes
-    waiting = np.flatnonzero(panes.news != NOTHING)  # rows of earlier steps, which no firing has seen
+    every, entries, news = int(trigger.amount), inputs.entries, inputs.news
+    waiting = np.flatnonzero(news != NOTHING)  # rows of earlier steps, which no firing has seen
     pane = np.concatenate([waiting, entries.pane])
     count = np.concatenate([np.zeros(len(waiting), np.int64), entries.position])
-    time = np.concatenate([panes.news[waiting], entries.time])
+    time = np.concatenate([news[waiting], entries.time])
     order = np.lexsort((count, pane))
-    end = np.concatenate([panes.end[waiting], entries.end])[order]
+    end = np.concatenate([inputs.end[waiting], entries.end])[order]
     pane, count, time = pane[order], count[order], time[order]
     multiple = later(time, every - time % every)
     next_time = np.append(np.where(np.diff(pane) == 0, time[1:], NEVER), NEVER)[: len(time)]
