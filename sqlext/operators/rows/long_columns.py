@@ -7,7 +7,7 @@ they get their own type again (`narrowed`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,8 @@ from sqlext.errors import DataError
 
 MOST_BYTES = (1 << 31) - 1  # the most bytes that 32-bit offsets can count
 _ROWS = 1 << 16
+_WIDE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+_NARROW = {wide: narrow for narrow, wide in _WIDE.items()}
 
 
 def concatenated(columns: Sequence[pa.Array], most_bytes: int = MOST_BYTES) -> pa.Array:
@@ -54,21 +56,7 @@ def wide_type(kind: pa.DataType) -> pa.DataType:
     >>> str(wide_type(pa.list_(pa.struct([("a", pa.binary())]))))
     'large_list<item: struct<a: large_binary>>'
     """
-    if pa.types.is_string(kind):
-        return pa.large_string()
-    if pa.types.is_binary(kind):
-        return pa.large_binary()
-    if pa.types.is_list(kind):
-        return pa.large_list(_wide_field(kind.value_field))
-    if pa.types.is_map(kind):
-        return pa.map_(_wide_field(kind.key_field), _wide_field(kind.item_field))
-    if pa.types.is_struct(kind):
-        return pa.struct([_wide_field(field) for field in kind])
-    return kind
-
-
-def _wide_field(field: pa.Field) -> pa.Field:
-    return field.with_type(wide_type(field.type))
+    return _retyped(kind, _WIDE, pa.large_list)
 
 
 def narrow_type(kind: pa.DataType) -> pa.DataType:
@@ -77,21 +65,25 @@ def narrow_type(kind: pa.DataType) -> pa.DataType:
     >>> str(narrow_type(pa.large_list(pa.struct([("a", pa.large_binary())]))))
     'list<item: struct<a: binary>>'
     """
-    if pa.types.is_large_string(kind):
-        return pa.string()
-    if pa.types.is_large_binary(kind):
-        return pa.binary()
-    if pa.types.is_large_list(kind) or pa.types.is_list(kind):
-        return pa.list_(_narrow_field(kind.value_field))
+    return _retyped(kind, _NARROW, pa.list_)
+
+
+def _retyped(
+    kind: pa.DataType, leaves: Mapping[pa.DataType, pa.DataType], list_of: Callable[[pa.Field], pa.DataType]
+) -> pa.DataType:
+    """The type with other offsets: `leaves` has the types of strings and binaries, and `list_of` makes those of
+    lists."""
+
+    def field(old: pa.Field) -> pa.Field:
+        return old.with_type(_retyped(old.type, leaves, list_of))
+
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return list_of(field(kind.value_field))
     if pa.types.is_map(kind):
-        return pa.map_(_narrow_field(kind.key_field), _narrow_field(kind.item_field))
+        return pa.map_(field(kind.key_field), field(kind.item_field))
     if pa.types.is_struct(kind):
-        return pa.struct([_narrow_field(field) for field in kind])
-    return kind
-
-
-def _narrow_field(field: pa.Field) -> pa.Field:
-    return field.with_type(narrow_type(field.type))
+        return pa.struct([field(part) for part in kind])
+    return leaves.get(kind, kind)
 
 
 def narrowed(name: str, column: pa.Array) -> pa.Array:

@@ -112,27 +112,22 @@ class SharedRows:
 
     def table(self, plan: RulePlan, rows: np.ndarray) -> pa.Table:
         """The columns that workers read, for `rows: int64[k]`."""
-        arrays = {CODE: as_arrow(self.partition[rows])}
-        arrays |= {name: self.values.array(tree, rows) for name, tree in plan.trees.items()}
-        failed = ((name, self.values.vector(tree).failed) for name, tree in plan.trees.items())
-        arrays |= {NOT_COMPUTED + name: as_arrow(mask[rows]) for name, mask in failed if mask is not None}
-        arrays |= {name: as_arrow(self._mask(masks, rows)) for name, masks in plan.masks.items()}
-        return pa.table(arrays)
+        return self.joint_table([(plan, rows)], self.partition[rows], rows)
 
     def joint_table(self, plans: Sequence[tuple[RulePlan, np.ndarray]], code: np.ndarray, rows: np.ndarray) -> pa.Table:
         """The columns that workers read for plans of one shape, each over rows of its own; `rows`: all of these, with
-        the numbers `code` of their keys. None of the expressions fails on a row."""
+        the numbers `code` of their keys."""
+        trees = plans[0][0].trees
         arrays = {CODE: as_arrow(code)}
-        arrays |= {name: self.values.array(tree, rows) for name, tree in plans[0][0].trees.items()}
+        arrays |= {name: self.values.array(tree, rows) for name, tree in trees.items()}
+        failed = {name: self.values.vector(tree).failed for name, tree in trees.items() if self.values.has_failed(tree)}
+        arrays |= {NOT_COMPUTED + name: as_arrow(mask[rows]) for name, mask in failed.items() if mask is not None}
         for name, masks in plans[0][0].masks.items():
             each = (
                 [self.values.truth_at(plan.masks[name][bit], own) for plan, own in plans] for bit in range(len(masks))
             )
             arrays[name] = as_arrow(_bits(list(map(np.concatenate, each)), len(rows)))
         return pa.table(arrays)
-
-    def _mask(self, masks: tuple[Scalar, ...], rows: np.ndarray) -> np.ndarray:
-        return _bits([self.values.truth_at(tree, rows) for tree in masks], len(rows))
 
     def failures(self, plan: RulePlan) -> Iterator[tuple[DataError, np.ndarray]]:
         """For each expression of the rule that was evaluated and failed: an error, and the rows on which it failed as

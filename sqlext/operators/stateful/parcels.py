@@ -143,20 +143,6 @@ def _parcels(rows: pa.RecordBatch, index: np.ndarray, numbers: np.ndarray) -> pa
     return pa.RecordBatch.from_arrays([as_arrow(numbers[filled]), pa.array(parcels, pa.binary())], schema=PARCEL)
 
 
-def table_of(parcels: list[bytes], schema: pa.Schema) -> pa.Table:
-    """The rows of all parcels.
-
-    >>> rows = pa.record_batch({"x": [1, 2]})
-    >>> table_of([stream_of(rows).to_pybytes()] * 2, rows.schema)["x"].to_pylist()
-    [1, 2, 1, 2]
-    """
-    tables = []
-    for parcel in parcels:
-        with pa.ipc.open_stream(pa.py_buffer(parcel)) as stream:
-            tables.append(stream.read_all())
-    return pa.concat_tables(tables).select(schema.names).cast(schema) if tables else schema.empty_table()
-
-
 def tables_of(parcels: list[bytes], inputs: Mapping[str, pa.Schema]) -> dict[str, pa.Table]:
     """The rows of all parcels by the input to which they belong, each with its columns.
 
@@ -166,12 +152,14 @@ def tables_of(parcels: list[bytes], inputs: Mapping[str, pa.Schema]) -> dict[str
     >>> {name: table.num_rows for name, table in tables.items()}
     {'rows': 4, 'rules': 2}
     """
-    if len(inputs) == 1:
-        return {name: table_of(parcels, schema) for name, schema in inputs.items()}
-    sorted_parcels: dict[str, list[bytes]] = {name: [] for name in inputs}
+    tables: dict[str, list[pa.Table]] = {name: [] for name in inputs}
     for parcel in parcels:
-        sorted_parcels[_input_of(parcel, inputs)].append(parcel)
-    return {name: table_of(sorted_parcels[name], schema) for name, schema in inputs.items()}
+        with pa.ipc.open_stream(pa.py_buffer(parcel)) as stream:
+            tables[_input_of(stream.schema, inputs)].append(stream.read_all())
+    return {
+        name: pa.concat_tables(tables[name]).select(schema.names).cast(schema) if tables[name] else schema.empty_table()
+        for name, schema in inputs.items()
+    }
 
 
 def mark(name: str) -> dict[bytes, bytes]:
@@ -179,9 +167,8 @@ def mark(name: str) -> dict[bytes, bytes]:
     return {f"sqlext_{name}".encode(): b""}
 
 
-def _input_of(parcel: bytes, names: Iterable[str]) -> str:
-    with pa.ipc.open_stream(pa.py_buffer(parcel)) as stream:
-        metadata = stream.schema.metadata or {}
+def _input_of(schema: pa.Schema, names: Iterable[str]) -> str:
+    metadata = schema.metadata or {}
     return next((name for name in names if mark(name).keys() <= metadata.keys()), ROWS)
 
 

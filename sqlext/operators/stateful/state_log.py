@@ -140,17 +140,8 @@ class Stored:
 
     def header_bytes(self) -> bytes:
         """The header with the live rows of every chunk."""
-        header = self.header
-        fields = {
-            "plan": header.plan,
-            "watermark": header.watermark,
-            "next_number": header.next_number,
-            "late": header.late,
-            "failed": header.failed,
-            "buckets": header.buckets,
-            "chunks": {name: [(c.number, len(c.is_alive)) for c in log.chunks] for name, log in self.logs.items()},
-        }
-        text = json.dumps(fields, sort_keys=True).encode()
+        chunks = {name: [(c.number, len(c.is_alive)) for c in log.chunks] for name, log in self.logs.items()}
+        text = json.dumps({**vars(self.header), "chunks": chunks}, sort_keys=True).encode()
         bits = [np.packbits(c.is_alive).tobytes() for name in sorted(self.logs) for c in self.logs[name].chunks]
         return struct.pack("<BI", VERSION, len(text)) + text + b"".join(bits)
 
