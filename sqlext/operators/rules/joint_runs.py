@@ -13,30 +13,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError
-from sqlext.operators.match.step import RowSearch, search_rows
+from sqlext.operators.match.step import RowSearch
 from sqlext.operators.rows.arrow import as_arrow, as_numpy
-from sqlext.operators.rules.plan import CODE, RulePlan, Shape
-from sqlext.operators.rules.rule_run import Compile, Emitted, RuleOutcome, RuleRun, new_positions, ranges, rule_of
-from sqlext.operators.rules.state import POSITION
-from sqlext.operators.stateful.operator import FAILURES, KEYS, ROWS, State
+from sqlext.operators.rules.plan import CODE, Shape
+from sqlext.operators.rules.rule_run import (
+    Compile,
+    Emitted,
+    ReadRows,
+    RuleOutcome,
+    RuleRun,
+    new_positions,
+    ranges,
+    rule_of,
+    search_together,
+)
+from sqlext.operators.stateful.operator import FAILURES
 from sqlext.pattern.task.event_time import NEVER
 
 MOST_ROWS = 1 << 16  # of a search of several versions, so that its memory is bounded
-
-
-class JointRun(NamedTuple):
-    """A run with its rule, the partitions in which it reads rows, and the numbers of these `rows`, in their order."""
-
-    run: RuleRun
-    rule: RulePlan
-    partitions: np.ndarray
-    rows: np.ndarray
 
 
 def outcomes(runs: Iterable[RuleRun], watermark: int, compiled: Compile) -> Iterator[tuple[RuleRun, RuleOutcome]]:
@@ -86,18 +85,18 @@ def joint_outcomes(runs: Sequence[RuleRun], until: int, compiled: Compile) -> li
     return [outcome for some in _limited(begun) for outcome in _decided(some, until)]
 
 
-def _begun(run: RuleRun, until: int, compiled: Compile) -> JointRun:
+def _begun(run: RuleRun, until: int, compiled: Compile) -> ReadRows:
     rule = rule_of(run.version.version, compiled)
     assert rule is not None, "it has a shape"
     new = run.new_rows(until)
     first = run.first_places(new, until, rule)
     partitions = np.flatnonzero(first != NEVER)
-    return JointRun(run, rule, partitions, ranges(first[partitions], new.stop[partitions]))
+    return ReadRows(run, rule, ranges(first[partitions], new.stop[partitions]), run.are_in(partitions))
 
 
-def _limited(runs: Iterable[JointRun]) -> Iterator[Sequence[JointRun]]:
+def _limited(runs: Iterable[ReadRows]) -> Iterator[Sequence[ReadRows]]:
     """The runs in their order, as many at a time as read at most MOST_ROWS rows, but at least one."""
-    some: list[JointRun] = []
+    some: list[ReadRows] = []
     rows = 0
     for joint in runs:
         if some and rows + len(joint.rows) > MOST_ROWS:
@@ -108,41 +107,23 @@ def _limited(runs: Iterable[JointRun]) -> Iterator[Sequence[JointRun]]:
     yield some
 
 
-def _decided(runs: Sequence[JointRun], until: int) -> list[RuleOutcome]:
+def _decided(runs: Sequence[ReadRows], until: int) -> list[RuleOutcome]:
     rows = np.concatenate([joint.rows for joint in runs])
-    resumed = [joint.run.are_in(joint.partitions) for joint in runs]
     if not len(rows):
         return [joint.run.without(joint.run.before.index[:0], []) for joint in runs]
-    search = _search(runs, rows, resumed, until)
+    search = search_together(runs, until, replace(runs[0].rule.stream, skips_failures=False))
     positions = new_positions(search, rows, [joint.run for joint in runs])
     bounds = np.searchsorted(positions.run, np.arange(len(runs) + 1)).tolist()
     emitted: list[list[Emitted]] = [[] for _ in runs]
     for at, times, batch in _by_run(search, runs):
         emitted[at].append(runs[at].run.emitted(runs[at].rule, times, batch))
     return [
-        joint.run.searched(own, FAILURES.empty_table(), is_resumed, positions.between(lo, hi))
-        for joint, own, is_resumed, lo, hi in zip(runs, emitted, resumed, bounds[:-1], bounds[1:])
+        joint.run.searched(own, FAILURES.empty_table(), joint.is_resumed, positions.between(lo, hi))
+        for joint, own, lo, hi in zip(runs, emitted, bounds[:-1], bounds[1:])
     ]
 
 
-def _search(runs: Sequence[JointRun], rows: np.ndarray, resumed: Sequence[np.ndarray], until: int) -> RowSearch:
-    """The search in the rows of all runs. CODE is as in `new_positions`."""
-    shared, stream = runs[0].run.shared, runs[0].rule.stream
-    befores = [joint.run.before for joint in runs]
-    offset = shared.partitions * np.arange(len(runs))
-    code = shared.partition[rows] + np.repeat(offset, [len(joint.rows) for joint in runs])
-    key_code = np.concatenate([b.partition[own] + o for b, own, o in zip(befores, resumed, offset)])
-    index = np.concatenate([b.index[own] for b, own in zip(befores, resumed)])
-    columns = {name: as_arrow(befores[0].columns[name][index]) for name in POSITION}
-    keys = pa.table({CODE: as_arrow(key_code), **columns})
-    state = State({ROWS: stream.schema.empty_table(), KEYS: keys}, runs[0].run.after)
-    plans = [(joint.rule, joint.rows) for joint in runs]
-    return search_rows(
-        shared.joint_table(plans, code, rows), code, key_code, state, until, replace(stream, skips_failures=False)
-    )
-
-
-def _by_run(search: RowSearch, runs: Sequence[JointRun]) -> Iterator[tuple[int, np.ndarray, pa.RecordBatch]]:
+def _by_run(search: RowSearch, runs: Sequence[ReadRows]) -> Iterator[tuple[int, np.ndarray, pa.RecordBatch]]:
     """The result rows with their times, by the number of their run, as the search of this run alone has them."""
     partitions = runs[0].run.shared.partitions
     for times, batch in search.results():

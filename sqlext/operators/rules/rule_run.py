@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sqlext.errors import DataError, SqlExtError
 from sqlext.operators.match.step import RowSearch, search_rows
-from sqlext.operators.match.stream_plan import DUE
+from sqlext.operators.match.stream_plan import DUE, StreamMatchPlan
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk
 from sqlext.operators.rules.plan import CODE, RulePlan, RulesPlan
 from sqlext.operators.rules.row_texts import failure_rows, row_texts
@@ -159,10 +159,10 @@ class RuleRun:
         rows = ranges(first[partitions], new.stop[partitions])
         if not len(rows):
             return self.without(_NOTHING, [])
-        is_resumed = self.are_in(partitions)
-        search = self._search(rows, is_resumed, watermark, rule)
+        own = ReadRows(self, rule, rows, self.are_in(partitions))
+        search = search_together([own], watermark, rule.stream)
         emitted = [self.emitted(rule, times, batch) for times, batch in search.results() if batch.num_rows]
-        return self.searched(emitted, search.failed(), is_resumed, new_positions(search, rows, [self]))
+        return self.searched(emitted, search.failed(), own.is_resumed, new_positions(search, rows, [self]))
 
     def searched(
         self, emitted: Sequence[Emitted], failed: pa.Table, is_resumed: np.ndarray, positions: NewPositions
@@ -205,14 +205,6 @@ class RuleRun:
         goes_on = is_open & (new.has_new[before.partition] | (before.column(DUE) <= watermark))
         first[before.partition[goes_on]] = before.place[goes_on]
         return first
-
-    def _search(self, rows: np.ndarray, is_resumed: np.ndarray, watermark: int, rule: RulePlan) -> RowSearch:
-        partition = self.before.partition[is_resumed]
-        columns = {name: as_arrow(self.before.column(name)[is_resumed]) for name in POSITION}
-        keys = pa.table({CODE: as_arrow(partition), **columns})
-        state = State({ROWS: rule.stream.schema.empty_table(), KEYS: keys}, self.after)
-        table = self.shared.table(rule, rows)
-        return search_rows(table, self.shared.partition[rows], partition, state, watermark, rule.stream)
 
     # what is decided
 
@@ -263,6 +255,31 @@ class RuleRun:
         times, errors = (failed.column(name) for name in ("time", "error"))
         rows = row_texts(keys, types) if types else ["{}"] * len(number)
         return failure_rows(self.version.version, as_numpy(one_chunk(times).view(pa.int64())), errors.to_pylist(), rows)
+
+
+class ReadRows(NamedTuple):
+    """The numbers of the rows that a run reads in some partitions, in their order; `is_resumed: bool[k]`: the positions
+    before it in these partitions."""
+
+    run: RuleRun
+    rule: RulePlan
+    rows: np.ndarray
+    is_resumed: np.ndarray
+
+
+def search_together(runs: Sequence[ReadRows], until: int, stream: StreamMatchPlan) -> RowSearch:
+    """The search in the rows of runs whose rules have one shape. CODE is as in `new_positions`."""
+    shared, befores = runs[0].run.shared, [own.run.before for own in runs]
+    rows = np.concatenate([own.rows for own in runs])
+    offset = shared.partitions * np.arange(len(runs))
+    code = shared.partition[rows] + np.repeat(offset, [len(own.rows) for own in runs])
+    key_code = np.concatenate([b.partition[own.is_resumed] + o for b, own, o in zip(befores, runs, offset)])
+    index = np.concatenate([b.index[own.is_resumed] for b, own in zip(befores, runs)])
+    columns = {name: as_arrow(befores[0].columns[name][index]) for name in POSITION}
+    keys = pa.table({CODE: as_arrow(key_code), **columns})
+    state = State({ROWS: stream.schema.empty_table(), KEYS: keys}, runs[0].run.after)
+    table = shared.joint_table([(own.rule, own.rows) for own in runs], code, rows)
+    return search_rows(table, code, key_code, state, until, stream)
 
 
 class NewPositions(NamedTuple):
