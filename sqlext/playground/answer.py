@@ -121,13 +121,12 @@ def _conjuncts(search: RowsSearch, label: int) -> list[Json]:
 
 def _matches(spans: Spans) -> list[Json]:
     """The matches of a block: their rows and the label of each of them."""
-    found = []
+    found, mapped = [], spans.mapped.tolist()
     for i, (start, number) in enumerate(zip(spans.start.tolist(), spans.number.tolist())):
         lo, hi = int(spans.offset[i]), int(spans.offset[i + 1])
-        rows = list(range(start, start + hi - lo)) if spans.row is None else spans.row[lo:hi].tolist()
         if spans.timed_out is not None and spans.timed_out[i]:
             continue
-        found.append({"start": start, "number": number, "rows": rows, "labels": spans.label[lo:hi].tolist()})
+        found.append({"start": start, "number": number, "rows": mapped[lo:hi], "labels": spans.label[lo:hi].tolist()})
     return found
 
 

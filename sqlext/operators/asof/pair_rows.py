@@ -13,11 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.operators.asof.plan import NEAREST, OF_RIGHT, SIDE, TIME, PairsPlan
-from sqlext.operators.rows.arrow import as_arrow, as_numpy, taken, to_values
+from sqlext.operators.rows.arrow import Taken, as_arrow, as_numpy, limited_batches, to_values
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.grouped_order import grouped_order
 from sqlext.operators.rows.held_rows import joined_columns
-from sqlext.operators.rows.long_columns import byte_ranges, narrowed, row_bytes
 from sqlext.operators.rows.row_order import ranked
 from sqlext.operators.rows.spilled_rows import rows_in_memory
 from sqlext.operators.rows.worker_memory import memory_errors
@@ -42,12 +41,9 @@ def _paired(batches: list[pa.RecordBatch], plan: PairsPlan) -> Iterator[pa.Recor
     partner = partners(columns, plan)
     left = np.flatnonzero(partner > _NO_LEFT_ROW if plan.is_left else partner > _NONE)
     right = partner[left]
-    read = [(name, columns[of], left) for name, of in plan.of_left.items()]
-    read += [(name, columns[of], right) for name, of in plan.of_right.items()]
-    sizes = sum((row_bytes(column, rows) for _, column, rows in read), np.zeros(len(left), np.int64))
-    for lo, hi in byte_ranges(sizes, plan.limits.rows, plan.limits.bytes):
-        pieces = {name: narrowed(name, taken(column, rows[lo:hi])) for name, column, rows in read}
-        yield pa.RecordBatch.from_arrays(list(pieces.values()), names=list(pieces))
+    read = [(name, Taken(columns[of], left)) for name, of in plan.of_left.items()]
+    read += [(name, Taken(columns[of], right)) for name, of in plan.of_right.items()]
+    yield from limited_batches(read, len(left), plan.limits.rows, plan.limits.bytes)
 
 
 def partners(columns: Mapping[str, pa.Array], plan: PairsPlan) -> np.ndarray:

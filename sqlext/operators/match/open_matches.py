@@ -209,14 +209,14 @@ def _later(later: RowSearch | None, n: int, *, is_partial: bool) -> tuple[Mapped
         return tuple(fates)
     spans, names = later.block.spans, later.plan.worker.task.program.labels
     assert spans.time is not None
-    for i, start in enumerate(spans.start.tolist()):
+    mapped = spans.mapped.tolist()
+    for i in range(len(spans.start)):
         if is_partial != (spans.timed_out is not None and bool(spans.timed_out[i])):
             continue
         own = range(int(spans.offset[i]), int(spans.offset[i + 1]))
         for j in own:
-            row = start + j - own.start if spans.row is None else int(spans.row[j])
-            if fates[row] is None:
-                fates[row] = Mapped(
+            if fates[mapped[j]] is None:
+                fates[mapped[j]] = Mapped(
                     names[int(spans.label[j])], int(spans.number[i]), int(spans.time[i]), j == own.start
                 )
     return tuple(fates)

@@ -13,10 +13,21 @@ from sqlext.operators.match.fold_rows import FoldProgress, fold_column, is_growi
 from sqlext.operators.match.plan import AGGREGATE_SLOTS, MatchOperatorPlan, Slot
 from sqlext.operators.match.read_rows import frame_ends, time_columns
 from sqlext.operators.match.slot_values import failed_results, mapped_values, member_values
-from sqlext.operators.rows.arrow import are_valid, as_arrow, lists, shown_key, strings, taken, to_arrow, to_values
+from sqlext.operators.rows.arrow import (
+    Taken,
+    are_valid,
+    as_arrow,
+    limited_batches,
+    lists,
+    shown_key,
+    strings,
+    taken,
+    to_arrow,
+    to_values,
+)
 from sqlext.operators.rows.columns import CLASSIFIER_FIELD, IS_MATCHED
 from sqlext.operators.rows.failed_arguments import failed_aggregate
-from sqlext.operators.rows.long_columns import byte_ranges, concatenated, narrowed, row_bytes
+from sqlext.operators.rows.long_columns import byte_ranges, concatenated
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.measures.navigation import OutputRows
 from sqlext.pattern.measures.window_rows import in_frames
@@ -93,38 +104,17 @@ def _member_bytes(slot: Slot, block: MatchBlock) -> float:
     return sum(c.nbytes for c in columns) / max(1, len(block.rows.mask))
 
 
-@dataclass(frozen=True)
-class _Taken:
-    """`column[row]`, NULL where the row is -1. It is computed piece by piece, because rows may occur many times."""
-
-    column: pa.Array
-    row: np.ndarray
-
-    def bytes(self) -> np.ndarray:
-        return row_bytes(self.column, self.row)
-
-    def slice(self, start: int, length: int) -> pa.Array:
-        return taken(self.column, self.row[start : start + length])
-
-
 def _results(block: MatchBlock) -> Iterator[pa.RecordBatch]:
     """The result rows in batches of limited length."""
     plan, n = block.plan, len(block.out.row)
-    columns: list[tuple[str, pa.Array | _Taken]] = []
-    columns += [(name, _Taken(block.columns[name], block.out.row)) for name in plan.carried]
+    columns: list[tuple[str, pa.Array | Taken]] = []
+    columns += [(name, Taken(block.columns[name], block.out.row)) for name in plan.carried]
     columns += [(s.name, _value(s, block) if s.kind == "value" else _slot_column(s, block)) for s in plan.slots]
     if plan.task.output.has_unmatched:
         columns.append((IS_MATCHED, as_arrow(block.out.match >= 0)))
     if not columns:  # a match without a column still counts as a row
         columns = [("__nothing", pa.nulls(n, pa.bool_()))]
-    names, arrays = zip(*columns)
-    every = np.arange(n)
-    sizes = np.zeros(n, np.int64)
-    for array in arrays:
-        sizes += array.bytes() if isinstance(array, _Taken) else row_bytes(array, every)
-    for lo, hi in byte_ranges(sizes, block.plan.limits.rows, block.plan.limits.bytes):
-        parts = [narrowed(name, array.slice(lo, hi - lo)) for name, array in columns]
-        yield pa.RecordBatch.from_arrays(parts, names=names)
+    yield from limited_batches(columns, n, plan.limits.rows, plan.limits.bytes)
 
 
 def _slot_column(slot: Slot, block: MatchBlock) -> pa.Array:
@@ -173,11 +163,11 @@ def _alone(block: MatchBlock, lo: int, hi: int) -> MatchBlock:
 # one function for each kind of slot
 
 
-def _value(slot: Slot, block: MatchBlock) -> _Taken:
+def _value(slot: Slot, block: MatchBlock) -> Taken:
     row = navigation.navigate(slot.navigation, block.spans, block.out, block.rows.bounds)
     if block.plan.task.frame is not None and slot.navigation.step:
         row = in_frames(row, block.out, frame_ends(block.rows, block.plan))
-    return _Taken(block.columns[slot.columns[0]], row)
+    return Taken(block.columns[slot.columns[0]], row)
 
 
 def _classifier(slot: Slot, block: MatchBlock) -> pa.Array:

@@ -38,10 +38,7 @@ def member_values(
 
 def mapped_values(slot: Slot, columns: dict[str, pa.Array], spans: Spans) -> pa.Array:
     """The values of the only argument for each mapped row of a block, by its label."""
-    row = spans.row
-    if row is None:
-        row = np.repeat(spans.start - spans.offset[:-1], np.diff(spans.offset)) + np.arange(len(spans.label))
-    return member_values(slot, 0, columns, row, spans.label)
+    return member_values(slot, 0, columns, spans.mapped, spans.label)
 
 
 def failed_results(slot: Slot, columns: dict[str, pa.Array], spans: Spans, out: OutputRows) -> np.ndarray:

@@ -7,6 +7,7 @@ which takes a quarter of the start of a worker. The functions of this module do 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,11 @@ import pyarrow.compute as pc
 from sqlext.expressions.time_texts import write_date, write_timestamp
 from sqlext.operators.rows.long_columns import (
     MOST_BYTES,
+    byte_ranges,
     concatenated,
     has_offsets,
+    narrowed,
+    row_bytes,
     total_bytes,
     wide_type,
     with_offsets,
@@ -210,6 +214,38 @@ def taken(column: pa.Array, rows: np.ndarray) -> pa.Array:
     if has_offsets(column.type) and total_bytes(column, rows) > MOST_BYTES:
         column = with_offsets(column, wide_type(column.type))
     return column.take(as_arrow(rows, rows >= 0))
+
+
+@dataclass(frozen=True)
+class Taken:
+    """`column[row]`, NULL where the row is -1. It is computed piece by piece, because rows may occur many times."""
+
+    column: pa.Array
+    row: np.ndarray
+
+    def bytes(self) -> np.ndarray:
+        return row_bytes(self.column, self.row)
+
+    def slice(self, start: int, length: int) -> pa.Array:
+        return taken(self.column, self.row[start : start + length])
+
+
+def limited_batches(
+    columns: Sequence[tuple[str, pa.Array | Taken]], n: int, most_rows: int, most_bytes: int
+) -> Iterator[pa.RecordBatch]:
+    """Columns of n rows in batches as `byte_ranges` limits them, with 32-bit offsets.
+
+    >>> columns = [("x", Taken(pa.array(["a", "bcd"]), np.array([1, -1, 0])))]
+    >>> [batch.to_pydict() for batch in limited_batches(columns, 3, 9, 3)]
+    [{'x': ['bcd', None]}, {'x': ['a']}]
+    """
+    every, sizes = np.arange(n), np.zeros(n, np.int64)
+    for _, column in columns:
+        sizes += column.bytes() if isinstance(column, Taken) else row_bytes(column, every)
+    names = [name for name, _ in columns]
+    for lo, hi in byte_ranges(sizes, most_rows, most_bytes):
+        parts = [narrowed(name, column.slice(lo, hi - lo)) for name, column in columns]
+        yield pa.RecordBatch.from_arrays(parts, names=names)
 
 
 def ranks(columns: list[pa.Array]) -> list[Values]:

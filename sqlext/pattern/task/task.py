@@ -354,6 +354,18 @@ class Spans:
         return np.diff(self.offset) if self.tails is None else self.tails.length
 
     @property
+    def mapped(self) -> np.ndarray:
+        """`int64[k]`: the row of each mapped row of the block.
+
+        >>> Spans(start=np.array([1, 5]), number=np.array([1, 2]), offset=np.array([0, 2, 3]), label=np.zeros(3, "i2"),
+        ...     is_hidden=None, unmatched=np.zeros(0, np.int64)).mapped
+        array([1, 2, 5])
+        """
+        if self.row is not None:
+            return self.row
+        return np.repeat(self.start - self.offset[:-1], np.diff(self.offset)) + np.arange(len(self.label))
+
+    @property
     def end(self) -> np.ndarray:
         """`int64[m]`: the row after the last one of each match; for an empty match its start.
 

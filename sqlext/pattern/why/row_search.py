@@ -121,10 +121,9 @@ def _of_blocks(blocks: Iterable[Spans]) -> Matches:
 
 
 def _listed(spans: Spans) -> Iterator[Match]:
-    for i, (start, number) in enumerate(zip(spans.start.tolist(), spans.number.tolist())):
-        lo, hi = int(spans.offset[i]), int(spans.offset[i + 1])
-        at = range(start, start + hi - lo) if spans.row is None else spans.row[lo:hi].tolist()
-        yield Match(start=start, number=number, mapped=tuple(zip(at, spans.label[lo:hi].tolist())))
+    mapped, bounds = list(zip(spans.mapped.tolist(), spans.label.tolist())), spans.offset.tolist()
+    for start, number, lo, hi in zip(spans.start.tolist(), spans.number.tolist(), bounds, bounds[1:]):
+        yield Match(start=start, number=number, mapped=tuple(mapped[lo:hi]))
 
 
 def closest(task: Task, rows: Rows, row: int, budget: Budget, first: int = 0) -> Closest:

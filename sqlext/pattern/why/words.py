@@ -28,7 +28,7 @@ from sqlext.pattern.conditions.conditions import satisfier
 from sqlext.pattern.program import ast
 from sqlext.pattern.program.program import MatchEnd, MatchStart
 from sqlext.pattern.task.event_time import NEVER
-from sqlext.pattern.task.skip import numbered, resume_row
+from sqlext.pattern.task.skip import resume_row
 from sqlext.pattern.task.task import (
     NO_SKIP,
     SKIP_PAST_LAST_ROW,
@@ -135,12 +135,9 @@ def _resume_rows(task: Task, spans: Spans) -> np.ndarray:
         return spans.start + 1
     if task.skip.mode == SKIP_PAST_LAST_ROW and spans.row is None:
         return spans.start + np.maximum(spans.length, 1)
-    resumed = []
-    for i, start in enumerate(spans.start.tolist()):
-        own = slice(int(spans.offset[i]), int(spans.offset[i + 1]))
-        labels = spans.label[own].tolist()
-        mapped = numbered(start, labels) if spans.row is None else list(zip(spans.row[own].tolist(), labels))
-        resume = resume_row(task.skip, start, mapped)
+    mapped, bounds, resumed = list(zip(spans.mapped.tolist(), spans.label.tolist())), spans.offset.tolist(), []
+    for start, lo, hi in zip(spans.start.tolist(), bounds, bounds[1:]):
+        resume = resume_row(task.skip, start, mapped[lo:hi])
         resumed.append(resume if isinstance(resume, int) else start + 1)
     return np.array(resumed, np.int64)
 
