@@ -79,10 +79,10 @@ def test_each_clause_that_hostile_rows_try_finds_something_in_usual_rows():
 class FailsInZ(RuleRun):
     """A version whose search fails, as none does that is known, where the key z is searched."""
 
-    def _search(self, rows, is_resumed, watermark, rule):
-        if "z" in self.shared.values.columns["k"].take(pa.array(rows)).to_pylist():
+    def _decided_in(self, partitions, first, new, watermark, rule):
+        if "z" in self.shared.key_values["k"].take(pa.array(partitions)).to_pylist():
             raise ZeroDivisionError("unforeseen")
-        return super()._search(rows, is_resumed, watermark, rule)
+        return super()._decided_in(partitions, first, new, watermark, rule)
 
 
 def test_what_nobody_foresaw_in_one_key_concerns_this_key_alone():
