@@ -125,6 +125,19 @@ def relations(text: str) -> tuple[RelationName, ...]:
     return tuple(name for name in tree.tables() if not any(_is_named(cte, name) for cte in tree.ctes))
 
 
+def renames_columns(text: str) -> bool:
+    """Return True if an alias or a CTE gives columns other names, as in `t AS a (x, y)` and `WITH c (x, y) AS (…)`.
+
+    >>> texts = "SELECT x FROM t AS a (x, y)", "WITH c (x) AS (SELECT 1) TABLE c", "WITH c AS (SELECT f(1)) TABLE c"
+    >>> [renames_columns(text) for text in texts]
+    [True, True, False]
+    """
+    tree = read_tree(text)
+    aliases = (alias for relation in tree.relations for alias in relation.aliases)
+    heads = (cte.definition.text[: cte.query.start - cte.definition.start - 1] for cte in tree.ctes)
+    return any(alias is not None and alias.columns for alias in aliases) or any("(" in head for head in heads)
+
+
 def _is_named(cte: Cte, name: RelationName) -> bool:
     """Whether a name refers to this CTE."""
     if len(name.parts) > 1 or name.parts[0].upper() != _key(cte) or name.start >= cte.scope_stop:

@@ -22,6 +22,7 @@ _DAY_TIME = re.compile(r"interval (day|hour|minute|second)( to (hour|minute|seco
 _YEAR_MONTH = re.compile(r"interval (year|month)( to month)?")
 _TIMESTAMP = re.compile(r"\btimestamp\b(?!:)", re.IGNORECASE)
 _WITHOUT_ORDER = ("variant", "interval", "geometry", "geography")
+_TIMES = re.compile(rf"\b({'|'.join(TIME_TYPES)})\b(?!:)")
 
 
 def kind_of(spark_type: str) -> str | None:
@@ -61,6 +62,15 @@ def in_sql(spark_type: str) -> str:
     ('array<timestamp_LTZ>', 'struct<timestamp:timestamp_ntz>', 'time timestamp_LTZ')
     """
     return renamed_timestamp(spark_type, LTZ)
+
+
+def times_in(spark_type: str) -> frozenset[str]:
+    """The times among the types of which a type is made; names of fields are no types.
+
+    >>> sorted(times_in("struct<date:array<timestamp>,d:timestamp_ntz>"))
+    ['timestamp', 'timestamp_ntz']
+    """
+    return frozenset(_TIMES.findall(spark_type))
 
 
 def renamed_timestamp(spark_type: str, name: str) -> str:

@@ -42,21 +42,28 @@ from sqlext.engine.streams.fingerprint import COLUMN, recorded_words
 from sqlext.engine.streams.idle_sources import has_beats
 from sqlext.engine.streams.last_progress import last_known
 from sqlext.engine.streams.stream_clause import StreamClause
-from sqlext.engine.streams.target_table import as_table, check_target, checkpoint_in, prepare, renamed
+from sqlext.engine.streams.target_table import (
+    as_table,
+    casts_times,
+    check_target,
+    checkpoint_in,
+    prepare,
+    renamed,
+)
 from sqlext.engine.streams.upsert import UpsertWriter, check_table, plan_upsert
 from sqlext.errors import BindError, Place, SetupError, UnsupportedError
-from sqlext.expressions.spark_types import TIMESTAMP_TYPE
+from sqlext.expressions.spark_types import TIMESTAMP_TYPE, times_in
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW, TRIGGER_HINT, trigger_of
-from sqlext.rewriter.statements.local_times import reads_local_times
+from sqlext.rewriter.statements.local_times import INSTANTS, reads_local_times
 from sqlext.rewriter.statements.read_settings import ALL_SETTINGS, SETTINGS_OF_CHARS, read_settings
 from sqlext.rewriter.statements.resumed_words import resumed_tokens
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.names import Parts, quote, unquoted
 from sqlext.rewriter.text.splice import Text
 from sqlext.rewriter.text.tokens import tokenize
-from sqlext.rewriter.tree.sources import relations
+from sqlext.rewriter.tree.sources import relations, renames_columns
 from sqlext.spark.kind import is_connect
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.user_warnings import warn
@@ -106,11 +113,12 @@ def start(
         if target.if_not_exists and spark.catalog.tableExists(name):
             return nothing
         is_new = prepare(spark, written, target, _own(spark, target))
+    is_cast_by_zone = casts_times(spark, written, target)
     written = as_table(spark, written, target)
     if upsert is not None:
         check_table(upsert, spark.table(name).columns, target)
     checkpoint = target.checkpoint or checkpoint_in(spark, target, _own(spark, target))
-    query = _stored_query(spark, target, clauses, text, is_repeatable=is_repeatable)
+    query = _stored_query(spark, target, clauses, text, is_repeatable=is_repeatable, casts_times=is_cast_by_zone)
     places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
     stored = Checkpoint(spark, checkpoint)
     check_same_query(stored, query, former, places, _places(text, target), _key_place(target))
@@ -168,7 +176,13 @@ def _own(spark: SparkSession, target: StreamTarget) -> str:
 
 
 def _stored_query(
-    spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamClause], text: Text, *, is_repeatable: bool
+    spark: SparkSession,
+    target: StreamTarget,
+    clauses: Sequence[StreamClause],
+    text: Text,
+    *,
+    is_repeatable: bool,
+    casts_times: bool,
 ) -> StoredQuery:
     stored = (
         StoredClause(in_line(clause.text), clause.fingerprint.digest, dict(clause.fingerprint.parts))
@@ -177,7 +191,12 @@ def _stored_query(
     texts = [target.text, *(clause.text for clause in clauses)]
     # Spark keeps the texts of temporary views, so such a query may depend on all settings.
     has_views = any(is_temporary_view(spark, name.parts) for name in relations(target.text))
-    reads_zone = has_views or any(map(reads_local_times, texts)) or _has_two_kinds_of_times(spark, target, clauses)
+    reads_zone = (
+        casts_times
+        or has_views
+        or any(map(reads_local_times, texts))
+        or _has_two_kinds_of_times(spark, target, clauses)
+    )
     names = {*ALL_SETTINGS, TIMESTAMP_TYPE} if has_views else frozenset().union(*map(read_settings, texts))
     if not any(_may_read_chars(spark, name.parts) for name in relations(target.text)):
         names -= SETTINGS_OF_CHARS
@@ -197,11 +216,15 @@ def _has_two_kinds_of_times(spark: SparkSession, target: StreamTarget, clauses: 
     compares in the time zone."""
     names = {unquoted(token.text).lower() for token in tokenize(target.text) if token.is_name}
     fields = itertools.chain.from_iterable(_columns(spark, name.parts) for name in relations(target.text))
-    of_query = {field.dataType.simpleString() for field in fields if field.name.lower() in names}
+    reads_any = renames_columns(target.text)
+    of_query = {field.dataType.simpleString() for field in fields if reads_any or field.name.lower() in names}
+    if INSTANTS & {name.upper() for name in names}:
+        of_query.add("timestamp")
     of_clauses = (
         {kind for name, kind in clause.fingerprint.parts.items() if name.startswith(COLUMN)} for clause in clauses
     )
-    return any("timestamp" in kinds and kinds & {"date", "timestamp_ntz"} for kinds in (of_query, *of_clauses))
+    kinds_of_times = (frozenset().union(*map(times_in, types)) for types in (of_query, *of_clauses))
+    return any("timestamp" in kinds and len(kinds) > 1 for kinds in kinds_of_times)
 
 
 def _may_read_chars(spark: SparkSession, name: Parts) -> bool:

@@ -17,7 +17,7 @@ from sqlext.catalog.checkpoint import Checkpoint, stored_query
 from sqlext.catalog.warehouse import path_here, remove_unfinished, table_folder, table_location
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.errors import BindError, Place
-from sqlext.expressions.spark_types import in_sql
+from sqlext.expressions.spark_types import in_sql, times_in
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.text.names import Parts, quote, quoted
@@ -156,6 +156,14 @@ def as_table(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> Dat
             for c in [F.col(quoted(old.name))]
         )
     )
+
+
+def casts_times(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> bool:
+    """Return True if the table has a TIMESTAMP where the query has another type, or the reverse: Spark casts it in the
+    time zone."""
+    fields = spark.table(quote(target.name)).schema.fields
+    types = ((times_in(c.dataType.simpleString()) for c in pair) for pair in zip(frame.schema.fields, fields))
+    return any("timestamp" in query ^ table for query, table in types)
 
 
 def checkpoint_in(spark: SparkSession, target: StreamTarget, own_name: str) -> str:

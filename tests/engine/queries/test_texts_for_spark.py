@@ -261,3 +261,65 @@ def test_a_join_of_streams_resumes_only_in_its_time_zone_if_it_compares_a_time_w
     finally:
         for name in ("mixed", "plain", "dated"):
             events.sql(f"DROP TABLE IF EXISTS texts.{name}")
+
+
+DATED = "STREAM texts.dates WATERMARK ts DELAY OF INTERVAL 0 SECONDS"
+WITH_DATE = f"(SELECT k, ts, v, make_date(2026, 1, 1 + n) AS d FROM {DATED})"
+HIDDEN_DATES = {  # queries whose text shows neither a type nor a column that is a date or a local time
+    "a date that the subquery of an INTERVAL JOIN makes": f"""SELECT a.v, b.v AS w FROM {WITH_DATE} AS a
+        INTERVAL JOIN {DATED} AS b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR AND b.ts > a.d""",
+    "a date that the subquery of an ASOF JOIN makes": f"""SELECT a.v, b.ts > a.d AS is_later FROM {WITH_DATE} AS a
+        ASOF JOIN {DATED} AS b MATCH_CONDITION (a.ts >= b.ts) ON a.k = b.k""",
+    "a time that the subquery of a join makes": f"""SELECT a.v, b.v AS w
+        FROM (SELECT k, ts, v, timestamp_seconds(n) AS t FROM {DATED}) AS a INTERVAL JOIN {DATED} AS b
+        ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR AND b.local > a.t""",
+    "a local time whose column an alias renames": f"""SELECT a.v, b.v AS w FROM {DATED} AS a (k, ts, v, n, s, l)
+        INTERVAL JOIN {DATED} AS b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR AND b.ts > a.l""",
+    "a field of a struct": f"""SELECT a.v, b.v AS w FROM {DATED} AS a INTERVAL JOIN {DATED} AS b
+        ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR AND b.ts > a.s.x""",
+    "a date beside EMIT": f"""SELECT k, window_end, count_if(ts > make_date(2026, 1, 1 + n)) AS c
+        FROM TUMBLE(TABLE {DATED}, DESCRIPTOR(ts), INTERVAL 5 MINUTES) GROUP BY k, window_end EMIT""",
+    "a date in MATCH_RECOGNIZE": f"""SELECT * FROM {DATED} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts
+        MEASURES A.v AS v PATTERN (A B) DEFINE B AS B.ts > make_date(2026, 1, 1 + A.n))""",
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kind", HIDDEN_DATES)
+def test_a_stream_resumes_only_in_its_time_zone_if_it_compares_a_time_with_a_date_that_no_word_shows(events, kind):
+    create = f"CREATE STREAMING TABLE texts.mixed OPTIONS ('trigger' = 'available-now') AS {HIDDEN_DATES[kind]}"
+    berlin, kolkata = ({"spark.sql.session.timeZone": zone} for zone in ("Europe/Berlin", "Asia/Kolkata"))
+    events.sql("""CREATE TABLE texts.dates USING delta AS SELECT *, CAST(k AS INT) AS n,
+        named_struct('x', DATE '2026-01-01') AS s, TIMESTAMP_NTZ '2026-01-01 00:00:00' AS local FROM texts.events""")
+    try:
+        with settings(events, berlin):
+            events.sql(create)
+        with settings(events, kolkata), pytest.raises(BindError, match="written in the time zone Europe/Berlin"):
+            events.sql(create)
+    finally:
+        events.sql("DROP TABLE IF EXISTS texts.mixed")
+        events.sql("DROP TABLE IF EXISTS texts.dates")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("columns", ["(at DATE)", None], ids=["a list of columns", "a table"])
+def test_a_stream_resumes_only_in_its_time_zone_if_its_table_has_a_date_where_the_query_has_a_time(events, columns):
+    query = f"""SELECT at FROM {STREAM} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES B.ts AS at
+        PATTERN (A B) DEFINE A AS true)"""
+    options = "OPTIONS ('trigger' = 'available-now')"
+    berlin, kolkata = ({"spark.sql.session.timeZone": zone} for zone in ("Europe/Berlin", "Asia/Kolkata"))
+    statement = f"INSERT INTO texts.cast_to {query}"
+    if columns is None:
+        events.sql("CREATE TABLE texts.cast_to (at DATE) USING delta")
+    else:
+        statement = f"CREATE STREAMING TABLE texts.cast_to {columns} {options} AS {query}"
+    try:
+        with settings(events, {**berlin, "sqlext.stream.trigger": "available-now"}):
+            events.sql(statement)
+        with (
+            settings(events, {**kolkata, "sqlext.stream.trigger": "available-now"}),
+            pytest.raises(BindError, match="written in the time zone Europe/Berlin"),
+        ):
+            events.sql(statement)
+    finally:
+        events.sql("DROP TABLE IF EXISTS texts.cast_to")
