@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import SparkTypeResolver, with_outer_hint
-from sqlext.engine.shipped.data_types import CHAR_TYPE
+from sqlext.engine.queries.session_settings import execution_settings
+from sqlext.engine.shipped.data_types import CHAR_TYPE, lengths_of_chars
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.expressions.calendars import DAY_US
 from sqlext.expressions.spark_types import INTEGER_BITS, LTZ, has_plain_equality, is_numeric, is_orderable
@@ -19,6 +20,7 @@ from sqlext.rewriter.joins import asof_conditions
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Distance, Key, Limit, Presort
 from sqlext.rewriter.joins.join_clause import NEAREST, MatchCondition, check_right_time
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
+from sqlext.rewriter.scalars.char_padding import padded_lengths
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted, repeated, unquoted
 from sqlext.rewriter.text.splice import Text, join
@@ -87,7 +89,11 @@ class _AsofBinder:
         else:
             conditions = asof_conditions.conditions(clause, times, self.sides.side_of, self.sides.source)
         left_time, right_time = self.sides.text(times.left), self.sides.text(times.right)
-        types = self._types([Key(left_time, right_time), *conditions.keys])
+        compared = [Key(left_time, right_time), *conditions.keys]
+        fields = self._fields(compared)
+        types = self._types(compared, fields)
+        compared = self._padded(compared, fields)
+        conditions = replace(conditions, keys=tuple(compared[1:]))
         right_relation = self.tree.relation_at(clause.right)
         name = self.tree.name_of(right_relation) if right_relation else None
         right = self.sides.whole(RIGHT)
@@ -110,7 +116,6 @@ class _AsofBinder:
             presort=_presort(*types),
             distance=self._distance(times, types[0]),
         )
-        compared = [Key(left_time, right_time), *conditions.keys]
         same = [pair.right for pair, (a, b) in zip(compared, types) if a == b]
         return BoundAsof(
             asof=asof,
@@ -234,32 +239,57 @@ class _AsofBinder:
         hint = "is it a column of an outer query? ASOF JOIN cannot read it: write the condition into WHERE."
         return with_outer_hint(error, hint)
 
-    def _types(self, pairs: list[Key]) -> list[tuple[t.DataType, t.DataType]]:
-        """The two types of each pair. Raises BindError and UnsupportedError for pairs that do not fit.
+    def _fields(self, pairs: list[Key]) -> list[tuple[t.StructField, t.StructField]]:
+        """The columns that both sides of each pair are."""
+        lefts = self.sides.rows(LEFT, _list(pair.left for pair in pairs)).schema.fields
+        rights = self.sides.rows(RIGHT, _list(pair.right for pair in pairs)).schema.fields
+        return list(zip(lefts, rights))
+
+    def _types(
+        self, pairs: list[Key], fields: list[tuple[t.StructField, t.StructField]]
+    ) -> list[tuple[t.DataType, t.DataType]]:
+        """The two types of each pair. Raises BindError for pairs that do not fit.
 
         Rows of both sides are put into one order. For this Spark would choose other common types than for a comparison.
         """
-        lefts = self.sides.rows(LEFT, _list(pair.left for pair in pairs)).schema.fields
-        rights = self.sides.rows(RIGHT, _list(pair.right for pair in pairs)).schema.fields
-        for pair, left, right in zip(pairs, lefts, rights):
-            place = self._place(pair)
+        for pair, (left, right) in zip(pairs, fields):
             kinds = [left.dataType.simpleString(), right.dataType.simpleString()]
             if (kinds[0] == "string") != (kinds[1] == "string"):
                 raise BindError(
                     "ASOF_TYPES",
                     f"ASOF JOIN cannot compare {kinds[0]} with {kinds[1]}",
-                    place=place,
+                    place=self._place(pair),
                     hint="CAST one of them to the other's type.",
                 )
-            lengths = {f.metadata.get(CHAR_TYPE) for f in (left, right)}
-            if len(lengths) > 1 and None not in lengths:
+        return [(left.dataType, right.dataType) for left, right in fields]
+
+    def _padded(self, pairs: list[Key], fields: list[tuple[t.StructField, t.StructField]]) -> list[Key]:
+        """The pairs with blanks after CHAR columns where Spark adds them to compare the two.
+
+        Raises UnsupportedError for times, and for keys of USING, which are columns of the result.
+        """
+        padded: list[Key] = []
+        for pair, both in zip(pairs, fields):
+            lengths = self._padded_lengths(both)
+            if any(lengths) and (self.clause.using or not padded):
                 raise UnsupportedError(
                     "ASOF_TYPES",
-                    "ASOF JOIN cannot compare CHAR columns of different lengths",
-                    place=place,
-                    hint="CAST both to STRING, with rtrim.",
+                    "ASOF JOIN cannot compare these CHAR columns, to which Spark adds blanks",
+                    place=self._place(pair),
+                    hint="write ON a.key = b.key in place of USING, and CAST times to STRING.",
                 )
-        return [(left.dataType, right.dataType) for left, right in zip(lefts, rights)]
+            texts = zip((pair.left, pair.right), lengths)
+            left, right = (join("rpad(", text, f", {n}, ' ')") if n else text for text, n in texts)
+            padded.append(replace(pair, left=left, right=right))
+        return padded
+
+    def _padded_lengths(self, fields: tuple[t.StructField, t.StructField]) -> list[int]:
+        """The lengths to which Spark pads two columns that it compares; 0 for one that stays as it is."""
+        lengths = [lengths_of_chars(t.StructType([field])).get(field.name) for field in fields]
+        if None in lengths:
+            return [0, 0]
+        settings = execution_settings(self.sides.whole(LEFT).sparkSession).is_on
+        return padded_lengths("=", lengths, [None, None], settings)
 
     def _place(self, pair: Key) -> Place:
         """The place of a comparison, or of the name in USING."""

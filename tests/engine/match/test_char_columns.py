@@ -216,3 +216,18 @@ def test_rules_pad_what_spark_pads(rules, values):
     held = {c: f"r{i}" in names for i, c in enumerate(CONDITIONS_OF_RULES)}
     assert held == dict(zip(CONDITIONS_OF_RULES, map(bool, expected[1:])))
     assert {row.measures["m"] for row in found} == {str(expected[0]).lower()}
+
+
+@pytest.mark.parametrize("values", SETTINGS, ids=lambda values: ", ".join(name.split(".")[-1] for name in values))
+def test_asof_join_pads_its_keys_as_a_join_of_spark_does(chars, values):
+    conditions = [
+        "a.c = b.c", "a.c = b.w", "a.c <=> b.d", "a.d = b.d", "a.c = b.x", "a.x = b.x", "a.w = b.c AND a.d = b.c",
+    ]  # fmt: skip
+    rows = "SELECT a.ts, max(b.ts) FROM chars.unpadded AS a"
+    plain = f"{rows} JOIN chars.unpadded AS b ON {{}} WHERE a.ts >= b.ts GROUP BY a.ts"
+    asof = f"{rows} ASOF JOIN chars.unpadded AS b MATCH_CONDITION (a.ts >= b.ts) ON {{}} GROUP BY a.ts"
+    with settings(chars, values):
+        chars.sql("REFRESH TABLE chars.unpadded")
+        for condition in conditions:
+            expected = chars.sql(plain.format(condition)).collect()
+            assert sorted(chars.sql(asof.format(condition)).collect()) == sorted(expected), condition
