@@ -45,6 +45,8 @@ class _IntervalBinder:
     def bind(self) -> RewrittenJoin:
         self._check_no_proctime()
         rows = self._plain_join()
+        if self.clause.on is not None:
+            self.sides.check_spellings(self.clause.on)
         range_ = self._range()
         if rows.isStreaming:
             streams = [side for side in (LEFT, RIGHT) if self.sides.whole(side).isStreaming]

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField
 
 from sqlext.engine.queries.queries import Queries
-from sqlext.errors import BindError
+from sqlext.errors import BindError, Place
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, NEITHER, RIGHT, other_side
 from sqlext.rewriter.joins.qualified_names import qualified_column, qualifiers
@@ -63,6 +63,24 @@ class JoinSides:
     def _whole(self, side: str) -> DataFrame:
         """All columns of one relation, analysed once. Raises BindError."""
         return self.rows(side, "*")
+
+    def check_spellings(self, condition: Fragment) -> None:
+        """Raise BindError DUPLICATE_COLUMN if the condition reads two columns of one relation whose names differ only
+        in case, since the conditions of a join are compared without regard to case."""
+        names = [token for token in tokenize(condition.text) if token.is_name]
+        spellings = {unquoted(token.text) for token in names}
+        if len(spellings) == len({name.lower() for name in spellings}):
+            return
+        for side in (LEFT, RIGHT):
+            read = sorted(spellings & set(self.whole(side).columns))
+            if len(read) > len({name.lower() for name in read}):
+                last = [token for token in names if unquoted(token.text) in read][-1]
+                raise BindError(
+                    "DUPLICATE_COLUMN",
+                    f"this condition reads columns whose names differ only in case: {', '.join(read)}",
+                    place=Place(condition.source, condition.start + last.start, condition.start + last.stop),
+                    hint="name the columns in a subquery: (SELECT x AS other, … FROM …).",
+                )
 
     def side_of(self, expression: Fragment) -> str:
         """The relation that alone can compute the expression: BOTH for constants, NEITHER if both relations are needed
