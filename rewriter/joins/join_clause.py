@@ -162,7 +162,11 @@ def _join_type(tree: Tree, join: Join) -> str:
     elif _TYPES.get(words) in ("LEFT SEMI", "LEFT ANTI"):
         hint = f"a row has a nearest partner if it has any: write {_plain_join(tree, join, _TYPES[words])}."
     elif words in _TYPES and kind == "ASOF":
-        hint = "ASOF JOIN finds one right row for each left row: it is INNER or LEFT."
+        hint = (
+            "ASOF JOIN finds one right row for each left row, so it is INNER or LEFT: add the right rows that it has "
+            "not by UNION ALL SELECT … FROM b LEFT ANTI JOIN joined ON b.id = joined.id, or exchange the relations for "
+            "the nearest left row of each right row, b LEFT ASOF JOIN a."
+        )
     place = _place(tree, join.first, join.after)
     raise ParseError("JOIN_TYPE", f"there is no {words} {kind} JOIN", place=place, hint=hint)
 

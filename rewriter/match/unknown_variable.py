@@ -77,16 +77,26 @@ def about_variable(error: SqlExtError, names: ClauseNames, columns: Sequence[str
 
 
 def about_result(error: SqlExtError, clause: MatchClause, columns: Sequence[str]) -> SqlExtError:
-    """The error; if it is about a column of the input that the result of the clause does not have, with a hint.
+    """The error; with a hint if it is about a column of the input that the result of the clause does not have, or that
+    it shows beside a measure of this name.
 
     `columns`: the columns of the clause's input.
     """
     place = error.place
-    if place is None or error.hint or not error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
+    if place is None or error.hint:
         return error
     word = place.written
     column, is_all_rows = unquoted(word.rpartition(".")[2]), clause.rows_per_match.is_all_rows
-    if is_all_rows or column.lower() not in {name.lower() for name in columns}:
+    if column.lower() not in {name.lower() for name in columns}:
+        return error
+    if (
+        error.error_class == "SQLEXT_AMBIGUOUS_REFERENCE"
+        and is_all_rows
+        and column.lower() in names_of(clause).measures
+    ):
+        hint = f"ALL ROWS PER MATCH shows the column {column} of the input beside the measure: write MEASURES … AS "
+        return error.with_(hint=f"{hint}another_name.")
+    if is_all_rows or not error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
         return error
     variable = word.rpartition(".")[0].upper()
     read = f"{word}" if variable in clause.labels else f"LAST({column})"

@@ -11,6 +11,7 @@ from sqlext.rewriter.match import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match_windows.parse_window import WindowClause
 from sqlext.rewriter.statements.kinds import KINDS, ClauseSite, Part
+from sqlext.rewriter.statements.time_patterns import time_pattern_warnings
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.read_tree import read_tree
@@ -40,7 +41,8 @@ class ParsedStatement:
     @property
     def warnings(self) -> list[str]:
         """Sentences about clauses that are legal but probably not what the user meant."""
-        return [sentence for clause in self.all_clauses for sentence in check.warnings(clause)]
+        of_clauses = (sentence for clause in self.all_clauses for sentence in check.warnings(clause))
+        return [*of_clauses, *time_pattern_warnings(self.tree.tokens)]
 
     @property
     def pattern_bodies(self) -> list[tuple[int, int]]:

@@ -651,7 +651,7 @@ SELECT * FROM (SELECT symbol, CAST(tstamp AS TIMESTAMP) AS at, price FROM ticker
 -- SQLEXT_DATATYPE_MISMATCH_UNEXPECTED_INPUT_TYPE: Cannot resolve "(at - 3)" due to data type mismatch: The second parameter requires the "(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)" type, however "3" has the type "INT".
 --   3 |   PATTERN (A B+) DEFINE B AS B.at - 3 < A.at AND B.price < A.price
 --     |                                ^^^^^^
--- Hint: a number is no length of time: write ts + INTERVAL '5' DAY, or ts + make_dt_interval(n) for n days.
+-- Hint: a number is no length of time: write ts + INTERVAL '5' DAY, ts + INTERVAL '1' HOUR for ts + 1/24, or ts + make_dt_interval(n) for n days.
 -- write
 SELECT * FROM (SELECT symbol, CAST(tstamp AS TIMESTAMP) AS at, price FROM ticker) MATCH_RECOGNIZE (
   PARTITION BY symbol ORDER BY at MEASURES A.at AS first_at, COUNT(*) AS n

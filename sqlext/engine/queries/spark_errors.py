@@ -55,7 +55,11 @@ _SENTENCES = {
     "UNSUPPORTED_FEATURE.TIME_TRAVEL": "only tables have versions, and this is a view or the result of a clause",
     "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION": "without a watermark the groups of a stream are never complete",
 }
-_DAYS_HINT = "a number is no length of time: write ts + INTERVAL '5' DAY, or ts + make_dt_interval(n) for n days."
+_DAYS_HINT = (
+    "a number is no length of time: write ts + INTERVAL '5' DAY, ts + INTERVAL '1' HOUR for ts + 1/24, or "
+    "ts + make_dt_interval(n) for n days."
+)
+_WHOLE_DAYS_HINT = "a date and a number are whole days: write CAST(d AS TIMESTAMP) + INTERVAL '1' HOUR for d + 1/24."
 _TIME_TRAVEL = re.compile(r"\b(?:SYSTEM_)?(?:VERSION|TIME|TIMESTAMP)\s+AS\s+OF\b", re.IGNORECASE)
 _QUERY = re.compile(r"\s*\(*\s*(?:SELECT|WITH|FROM)\b", re.IGNORECASE)
 _IS_NUMBER = re.compile(r"(?:TINY|SMALL|BIG)?INT$|DOUBLE$|FLOAT$|DECIMAL\b")
@@ -201,11 +205,14 @@ def _foreign_hint(e: PySparkException, place: Place | None, user_text: str) -> s
 
 def _types_hint(e: PySparkException, condition: str) -> str | None:
     """The hint for `ts - PREV(ts) < 600`, for dates whose difference is compared with a number, for `ts > 600`, and for
-    `ts + 5` and `ts - 5`, which are days in Oracle."""
+    `ts + 5`, `ts - 5` and `d + 1/24`, which are days in Oracle."""
     parameters = e.getMessageParameters() or {}
-    if condition == "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE" and "TIMESTAMP" in parameters.get("requiredType", ""):
+    if condition == "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE":
         is_number = _IS_NUMBER.match(parameters.get("inputType", "").strip('"'))
-        return _DAYS_HINT if is_number and " - " in parameters.get("sqlExpr", "") else None
+        if is_number and re.match(r'"?\(?date_(add|sub)\(', parameters.get("sqlExpr", "")):
+            return _WHOLE_DAYS_HINT
+        is_of_time = "TIMESTAMP" in parameters.get("requiredType", "") and " - " in parameters.get("sqlExpr", "")
+        return _DAYS_HINT if is_number and is_of_time else None
     if condition != "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES":
         return None
     types = [parameters.get("left", "").strip('"'), parameters.get("right", "").strip('"')]
