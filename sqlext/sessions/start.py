@@ -261,9 +261,9 @@ def delta_package(spark_version: str) -> str:
         raise SetupError(
             "SPARK_WITHOUT_DELTA",
             f"this is PySpark {spark_version}, and Delta {_DELTA_VERSION} is there for {', '.join(_SPARKS_WITH_DELTA)}",
-            hint="session(delta=False) starts Spark without Delta: clauses, joins, windows and streams work. For "
-            "views over clauses, streaming tables and rules run pip install 'spark-sqlext[delta]', which brings "
-            f"PySpark {_SPARKS_WITH_DELTA[-1]}, or bring a Delta of your own: "
+            hint=f"run pip install 'spark-sqlext[delta]', which brings PySpark {_SPARKS_WITH_DELTA[-1]} and Delta. In "
+            "Python, session(delta=False) starts Spark without Delta: clauses, joins, windows and streams work, but "
+            "not views over clauses, streaming tables and rules. A Delta of your own: "
             'session(**{"spark.jars.packages": "…"}).',
         )
     return f"io.delta:delta-spark_{minor}_2.13:{_DELTA_VERSION}"
