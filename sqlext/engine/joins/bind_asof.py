@@ -128,7 +128,7 @@ class _AsofBinder:
     def _carried(self, right: DataFrame, keys: list[Text], *, is_streaming: bool) -> Carried | None:
         """The left relation's name and columns, or None if the relation must be read twice, or is a stream that cannot
         be carried."""
-        carried = self._named_left(keys) if _columns(right) else None
+        carried = self._named_left(keys, is_streaming=is_streaming) if _columns(right) else None
         if carried is None and not is_streaming and is_random(self.tree.tokens, self.clause.left):
             raise UnsupportedError(
                 "RANDOM_INPUT",
@@ -138,7 +138,7 @@ class _AsofBinder:
             )
         return carried
 
-    def _named_left(self, keys: list[Text]) -> Carried | None:
+    def _named_left(self, keys: list[Text], *, is_streaming: bool) -> Carried | None:
         relation = self.tree.relation_at(self.clause.left)
         name = self.tree.name_of(relation) if relation else None
         if self.clause.using or relation is None or name is None:
@@ -148,8 +148,8 @@ class _AsofBinder:
         if has_path or any(token.word == "_METADATA" for token in self.tree.tokens):
             return None
         left = self.sides.whole(LEFT)
-        # Spark pads values that it compares with these columns
-        if any(CHAR_TYPE in f.metadata for f in left.schema.fields):
+        # Spark pads values that it compares with these columns; what workers return are such columns again.
+        if not is_streaming and any(CHAR_TYPE in f.metadata for f in left.schema.fields):
             return None
         columns = _columns(left)
         return Carried(name.text, columns, _numbers(keys, name.text, columns)) if columns else None

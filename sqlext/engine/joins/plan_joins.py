@@ -127,7 +127,7 @@ class JoinPlanner:
             clause=clause,
             asof=asof,
             prefix=sides.prefix,
-            types=tuple(tuple(sides.whole(side).dtypes) for side in (LEFT, RIGHT)),
+            fields=tuple(sides.whole(side).schema.fields for side in (LEFT, RIGHT)),
             has_effect=bool(side_tables.table_names(self.spark)),
         )
         name = self.queries.name(replace(stream, has_effect=False).frame(self.queries, self.spark))

@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import WATERMARK, Queries
-from sqlext.engine.shipped.data_types import arrow_schema
+from sqlext.engine.shipped.data_types import arrow_schema, char_type
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import Fingerprint, fingerprint_of
 from sqlext.engine.streams.run_operator import decided_rows, result_columns
@@ -30,7 +30,6 @@ from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.statements.resumed_words import resumed_words
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Text, join
 
 
@@ -42,10 +41,15 @@ class StreamAsof:
     clause: JoinClause
     asof: AsofJoin
     prefix: Text
-    types: tuple[tuple[tuple[str, str], ...], ...]
+    fields: tuple[Sequence[T.StructField], ...]
     has_effect: bool
     needs_workers: ClassVar[bool] = True
     warnings: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def types(self) -> tuple[tuple[tuple[str, str], ...], ...]:
+        """The names and types of the columns of both relations."""
+        return tuple(tuple((field.name, field.dataType.simpleString()) for field in side) for side in self.fields)
 
     @property
     def stream_clauses(self) -> list[StreamClause]:
@@ -80,10 +84,9 @@ class StreamAsof:
         types = {field.name: field.dataType for field in rows.schema.fields}
         schema = T.StructType([T.StructField(name, types[name]) for name in (*plan.left, *plan.right)])
         result = result_columns(decided, [], schema)
-        assert self.asof.carried is not None
         halves = (
-            F.struct(*(F.col(name).alias(unquoted(column)) for name, column in zip(names, columns)))
-            for names, columns in ((plan.left, self.asof.carried.columns), (plan.right, self.asof.right_columns))
+            F.struct(*(F.col(name).alias(field.name, metadata=char_type(field)) for name, field in zip(names, fields)))
+            for names, fields in zip((plan.left, plan.right), self.fields)
         )
         return result.select(*(half.alias(name) for half, name in zip(halves, struct_names(self.asof))))
 

@@ -231,3 +231,13 @@ def test_asof_join_pads_its_keys_as_a_join_of_spark_does(chars, values):
         for condition in conditions:
             expected = chars.sql(plain.format(condition)).collect()
             assert sorted(chars.sql(asof.format(condition)).collect()) == sorted(expected), condition
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_asof_join_of_streams_pads_its_keys_and_returns_char_columns(chars):
+    rows = "STREAM chars.rows WATERMARK ts DELAY OF INTERVAL 0 SECONDS"
+    chars.sql(f"""CREATE STREAMING TABLE chars.pairs OPTIONS ('trigger' = 'available-now') AS
+        SELECT a.c = 'ab' AS c, b.w = 'ab' AS w, a.x = 'ab' AS x FROM {rows} AS a
+        ASOF JOIN {rows} AS b MATCH_CONDITION (a.ts > b.ts) ON a.c = b.w""")
+    assert chars.table("chars.pairs").collect() == [(True, True, True)]
+    chars.sql("DROP TABLE chars.pairs")
