@@ -89,14 +89,12 @@ def about_result(error: SqlExtError, clause: MatchClause, columns: Sequence[str]
     column, is_all_rows = unquoted(word.rpartition(".")[2]), clause.rows_per_match.is_all_rows
     if column.lower() not in {name.lower() for name in columns}:
         return error
-    if (
-        error.error_class == "SQLEXT_AMBIGUOUS_REFERENCE"
-        and is_all_rows
-        and column.lower() in names_of(clause).measures
-    ):
+    is_unresolved = error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN")  # Spark's error of ORDER BY
+    is_ambiguous = is_unresolved or error.error_class == "SQLEXT_AMBIGUOUS_REFERENCE"
+    if is_ambiguous and is_all_rows and column.lower() in names_of(clause).measures:
         hint = f"ALL ROWS PER MATCH shows the column {column} of the input beside the measure: write MEASURES … AS "
         return error.with_(hint=f"{hint}another_name.")
-    if is_all_rows or not error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
+    if is_all_rows or not is_unresolved:
         return error
     variable = word.rpartition(".")[0].upper()
     read = f"{word}" if variable in clause.labels else f"LAST({column})"
