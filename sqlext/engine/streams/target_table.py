@@ -146,7 +146,7 @@ def as_table(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> Dat
             place=target.place,
             hint=f"the table's columns are {', '.join(f.name for f in fields)}.",
         )
-    if not target.is_insert and not target.definition.columns:
+    if not _has_own_types(target):
         return frame
     pairs = zip(frame.schema.fields, fields)
     return frame.select(
@@ -161,9 +161,16 @@ def as_table(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> Dat
 def casts_times(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> bool:
     """Return True if the table has a TIMESTAMP where the query has another type, or the reverse: Spark casts it in the
     time zone."""
+    if not _has_own_types(target):
+        return False
     fields = spark.table(quote(target.name)).schema.fields
     types = ((times_in(c.dataType.simpleString()) for c in pair) for pair in zip(frame.schema.fields, fields))
     return any("timestamp" in query ^ table for query, table in types)
+
+
+def _has_own_types(target: StreamTarget) -> bool:
+    """Return False for a table whose columns are those of the query."""
+    return target.is_insert or bool(target.definition.columns)
 
 
 def checkpoint_in(spark: SparkSession, target: StreamTarget, own_name: str) -> str:
