@@ -40,4 +40,5 @@ def test_queries_with_parameters_frames_and_settings_give_their_rows(given, case
 
 @pytest.mark.parametrize("case", REFUSED, ids=str)
 def test_what_is_refused_is_told_with_its_place(given, case):
-    assert message(lambda: given.sql(case.step.text)).split("\n") == case.step.lines
+    with settings(given, case.settings):
+        assert message(lambda: given.sql(case.step.text)).split("\n") == case.step.lines
