@@ -42,7 +42,7 @@ def _sum(call: AggregateCall, *, is_try: bool) -> Aggregator:
             return result
         if wraps:
             return wrap(total + value, 64)
-        if is_try or not _fails_at_once(call.types[0]):
+        if is_try or decimal_of(call.types[0]):  # the overflow of a decimal shows only in the value
             return OVERFLOW
         raise _overflow_error(call.types[0])
 
@@ -53,21 +53,10 @@ def _sum(call: AggregateCall, *, is_try: bool) -> Aggregator:
             raise overflow("sum of decimals")
         return None
 
-    return Aggregator(empty=None, add=add, merge=add_states(add), value=value)
-
-
-def add_states(add: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The merge of two states that are values or None, as `add` makes them of values."""
-
     def merge(state: Any, later: Any) -> Any:
         return later if later is OVERFLOW else add(state, later)
 
-    return merge
-
-
-def _fails_at_once(spark_type: str) -> bool:
-    """True if an overflow ends the query when it happens; the overflow of a decimal shows only in the value."""
-    return decimal_of(spark_type) is None
+    return Aggregator(empty=None, add=add, merge=merge, value=value)
 
 
 def _overflow_error(spark_type: str) -> DataError:

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from sqlext.expressions import faults
@@ -170,14 +171,6 @@ def _div(signature: Signature) -> Evaluate:
 # one operand
 
 
-def _negate(signature: Signature) -> Evaluate:
-    return _unary(signature, operator.neg)
-
-
-def _abs(signature: Signature) -> Evaluate:
-    return _unary(signature, abs)
-
-
 def _negated(value: Decimal, precision: int, scale: int) -> Decimal:
     """The negated value, of which Spark keeps only 34 digits."""
     result = rescaled(DECIMAL128.minus(value), precision, scale)
@@ -186,7 +179,7 @@ def _negated(value: Decimal, precision: int, scale: int) -> Decimal:
     return result
 
 
-def _unary(signature: Signature, operation: Callable[[Any], Any]) -> Evaluate:
+def _unary(signature: Signature, *, operation: Callable[[Any], Any]) -> Evaluate:
     """The function of one operand. Only the lowest integer has a result that is out of range."""
     result, is_ansi, keeps_positive = signature.result, signature.settings.is_ansi, operation is abs
     if digits := decimal_of(result):
@@ -213,7 +206,7 @@ ARITHMETIC: dict[str, Function] = {
     **dict.fromkeys(("+", "-", "*", "try_add", "try_subtract", "try_multiply"), _OPERATION),
     **dict.fromkeys(("/", "%", "mod", "pmod", "try_divide", "try_mod"), replace(_OPERATION, is_right_first=True)),
     "div": Function(parameters=_div_operands, result="bigint", bind=_div, is_right_first=True),
-    "negate": Function(parameters=as_result, result=signed_type, bind=_negate),
+    "negate": Function(parameters=as_result, result=signed_type, bind=partial(_unary, operation=operator.neg)),
     "positive": Function(parameters=as_result, result=signed_type, bind=lambda _: lambda a: a),
-    "abs": Function(parameters=as_result, result=signed_type, bind=_abs),
+    "abs": Function(parameters=as_result, result=signed_type, bind=partial(_unary, operation=abs)),
 }

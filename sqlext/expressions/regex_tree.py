@@ -225,13 +225,9 @@ def re2_text(node: Node) -> str | None:
     >>> re2_text(Sequence((any_number, Anchor("last line"))))
     'a*?\\\\z'
     """
-    if repeats_nothing(node) or any(_is_beyond_re2(part) for part in _all_parts(node)):
+    if repeats_nothing(node) or any(isinstance(part, (Look, BackReference)) for part in _all_parts(node)):
         return None
     return _text(node, {**_PLACES, "end": "\\z", "last line": "\\z", "no word": "\\B"})
-
-
-def _is_beyond_re2(node: Node) -> bool:
-    return isinstance(node, (Look, BackReference))
 
 
 def has_place(node: Node, kind: str) -> bool:
