@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from sqlext.errors import UnsupportedError
@@ -69,8 +70,9 @@ _SIZES = {"year": 12, "month": 1, **UNITS_US}  # of the units of intervals
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
-def cast(source: str, target: str, settings: ExecutionSettings) -> Evaluate:
-    """The function that casts a value, NULL included. Raises UnsupportedError CAST_OVER_SEVERAL_ROWS.
+def cast(source: str, target: str, settings: ExecutionSettings, *, is_try: bool = False) -> Evaluate:
+    """The function that casts a value, NULL included; with `is_try`, each value that cannot be cast, also one inside of
+    an array, a map or a struct, becomes NULL. Raises UnsupportedError CAST_OVER_SEVERAL_ROWS.
 
     >>> cast("string", "decimal(4,1)", ExecutionSettings(is_ansi=False, time_zone="UTC"))(" 1.25 ")
     Decimal('1.3')
@@ -81,7 +83,7 @@ def cast(source: str, target: str, settings: ExecutionSettings) -> Evaluate:
         return lambda _: None
     parts = nested(source), nested(target)
     if type(parts[0]) is type(parts[1]) and parts[0] is not None:
-        return null_propagating(_cast_nested(*parts, settings))
+        return null_propagating(_cast_nested(*parts, partial(cast, settings=settings, is_try=is_try)))
     maker = _TARGETS.get(_family(target))
     evaluate = maker and maker(source, target, settings)
     if evaluate is None:
@@ -91,7 +93,7 @@ def cast(source: str, target: str, settings: ExecutionSettings) -> Evaluate:
             hint="it can cast booleans, numbers, strings, dates, timestamps and intervals to each other; cast the "
             "column inside the navigation.",
         )
-    return null_propagating(evaluate)
+    return null_propagating(null_on_error("CAST", evaluate) if is_try else evaluate)
 
 
 def _family(spark_type: str) -> str:
@@ -102,14 +104,14 @@ def _family(spark_type: str) -> str:
     return "decimal" if decimal_of(spark_type) else "interval" if is_interval(spark_type) else spark_type
 
 
-def _cast_nested(source: Any, target: Any, settings: ExecutionSettings) -> Evaluate:
+def _cast_nested(source: Any, target: Any, cast_part: Callable[[str, str], Evaluate]) -> Evaluate:
     if isinstance(source, ArrayOf):
-        element = cast(source.element, target.element, settings)
+        element = cast_part(source.element, target.element)
         return lambda values: [element(v) for v in values]
     if isinstance(source, MapOf):
-        key, value = cast(source.key, target.key, settings), cast(source.value, target.value, settings)
+        key, value = cast_part(source.key, target.key), cast_part(source.value, target.value)
         return lambda values: {hashable(key(k), target.key): value(v) for k, v in values.items()}
-    fields = [cast(a, b, settings) for a, b in zip(source.types, target.types)]
+    fields = [cast_part(a, b) for a, b in zip(source.types, target.types)]
     return lambda values: tuple(field(v) for field, v in zip(fields, values))
 
 
@@ -412,8 +414,7 @@ def _bind(signature: Signature) -> Evaluate:
 
 
 def _bind_try(signature: Signature) -> Evaluate:
-    to_result = cast(signature.types[0], signature.result, replace(signature.settings, is_ansi=True))
-    return null_on_error("CAST", to_result)
+    return cast(signature.types[0], signature.result, replace(signature.settings, is_ansi=True), is_try=True)
 
 
 _CAST = Function(parameters=unchanged, result=None, bind=_bind)

@@ -32,8 +32,7 @@ def substring(text: Any, position: int, length: int = _WHOLE) -> Any:
     ('de', 'ab', 'a')
     """
     start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
-    stop = start + length if length < _WHOLE else _WHOLE
-    return text[max(start, 0) : max(stop, 0)]
+    return text[max(start, 0) : max(start + length, 0)]
 
 
 def _part_type(signature: Signature) -> str:
