@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
+from typing import Any
 
-from sqlext.engine.match.call_text import call_text, literal_text
 from sqlext.engine.match.run_batch import aggregated, shown_query
 from sqlext.engine.match.table_function import NAME
 from sqlext.errors import UnsupportedError
@@ -36,8 +37,8 @@ from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join
 
 _ROW, _NUMBER, _ONE, _PARTITION = "__row", "__number", "__one", "__partition"
-# Calls of conditions that are not written f(a, b), by the name of the function.
-_FORMS = {
+# Calls of compiled conditions that are not written f(a, b), by the name of the function.
+_COMPILED_FORMS = {
     "add": "({0} + {1})",
     "subtract": "({0} - {1})",
     "multiply": "({0} * {1})",
@@ -54,6 +55,16 @@ _FORMS = {
     "is_null": "({0} IS NULL)",
     "negate": "(- {0})",
     "float": "CAST({0} AS double)",
+}
+# Calls of Spark's functions that are not written f(a, b), by the name of the function.
+_SPARK_FORMS = {
+    "BETWEEN": "({0} BETWEEN {1} AND {2})",
+    "[]": "{0}[{1}]",
+    ".": "{0}.{1}",
+    "IS NULL": "({0} IS NULL)",
+    "IS NOT NULL": "({0} IS NOT NULL)",
+    "NOT": "(NOT {0})",
+    "negate": "(- {0})",
 }
 _OUTCOMES = {  # measures without an argument, by the kind of their slots
     "rowtime": "MATCH_ROWTIME()",
@@ -268,7 +279,7 @@ class Printer:
         rows = "" if source.labels is None else f"{self.set_name(source.labels)}: "
         call = source.call
         distinct = "DISTINCT " if call.is_distinct else ""
-        constants = [literal_text(value) for _, value in call.constants]
+        constants = [_value_text(value) for _, value in call.constants]
         arguments = [self.condition(argument) for argument in source.arguments]
         where = f" FILTER (WHERE {self.condition(source.filter)})" if source.filter else ""
         return f"{call.function}({rows}{distinct}{', '.join([*arguments, *constants])}){where}"
@@ -284,15 +295,15 @@ class Printer:
         if isinstance(condition, Literal):
             return _literal(condition.value, condition.kind)
         if isinstance(condition, Constant):
-            return literal_text(condition.value)
+            return _value_text(condition.value)
         if isinstance(condition, (Operand, Read)):
             return self.operand(condition)
         assert isinstance(condition, (MachineCall, ScalarCall))
         arguments = [self.condition(a) for a in condition.arguments]
         if isinstance(condition, ScalarCall):
-            return call_text(condition, arguments)
-        if condition.function in _FORMS:
-            return _FORMS[condition.function].format(*arguments)
+            return _call_text(condition, arguments)
+        if condition.function in _COMPILED_FORMS:
+            return _COMPILED_FORMS[condition.function].format(*arguments)
         return f"{condition.function}({', '.join(arguments)})"
 
     def operand(self, operand: Operand | Read) -> str:
@@ -314,3 +325,49 @@ def _literal(value: LiteralValue, kind: str) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     return f"{value!r}D" if kind == "float" else f"{value}L"
+
+
+def _call_text(call: ScalarCall, arguments: list[str]) -> str:
+    """The SQL of a call whose arguments have these texts.
+
+    >>> from sqlext.expressions.function import ExecutionSettings
+    >>> from sqlext.expressions.scalar_tree import Constant
+    >>> one = Constant(1, "int")
+    >>> settings = ExecutionSettings(is_ansi=True, time_zone="UTC")
+    >>> call = ScalarCall(function="+", arguments=(one, one), type="int", settings=settings)
+    >>> _call_text(call, ["1", "LAST(A.v)"])
+    '(1 + LAST(A.v))'
+    """
+    name = call.function
+    if name in _SPARK_FORMS:
+        return _SPARK_FORMS[name].format(*arguments)
+    if name in ("CAST", "TRY_CAST"):
+        return f"{name}({arguments[0]} AS {call.type})"
+    if name == "CASE":
+        return f"CASE {_branches(arguments)} END"
+    if name == "IN":
+        return f"({arguments[0]} IN ({', '.join(arguments[1:])}))"
+    if name == "extract":
+        return f"extract({arguments[0].strip(chr(39))} FROM {arguments[1]})"
+    if name in ("LIKE", "ILIKE", "RLIKE") and len(arguments) == 3:
+        return f"({arguments[0]} {name} {arguments[1]} ESCAPE {arguments[2]})"
+    if not name[0].islower() or name == "div":
+        return f"({f' {name} '.join(arguments)})"
+    return f"{name}({', '.join(arguments)})"
+
+
+def _branches(arguments: list[str]) -> str:
+    pairs = zip(arguments[0::2], arguments[1::2])
+    whens = " ".join(f"WHEN {condition} THEN {value}" for condition, value in pairs)
+    return f"{whens} ELSE {arguments[-1]}" if len(arguments) % 2 else whens
+
+
+def _value_text(value: Any) -> str:
+    """The value of a literal as SQL."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return string_literal(value)
+    if isinstance(value, bool):
+        return str(value).upper()
+    return f"{value}BD" if isinstance(value, Decimal) else f"{value!r}D" if isinstance(value, float) else str(value)
