@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.emit.explain_emit import explained_call, explained_emit
 from sqlext.engine.emit.run_emit import run_emit, stream_clause
-from sqlext.engine.queries.queries import Queries, SparkTypeResolver, watermarks
+from sqlext.engine.queries.queries import Queries, SparkTypeResolver, watermark_words, watermarks
 from sqlext.engine.queries.session_settings import execution_settings
+from sqlext.engine.queries.shown_values import shown_name
 from sqlext.engine.queries.spark_errors import cast_hint
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.planner import NOT_PORTABLE, Planned
@@ -27,7 +28,7 @@ from sqlext.rewriter.emit.window_relations import windowed
 from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
-from sqlext.rewriter.text.names import column_name
+from sqlext.rewriter.text.names import column_name, quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 
 _MOST_WINDOWS = 100_000  # of one row; with slides of a minute this is a window of 69 days
@@ -189,19 +190,18 @@ def _check_stream(emit: EmitClause, rows: DataFrame) -> None:
     """Raise UnsupportedError (WATERMARK, STREAM_HAS_NO_END) and BindError (WINDOW_TIME, EMIT_TRIGGER) for a stream."""
     known, call = watermarks(rows), emit.call
     if not known:
-        column = "ts" if call.time is None else call.time.text.rpartition(".")[2]
         raise UnsupportedError(
             "WATERMARK",
             "a stream fires its windows when its watermark passes rows, and this one has none",
             place=call.data.place,
-            hint=f"write TABLE STREAM t WATERMARK {column} DELAY OF INTERVAL 10 SECONDS.",
+            hint=f"write TABLE STREAM t {watermark_words('ts' if call.time is None else call.time.text)}.",
         )
     if call.time is not None and column_name(call.time.text).lower() not in map(str.lower, known):
         raise BindError(
             "WINDOW_TIME",
             f"the windows of a stream are those of its watermark column, and {call.time.text} is not",
             place=call.time.place,
-            hint=f"write DESCRIPTOR({known[0]}).",
+            hint=f"write DESCRIPTOR({shown_name(quoted(known[0]))}).",
         )
     if emit.order is not None:
         raise UnsupportedError(

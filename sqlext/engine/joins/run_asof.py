@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries.queries import WATERMARK, Queries
+from sqlext.engine.queries.queries import WATERMARK, Queries, watermark_words
 from sqlext.engine.shipped.data_types import arrow_schema, char_type
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import Fingerprint, fingerprint_of
@@ -100,17 +100,14 @@ class StreamAsof:
     def _operator(self, rows: DataFrame) -> AsofOperator:
         extra = tuple(name for name in rows.columns if name == LATE_ROW)
         fields = [field for field in rows.schema.fields if field.name not in extra]
-        limit = self.asof.distance and self.asof.distance.limit
+        limit, place = self.asof.distance and self.asof.distance.limit, self.clause.keyword.place
         plan = AsofPlan(
-            schema=pa.schema([field.with_nullable(nullable=True) for field in arrow_schema(fields, self._place)]),
+            schema=pa.schema([field.with_nullable(nullable=True) for field in arrow_schema(fields, lambda _: place)]),
             operator=self.asof.operator,
             within=limit.micros if limit else None,
             is_left=self.asof.is_left,
         )
         return AsofOperator(plan=plan, extra=extra)
-
-    def _place(self, _: int) -> Place:
-        return self.clause.keyword.place
 
 
 def check_streams(sides: JoinSides, asof: AsofJoin, times: tuple[Fragment, Fragment]) -> None:
@@ -123,12 +120,11 @@ def check_streams(sides: JoinSides, asof: AsofJoin, times: tuple[Fragment, Fragm
     fields = [sides.field_on(side, time) for side, time in zip((LEFT, RIGHT), times)]
     for field, time in zip(fields, times):
         if field is None or WATERMARK not in field.metadata:
-            column = time.text.rpartition(".")[2]
             raise UnsupportedError(
                 "WATERMARK",
                 f"{time.text} has no watermark, so the nearest row would never be known",
                 place=time.place,
-                hint=f"write STREAM relation WATERMARK {column} DELAY OF INTERVAL 10 SECONDS AS alias.",
+                hint=f"write STREAM relation {watermark_words(time.text)} AS alias.",
             )
     if len({field.dataType.simpleString() for field in fields if field is not None}) > 1:
         message = "the times of an ASOF JOIN of streams have one type"

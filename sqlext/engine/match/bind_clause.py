@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.engine.queries.python_functions import python_function
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, watermarks, with_outer_hint
 from sqlext.engine.queries.session_settings import execution_settings
+from sqlext.engine.queries.shown_values import shown_name
 from sqlext.engine.shipped.data_types import CHAR_TYPE, lengths_of_chars
 from sqlext.engine.streams.planner import NOT_PORTABLE
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
@@ -24,7 +25,7 @@ from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.subqueries import correlation_error, subqueries
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
-from sqlext.rewriter.text.names import column_name, repeated
+from sqlext.rewriter.text.names import column_name, quoted, repeated
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.sources import check_repeatable
 from sqlext.rewriter.tree.unread import unread
@@ -51,7 +52,7 @@ def _check_order(clause: MatchClause, known: list[str]) -> None:
 def _order_error(message: str, place: Place, known: list[str]) -> BindError:
     hint = "write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS MATCH_RECOGNIZE (… ORDER BY ts …)."
     if known:
-        hint = f"write ORDER BY {known[0]}, the column of the watermark."
+        hint = f"write ORDER BY {shown_name(quoted(known[0]))}, the column of the watermark."
     return BindError("STREAM_ORDER", message, place=place, hint=hint)
 
 

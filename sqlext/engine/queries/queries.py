@@ -12,12 +12,14 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame
 
 from sqlext.engine.queries.sent_texts import note
+from sqlext.engine.queries.shown_values import shown_name
 from sqlext.engine.queries.spark_errors import HELPER, user_error
 from sqlext.errors import BindError
 from sqlext.expressions.values import from_arrow
 from sqlext.operators.rows.arrow import to_values
 from sqlext.pattern.task.task import LiteralValue
 from sqlext.rewriter.scalars.certain_types import certain_types
+from sqlext.rewriter.text.names import only_column, quoted
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.quiet_probes import quiet_probes
 
@@ -195,6 +197,16 @@ def is_accepted(sql: Callable[..., DataFrame], query: str) -> bool:
 def watermarks(rows: DataFrame) -> list[str]:
     """The columns that have a watermark."""
     return [field.name for field in rows.schema.fields if WATERMARK in field.metadata]
+
+
+def watermark_words(time: str) -> str:
+    """The words that give a relation a watermark on an expression.
+
+    >>> watermark_words("l.`event.time`")
+    'WATERMARK `event.time` DELAY OF INTERVAL 10 SECONDS'
+    """
+    name = only_column(time)
+    return f"WATERMARK {time if name is None else shown_name(quoted(name))} DELAY OF INTERVAL 10 SECONDS"
 
 
 def with_outer_hint(error: BindError, hint: str) -> BindError:
