@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sqlext.engine.queries.queries import SHOW_FUNCTIONS, is_accepted
 from sqlext.engine.queries.session_variables import may_have_variables
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.errors import BindError, Place
+from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.text.names import Parts, RelationName, quote, tokens_of, unquoted
 from sqlext.rewriter.text.tokens import Tokens
 from sqlext.rewriter.tree.sources import relations
@@ -62,6 +62,20 @@ def is_temporary_view(spark: SparkSession, name: Parts) -> bool:
             return type(catalog).getTable(catalog, quote(name)).isTemporary
     except PySparkException:
         return False  # for example a stored view
+
+
+def about_temporary_view(spark: SparkSession, error: UnsupportedError, text: str) -> UnsupportedError:
+    """The error that a query has nothing to explain, at the first temporary view that it reads, if it reads one: Spark
+    keeps these views, and their clauses are no longer known."""
+    view = next((name for name in relations(text) if is_temporary_view(spark, name.parts)), None)
+    if view is None:
+        return error
+    place = Place(text, view.start, view.stop)
+    hint = (
+        f"if {place.written} has a clause: it is a temporary view, whose query only Spark knows. Write the query in "
+        f"place of the name, FROM (SELECT …) AS {view.parts[-1]}, or store the view: CREATE VIEW, without TEMPORARY."
+    )
+    return error.with_(place=place, hint=hint)
 
 
 def _temporary_functions(call: SqlCall, tokens: Tokens) -> Iterator[RelationName]:

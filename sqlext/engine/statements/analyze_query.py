@@ -19,9 +19,9 @@ from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.counts import PartReport, short
 from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.queries.temporary_objects import about_temporary_view
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan
 from sqlext.engine.statements.run_statement import plan_to_run
-from sqlext.engine.statements.temporary_views import about_temporary_view
 from sqlext.engine.why.analyze_emit import analyze_emit
 from sqlext.engine.why.analyze_join import analyze_join
 from sqlext.engine.why.chosen_rows import equal_to_null

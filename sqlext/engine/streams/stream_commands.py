@@ -175,7 +175,7 @@ def _status(spark: SparkSession, title: str, table: Recorded) -> tuple[Status, L
 
 def _status_of(spark: SparkSession, title: str, known: LastKnown) -> Status:
     query, kept = _query(spark, title), known.state
-    error = None if query is None else _failure(query)
+    error = _failure(query)
     return Status(
         title,
         FAILED if error else _state(spark, title, query),
@@ -184,7 +184,7 @@ def _status_of(spark: SparkSession, title: str, known: LastKnown) -> Status:
         rows_kept=None if kept is None else kept.rows,
         late_rows=None if kept is None else kept.late_rows,
         failed_rows=None if kept is None else kept.failed_rows,
-        last_error=error,
+        last_error=None if error is None else " ".join(streams.root_cause(error).split()),
         as_of=known.at,
     )
 
@@ -201,11 +201,10 @@ def _known(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> La
     return last_known(title, _query(spark, title), None if is_running else checkpoint)
 
 
-def _failure(query: Any) -> str | None:
-    """The reason why a query failed, in one line; None if it did not fail."""
+def _failure(query: Any | None) -> str | None:
+    """The error of a query; None if it did not fail."""
     with suppress(PySparkException):  # the query belongs to a session that has ended
-        error = query.exception()
-        return None if error is None else " ".join(streams.root_cause(streams.whole_text(error)).split())
+        return None if query is None or (error := query.exception()) is None else streams.whole_text(error)
     return None
 
 
@@ -249,10 +248,8 @@ def _extended(spark: SparkSession, title: str, known: LastKnown) -> Iterator[tup
     for number, source in enumerate(known.sources, 1):
         yield f"source {number}", source
     yield "rows_per_second_of_last_hour", rows_per_second(recent_progress(query))
-    error = None
-    with suppress(PySparkException):
-        error = None if query is None else query.exception()
-    yield "whole_error", None if error is None else streams.whole_text(error).strip()
+    error = _failure(query)
+    yield "whole_error", None if error is None else error.strip()
 
 
 def _refresh(spark: SparkSession, title: str, table: Recorded, command: StreamCommand) -> None:
