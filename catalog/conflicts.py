@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
 from sqlext.errors import SqlExtError
 
 ATTEMPTS = 100  # each failed attempt means that another writer has succeeded
-_CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "ALREADY_EXISTS")
+_CONFLICT = re.compile(
+    r"DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)|ALREADY_EXISTS|\b(Concurrent\w+|MetadataChanged)Exception"
+)
 
 Result = TypeVar("Result")
 
@@ -16,14 +19,15 @@ Result = TypeVar("Result")
 def is_conflict(error: Exception) -> bool:
     """True if another session has written at the same time.
 
-    Delta's conflicts reach Python as errors without a class.
+    Py4J, Spark and Spark Connect each have their own classes for these errors.
     """
-    return not isinstance(error, SqlExtError) and any(word in str(error)[:2000] for word in _CONFLICTS)
+    return not isinstance(error, SqlExtError) and _CONFLICT.search(str(error)[:2000]) is not None
 
 
-def repeated_on_conflict(write: Callable[[], Result]) -> Result:
-    """The result of `write`, which is called again if another session was quicker."""
-    for _ in range(ATTEMPTS):
+def repeated_on_conflict(write: Callable[[], Result], attempts: int = ATTEMPTS) -> Result:
+    """The result of `write`, which is called again if another session was quicker. Raises the last of `attempts`
+    conflicts, and any other error at once."""
+    for _ in range(attempts - 1):
         try:
             return write()
         except Exception as error:

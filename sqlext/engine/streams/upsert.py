@@ -18,16 +18,15 @@ of another writer is run again.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
+from sqlext.catalog.conflicts import repeated_on_conflict
 from sqlext.engine.queries.queries import WATERMARK
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError
@@ -43,9 +42,7 @@ _DELTA = "spark.databricks.delta.write"
 APPLICATION, VERSION, RESET = f"{_DELTA}.txnAppId", f"{_DELTA}.txnVersion", f"{_DELTA}.txnVersion.autoReset.enabled"
 _WINDOW_ENDS = ("window_end", "window_start")  # the columns with the event times of windows that Spark groups
 _NUMBER, _TIMING, _START = "window_firing", "window_timing", "window_start"
-_CONFLICT = re.compile(
-    r"DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)|\bConcurrent\w+Exception|MetadataChangedException"
-)
+_ATTEMPTS = 5  # of a MERGE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,36 +186,13 @@ class UpsertWriter:
             spark.sql(merge_statement(self.upsert, self.table), last=last).collect()
 
         try:
-            again_after_conflicts(merge)
+            # After a conflict Delta has committed nothing or, if it knows the identifiers of the micro-batch, has
+            # committed rows that the next call finds and does not repeat.
+            repeated_on_conflict(merge, _ATTEMPTS)
         finally:
             for name in settings:
                 with suppress(PySparkException):
                     spark.conf.unset(name)
-
-
-def again_after_conflicts(merge: Callable[[], Any], attempts: int = 5) -> Any:
-    """The result of `merge`, which is called again if another writer has changed the table meanwhile.
-
-    After such a conflict Delta has committed nothing or, if it knows the identifiers of the micro-batch, has committed
-    rows that the next call finds and does not repeat. Raises the last of `attempts` conflicts, and any other error at
-    once.
-
-    >>> outcomes = iter([RuntimeError("[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] …"), "merged"])
-    >>> def merge():
-    ...     outcome = next(outcomes)
-    ...     if isinstance(outcome, Exception):
-    ...         raise outcome
-    ...     return outcome
-    >>> again_after_conflicts(merge)
-    'merged'
-    """
-    for _ in range(attempts - 1):
-        try:
-            return merge()
-        except Exception as e:  # Py4J, Spark and Spark Connect each have their own classes for this error
-            if not _CONFLICT.search(str(e)):
-                raise
-    return merge()
 
 
 # the SQL, in which {rows} and {last} are replaced by DataFrames

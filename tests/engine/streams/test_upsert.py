@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import sqlext
+from sqlext.catalog.conflicts import repeated_on_conflict
 from sqlext.catalog.warehouse import local_path
-from sqlext.engine.streams.upsert import again_after_conflicts
 from tests.operators.match.event_rows import STREAM, append, lines
 
 pytestmark = pytest.mark.spark
@@ -84,7 +84,7 @@ def test_a_merge_that_loses_to_other_writers_is_run_again_some_times(message, ca
         raise RuntimeError(message)
 
     with pytest.raises(RuntimeError, match="x"):
-        again_after_conflicts(merge, attempts=3)
+        repeated_on_conflict(merge, attempts=3)
     assert len(made) == calls
 
 
