@@ -29,11 +29,11 @@ def _text(plan: EmitPlan, prefix: Text, *, is_streaming: bool) -> str:
     lines = [
         f"input {plan.relation}",
         _windows(clause.call),
-        *_keys(plan, is_streaming=is_streaming),
+        _keys(plan, is_streaming=is_streaming),
         _triggers(clause, is_streaming=is_streaming),
         _seen(clause),
         *(f"{AGGREGATE}{i}: {_aggregate(a)}" for i, a in enumerate(plan.aggregates)),
-        _state(plan),
+        f"kept of an open window: {kept_of_window(plan)[1]}",
     ]
     sections = {
         "SQL before the firings": str(rows_query(plan.columns, plan, prefix)),
@@ -48,11 +48,11 @@ def _windows(call: WindowTvf) -> str:
     return f"windows {call.kind}{time}{durations}"
 
 
-def _keys(plan: EmitPlan, *, is_streaming: bool) -> list[str]:
+def _keys(plan: EmitPlan, *, is_streaming: bool) -> str:
     keys = [str(text) for _, text in plan.columns[: plan.keys]]
     how = "in a stateful operator, a step in each micro-batch" if is_streaming else "at once, in one step"
     where = f"by keys {', '.join(keys)}" if keys else "without keys: one task computes all windows"
-    return [f"fires {where}, {how}"]
+    return f"fires {where}, {how}"
 
 
 def _triggers(clause: EmitClause, *, is_streaming: bool) -> str:
@@ -76,7 +76,3 @@ def _aggregate(aggregate: FiringAggregate) -> str:
     condition = f" FILTER {aggregate.filter}" if aggregate.filter else ""
     how = "all windows at once" if is_vectorised(aggregate) else "row by row"
     return f"{aggregate.call.function}({distinct}{arguments}){condition}, {how}"
-
-
-def _state(plan: EmitPlan) -> str:
-    return f"kept of an open window: {kept_of_window(plan)[1]}"

@@ -13,12 +13,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.engine.match.run_batch import check_types, input_columns, result
+from sqlext.engine.match.run_batch import check_types, result, windowed_query
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.shipped.output_schema import output_schema
 from sqlext.expressions.spark_types import COLLATED
 from sqlext.operators.match.plan import MatchOperatorPlan
-from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.rewriter.lowering.match_plan import WINDOW, MatchPlan
 from sqlext.rewriter.lowering.operator_plan import worker_plan
 from sqlext.rewriter.text.splice import Text, join
@@ -48,10 +47,8 @@ def input_query(plan: MatchPlan, prefix: Text, spark: SparkSession) -> Text:
     """The rows of `run_batch.input_query`, with their bucket and their number in the partition."""
     keys = join(*plan.partition_by, separator=", ") if plan.partition_by else join("0")
     buckets = spark.conf.get("spark.sql.shuffle.partitions")
-    extra = [join("pmod(hash(", keys, f"), {buckets}) AS {BUCKET}"), join(f"row_number() OVER {WINDOW} AS {ROW}")]
-    extra.append(join(f"lag(TRUE) OVER {WINDOW} IS NULL AS {PARTITION_START}"))
-    columns = join(*input_columns(plan), *extra, separator=", ")
-    return join(prefix, "SELECT ", columns, " FROM ", plan.input, f" WINDOW {WINDOW} AS (", plan.window, ")")
+    bucket = join("pmod(hash(", keys, f"), {buckets}) AS {BUCKET}")
+    return windowed_query(plan, prefix, [bucket, join(f"row_number() OVER {WINDOW} AS {ROW}")])
 
 
 def _matcher(plan: MatchOperatorPlan) -> type:

@@ -120,17 +120,16 @@ def _create(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -
 def _target(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -> RulesTable:
     """The table of rules: the existing one, or the one to create."""
     events = statement.definition.events if statement.definition else None
-    if events is None and table is None:
+    if table is not None:
+        if events is not None and table.events.lower() != _qualified(call, events.parts).lower():
+            raise _other_events(statement, table)
+        return table
+    if events is None:
         raise BindError(
             "NO_RULES_TABLE",
             f"there is no table {'.'.join(statement.table.parts)} of pattern rules yet",
             hint="name the table of the events as well: ON rules FOR TABLE events.",
         )
-    if events is None or table is not None:
-        assert table is not None
-        if events is not None and table.events.lower() != _qualified(call, events.parts).lower():
-            raise _other_events(statement, table)
-        return table
     schema = _events_schema(call, Fragment(statement.text, events.start, events.stop), events.parts)
     return RulesTable(statement.table.parts, _qualified(call, events.parts), json.dumps(schema.jsonValue()))
 

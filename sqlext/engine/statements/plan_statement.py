@@ -340,7 +340,7 @@ def _plan(
         parameters=bound,
         source=source,
         queries=queries,
-        warnings=tuple(_warnings(statement, relations)),
+        warnings=(*statement.warnings, *(text for relation in relations.values() for text in relation.warnings)),
     )
 
 
@@ -414,7 +414,3 @@ def _view_edit(mention: Mention, relation: str, statement: ParsedStatement) -> E
     is_table = before >= 0 and tokens[before].word == "TABLE"  # after TABLE there can be no alias
     alias = f" AS `{mention.view.name}`" if statement.tree.is_bare(mention.name) and not is_table else ""
     return Edit(mention.name.start, mention.name.stop, relation + alias)
-
-
-def _warnings(statement: ParsedStatement, relations: Mapping[str, PlannedRelation]) -> list[str]:
-    return [*statement.warnings, *(sentence for relation in relations.values() for sentence in relation.warnings)]
