@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -45,8 +44,6 @@ class PlannedEmit:
     is_streaming: bool
     has_effect: bool
     skips_failures: bool
-    needs_workers: ClassVar[bool] = True
-    warnings: ClassVar[tuple[str, ...]] = ()
 
     @property
     def stream_clauses(self) -> list[StreamClause]:
@@ -146,7 +143,7 @@ class EmitPlanner:
         name = self.queries.name(replace(planned, has_effect=False).frame(self.queries, self.spark))
         edit = Edit(emit.whole.start, emit.whole.stop, f"SELECT * FROM {name}")
         section = explained_emit(plan, prefix, is_streaming=rows.isStreaming)
-        return Planned(edits=[edit], relations={name: planned}, sections=[section])
+        return Planned(edits=[edit], relations={name: planned}, sections=[section], needs_workers=True)
 
 
 def _bound(

@@ -54,9 +54,7 @@ class PairedAsof:
 
     pairs: Pairs
     prefix: Text
-    needs_workers: ClassVar[bool] = True
     has_effect: ClassVar[bool] = False
-    warnings: ClassVar[tuple[str, ...]] = ()
     stream_clauses: ClassVar[tuple[StreamClause, ...]] = ()
 
     @property

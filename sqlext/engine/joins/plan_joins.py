@@ -104,7 +104,8 @@ class JoinPlanner:
         paired, rows = by_workers
         name = self.queries.name(paired.result(rows, self.queries))
         text = asof_sql(asof, join(f"SELECT * FROM {name}"))
-        return replace(self._rewritten(clause, asof, text, how_pairs(paired.pairs)), relations={name: paired})
+        planned = self._rewritten(clause, asof, text, how_pairs(paired.pairs))
+        return replace(planned, relations={name: paired}, needs_workers=True)
 
     def _rewritten(self, clause: JoinClause, asof: AsofJoin, text: Text, how: Sequence[str]) -> Planned:
         """The plan of an ASOF JOIN of which Spark's own could be the same. `text`: what replaces it."""
@@ -134,7 +135,7 @@ class JoinPlanner:
         self._hide(clause, hidden_columns(asof))
         edit = Edit(clause.whole.start, clause.whole.stop, joined_stream(asof, name))
         section = explained_asof(clause, asof, how_streams(asof), without_keys="pairs")
-        return Planned(edits=[edit], relations={name: stream}, sections=[section])
+        return Planned(edits=[edit], relations={name: stream}, sections=[section], needs_workers=True)
 
     def _hide(self, clause: JoinClause, columns: Mapping[str, Sequence[str]]) -> None:
         """Note the columns, by the name of their relation, that the reader of the join must hide."""

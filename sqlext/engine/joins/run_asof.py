@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -43,8 +42,6 @@ class StreamAsof:
     prefix: Text
     fields: tuple[Sequence[T.StructField], ...]
     has_effect: bool
-    needs_workers: ClassVar[bool] = True
-    warnings: ClassVar[tuple[str, ...]] = ()
 
     @property
     def types(self) -> tuple[tuple[tuple[str, str], ...], ...]:

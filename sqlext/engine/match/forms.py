@@ -109,10 +109,6 @@ class PhysicalPlan:
         return self.form is STREAM
 
     @property
-    def needs_workers(self) -> bool:
-        return self.form is not LEAD
-
-    @property
     def stream_clauses(self) -> list[StreamClause]:
         """The record of the clause that is stored beside the checkpoint of a stream; empty in batch."""
         return [run_stream.stream_clause(self.plan)] if self.is_streaming else []

@@ -8,7 +8,7 @@ from typing import Union
 
 from sqlext.engine.match.bind_clause import BoundClause, ClauseBinder
 from sqlext.engine.match.explain_match import explained_clause
-from sqlext.engine.match.forms import PhysicalPlan
+from sqlext.engine.match.forms import LEAD, PhysicalPlan
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams.planner import Planned
 from sqlext.errors import SqlExtError
@@ -41,4 +41,10 @@ class MatchPlanner:
         edits = [Edit(part.whole.start, part.whole.stop, relation)]
         if planned is None:
             return Planned(edits=edits)
-        return Planned(edits=edits, relations={relation: planned}, sections=[explained_clause(planned)])
+        return Planned(
+            edits=edits,
+            relations={relation: planned},
+            sections=[explained_clause(planned)],
+            needs_workers=planned.form is not LEAD,
+            warnings=planned.warnings,
+        )

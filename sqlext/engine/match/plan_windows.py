@@ -41,8 +41,6 @@ class BaseQuery:
     text: Text
     columns: tuple[str, ...]
     has_effect: ClassVar[bool] = False
-    needs_workers: ClassVar[bool] = False
-    warnings: ClassVar[tuple[str, ...]] = ()
     stream_clauses: ClassVar[tuple[StreamClause, ...]] = ()
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
@@ -114,7 +112,8 @@ class _QueryPlanner:
                 steps[rows] = planned
                 sections.append(explained_clause(planned))
             shown += [c.name for c in plan.shown]
-        return Planned(edits=[*edits, *outer.edits(rows, names)], relations=steps, sections=sections)
+        edits += outer.edits(rows, names)
+        return Planned(edits=edits, relations=steps, sections=sections, needs_workers=True)
 
     def _inputs(self) -> InputRelation:
         """The columns that windows may read: the columns of FROM or, in a query with GROUP BY, the columns of GROUP

@@ -75,7 +75,7 @@ class RulesPlanner:
             name = self.queries.name(preview.frame(self.queries, self.spark))
         edit = Edit(clause.whole.start, clause.whole.stop, name)
         planned = replace(preview, has_effect=rows.isStreaming)
-        return Planned(edits=[edit], relations={name: planned}, sections=[_section(planned)])
+        return Planned(edits=[edit], relations={name: planned}, sections=[_section(planned)], needs_workers=True)
 
 
 def _section(planned: PlannedRules) -> Section:

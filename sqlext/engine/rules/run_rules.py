@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -51,8 +50,6 @@ class PlannedRules:
     rows: DataFrame
     relation: Text
     has_effect: bool
-    needs_workers: ClassVar[bool] = True
-    warnings: ClassVar[tuple[str, ...]] = ()
 
     @property
     def table(self) -> Parts:

@@ -148,16 +148,8 @@ class ViewPlan:
         return self.statement.has_effect
 
     @property
-    def needs_workers(self) -> bool:
-        return self.statement.needs_workers
-
-    @property
     def stream_clauses(self) -> list[StreamClause]:
         return self.statement.stream_clauses
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return self.statement.warnings
 
     def run(self, function: Callable[..., Result], *args: Any) -> Result:
         """The result of a function that plans or runs a part of the view's query."""
@@ -298,6 +290,7 @@ def _plan(
     source = Source(call.text, bound).edited(statement.conditions())
     relations: dict[str, PlannedRelation] = {}
     sections: list[Section] = []
+    needs_workers, warnings = False, [*statement.warnings]
     is_sparks = _in_inputs(statement, source, queries)
     for mention in views.mentioned(call.spark, call.sql, call.text, call.views, is_sparks):
         if is_portable:
@@ -312,6 +305,8 @@ def _plan(
             relation = queries.name(view.preview())
             relations[relation] = view
             sections.append(view.section(relation))
+            needs_workers |= query.needs_workers
+            warnings += query.warnings
         source = source.edited([_view_edit(mention, relation, statement)])
     planning = Planning(
         call=call,
@@ -323,24 +318,24 @@ def _plan(
         why_windows=why_windows,
     )
     planners = {kind: PLANNERS[kind](planning) for kind in set(map(type, statement.parts))}
-    needs_workers = False
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
         with placed_at(word_at(call.text, part.whole.start)):
             planned = planners[type(part)].plan(part, source, statement.prefix(part, source))
         relations |= planned.relations
         sections += planned.sections
         needs_workers |= planned.needs_workers
+        warnings += planned.warnings
         source = source.edited(planned.edits)
     return StatementPlan(
         call=call,
         relations=relations,
         joins=tuple(planning.joins),
         sections=tuple(sections),
-        needs_workers=needs_workers or any(relation.needs_workers for relation in relations.values()),
+        needs_workers=needs_workers,
         parameters=bound,
         source=source,
         queries=queries,
-        warnings=(*statement.warnings, *(text for relation in relations.values() for text in relation.warnings)),
+        warnings=tuple(warnings),
     )
 
 

@@ -43,18 +43,11 @@ class PlannedRelation(Protocol):
     """A DataFrame that replaces a part in the statement for Spark.
 
     `has_effect`: building the DataFrame has an effect on the session or the catalog; with False there, it is a preview
-    with the same columns. `needs_workers`: our code runs in Python workers; `stream_clauses`: the records that are
-    stored beside the checkpoint of a stream.
+    with the same columns. `stream_clauses`: the records that are stored beside the checkpoint of a stream.
     """
 
     @property
     def has_effect(self) -> bool: ...
-
-    @property
-    def needs_workers(self) -> bool: ...
-
-    @property
-    def warnings(self) -> Sequence[str]: ...
 
     @property
     def stream_clauses(self) -> Sequence[StreamClause]: ...
@@ -68,13 +61,14 @@ class Planned:
 
     `edits`: the edits of the statement, which then reads the part as planned; `relations`: by the names that replace
     them in the statement, each after the relations that it reads; `sections`: the sections of EXPLAIN MATCH;
-    `needs_workers`: our code runs in Python workers for what the edits read besides `relations`.
+    `needs_workers`: our code runs in Python workers; `warnings`: sentences for the user.
     """
 
     edits: Sequence[Edit] = ()
     relations: Mapping[str, PlannedRelation] = field(default_factory=dict)
     sections: Sequence[Section] = ()
     needs_workers: bool = False
+    warnings: Sequence[str] = ()
 
 
 class Planner(Protocol[Part]):
