@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from sqlext.engine.emit.plan_emits import PlannedEmit
-from sqlext.engine.emit.run_emit import emit_operator, firing_schema, result_query, stream_clause
+from sqlext.engine.emit.run_emit import PlannedEmit, firing_schema, result_query, stream_clause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.streams.kept_clause import (
     NUMBER,
@@ -35,7 +34,7 @@ def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> Ke
     from sqlext.operators.emit.state_facts import emit_facts  # loads the matchers, which other statements need not
 
     plan = planned.plan
-    operator = emit_operator(plan, queries, planned.prefix, skips_failures=planned.skips_failures)
+    operator = planned.operator(queries)
     # A value of DELTA is kept as a double. It comes last, so a column that is kept as well is shown with its own type.
     columns = [(name, str(text)) for name, text in plan.columns[plan.keys :] if name not in (TIME, *plan.deltas)]
     deltas = [(name, str(text)) for name, text in plan.deltas.items()]

@@ -8,20 +8,19 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.emit.explain_emit import explained_call, explained_emit
-from sqlext.engine.emit.run_emit import run_emit, stream_clause
+from sqlext.engine.emit.run_emit import PlannedEmit
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, watermark_words, watermarks
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.queries.shown_values import shown_name
 from sqlext.engine.queries.spark_errors import cast_hint
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.planner import NOT_PORTABLE, Planned
-from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.emit.parts import AFTER_WATERMARK, CUMULATE, GLOBAL, SESSION
 from sqlext.rewriter.emit.durations import as_timestamp, duration, time_type
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.grouped_stream import grouped_stream
-from sqlext.rewriter.emit.lower_emit import WINDOW_KEYS, EmitPlan, lower_emit
+from sqlext.rewriter.emit.lower_emit import WINDOW_KEYS, lower_emit
 from sqlext.rewriter.emit.upserted import is_whole_query, upserted
 from sqlext.rewriter.emit.window_relations import windowed
 from sqlext.rewriter.emit.window_tvf import WindowTvf
@@ -31,34 +30,6 @@ from sqlext.rewriter.text.names import column_name, quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 
 _MOST_WINDOWS = 100_000  # of one row; with slides of a minute this is a window of 69 days
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlannedEmit:
-    """A query with EMIT; `prefix`: the WITH clause that its data needs; `has_effect`: building the DataFrame to run
-    creates the tables of late rows and failures; `skips_failures`: a value that cannot be computed does not end a
-    stream."""
-
-    plan: EmitPlan
-    prefix: Text
-    is_streaming: bool
-    has_effect: bool
-    skips_failures: bool
-
-    @property
-    def stream_clauses(self) -> list[StreamClause]:
-        """The record of the query that is stored beside the checkpoint of a stream; empty in batch."""
-        return [stream_clause(self.plan)] if self.is_streaming else []
-
-    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        return run_emit(
-            self.plan,
-            queries,
-            self.prefix,
-            spark,
-            writes_tables=self.has_effect,
-            skips_failures=self.skips_failures,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

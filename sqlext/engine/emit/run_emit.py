@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -41,27 +41,81 @@ from sqlext.spark.worker_functions import map_in_arrow
 _NO_COLUMNS = T.StructType()
 
 
-def run_emit(
-    plan: EmitPlan,
-    queries: Queries,
-    prefix: Text,
-    spark: SparkSession,
-    *,
-    writes_tables: bool,
-    skips_failures: bool,
-) -> DataFrame:
-    """The result of the query. `prefix`: the WITH clause that the data may need.
+@dataclass(frozen=True, kw_only=True)
+class PlannedEmit:
+    """A query with EMIT. `prefix`: the WITH clause that its data needs.
 
-    On a stream, `writes_tables`: late rows and failures are written into the tables that are set, which are created if
+    On a stream, `has_effect`: late rows and failures are written into the tables that are set, which are created if
     they do not exist; `skips_failures`: a value that cannot be computed on a row or a firing is NULL (see
-    `stream.guard`).
+    `rewriter.lowering.guard`).
     """
-    rows = queries.run(rows_query(plan.columns, plan, prefix))
-    windows = replace(window_plan(plan, rows.schema), skips_failures=rows.isStreaming and skips_failures)
-    if not rows.isStreaming:
-        return queries.run(result_query(plan, queries.name(batch_firings(rows, windows))))
-    firings = queries.name(_on_stream(plan, windows, queries, prefix, spark, writes_tables=writes_tables))
-    return _result_of_stream(plan, queries, firings) if skips_failures else queries.run(result_query(plan, firings))
+
+    plan: EmitPlan
+    prefix: Text
+    is_streaming: bool
+    has_effect: bool
+    skips_failures: bool
+
+    @property
+    def stream_clauses(self) -> list[StreamClause]:
+        """The record of the query that is stored beside the checkpoint of a stream; empty in batch."""
+        return [stream_clause(self.plan)] if self.is_streaming else []
+
+    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        if self.is_streaming:
+            return self._on_stream(queries, spark)
+        rows = self._rows(queries, self.plan.columns)
+        firings = batch_firings(rows, window_plan(self.plan, rows.schema))
+        return queries.run(result_query(self.plan, queries.name(firings)))
+
+    def _on_stream(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        plan, clause = self.plan, stream_clause(self.plan)
+        windows = self._windows(queries)
+        folders = side_tables.open_folders(spark, clause.fingerprint) if self.has_effect else {}
+        columns = [*self._arriving(queries), *([(LATE_ROW, join("to_json(struct(*))"))] if folders else [])]
+        rows = self._rows(queries, columns)
+        texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])
+        times = [ROWTIME] if any(ROWTIME in str(text) for text in texts) else []
+        decided = decided_rows(
+            rows,
+            _operator(windows, columns),
+            clause.fingerprint,
+            windows.keys,
+            folders=folders,
+            shows_times=bool(times),
+        )
+        schema = firing_schema(windows, rows.schema)
+        firings = queries.name(result_columns(decided, times, schema, plan.clause.keyword.place))
+        if not self.skips_failures:
+            return queries.run(result_query(plan, firings))
+        return _result_of_stream(plan, queries, firings)
+
+    def operator(self, queries: Queries) -> EmitOperator:
+        """The operator on a stream, as it is without tables of late rows."""
+        return _operator(self._windows(queries), self._arriving(queries))
+
+    def _windows(self, queries: Queries) -> EmitOperatorPlan:
+        windows = window_plan(self.plan, self._rows(queries, self.plan.columns).schema)
+        return replace(windows, skips_failures=self.skips_failures)
+
+    def _rows(self, queries: Queries, columns: Sequence[tuple[str, Text]]) -> DataFrame:
+        return queries.run(rows_query(columns, self.plan, self.prefix))
+
+    def _arriving(self, queries: Queries) -> Sequence[tuple[str, Text]]:
+        """The columns that Spark computes of each row, with guards unless a failure ends the query. Only the time has
+        no guard, since it cannot fail."""
+        plan = self.plan
+        if not self.skips_failures:
+            return plan.columns
+
+        def is_accepted(expression: Text) -> bool:
+            return queries.accepts(join(self.prefix, "SELECT ", expression, " FROM ", plan.relation))
+
+        types = {name.lower(): spark_type for name, spark_type in plan.input_types}
+        aggregated = {name for call in plan.aggregates for name in (*call.columns, call.filter)}
+        risky = [(name, text) for name, text in plan.columns if name != TIME]
+        times = [(name, text) for name, text in plan.columns if name == TIME]
+        return [*guarded_columns(risky, aggregated, types, is_accepted), *times]
 
 
 def rows_query(columns: Sequence[tuple[str, Text]], plan: EmitPlan, prefix: Text) -> Text:
@@ -90,53 +144,11 @@ def batch_firings(rows: DataFrame, windows: EmitOperatorPlan) -> DataFrame:
     return map_in_arrow(whole, partial(fire_batch, windows=windows), firing_schema(windows, rows.schema))
 
 
-def _on_stream(
-    plan: EmitPlan,
-    windows: EmitOperatorPlan,
-    queries: Queries,
-    prefix: Text,
-    spark: SparkSession,
-    *,
-    writes_tables: bool,
-) -> DataFrame:
-    """The firings of a stream."""
-    clause = stream_clause(plan)
-    folders = side_tables.open_folders(spark, clause.fingerprint) if writes_tables else {}
-    columns = _guarded(plan, queries, prefix) if windows.skips_failures else list(plan.columns)
-    columns += [(LATE_ROW, join("to_json(struct(*))"))] if folders else []
-    rows = queries.run(rows_query(columns, plan, prefix))
-    texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])
-    times = [ROWTIME] if any(ROWTIME in str(text) for text in texts) else []
-    operator = _operator(windows, columns)
-    decided = decided_rows(rows, operator, clause.fingerprint, windows.keys, folders=folders, shows_times=bool(times))
-    return result_columns(decided, times, firing_schema(windows, rows.schema), plan.clause.keyword.place)
-
-
-def emit_operator(plan: EmitPlan, queries: Queries, prefix: Text, *, skips_failures: bool) -> EmitOperator:
-    """The operator of the query on a stream, as it is without tables of late rows."""
-    rows = queries.run(rows_query(plan.columns, plan, prefix))
-    windows = replace(window_plan(plan, rows.schema), skips_failures=skips_failures)
-    return _operator(windows, _guarded(plan, queries, prefix) if skips_failures else plan.columns)
-
-
 def _operator(windows: EmitOperatorPlan, columns: Sequence[tuple[str, Text]]) -> EmitOperator:
     """The operator for rows with these columns, which Spark computes."""
     marked = ((name, pa.bool_()) for name, _ in columns if name.startswith(NOT_COMPUTED))
     extra = tuple(name for name, _ in columns if name in (FAILURE, LATE_ROW))
     return EmitOperator(windows=replace(windows, schema=pa.schema([*windows.schema, *marked])), extra=extra)
-
-
-def _guarded(plan: EmitPlan, queries: Queries, prefix: Text) -> list[tuple[str, Text]]:
-    """The columns that Spark computes of each row, with guards; only the time has no guard, since it cannot fail."""
-
-    def is_accepted(expression: Text) -> bool:
-        return queries.accepts(join(prefix, "SELECT ", expression, " FROM ", plan.relation))
-
-    types = {name.lower(): spark_type for name, spark_type in plan.input_types}
-    aggregated = {name for call in plan.aggregates for name in (*call.columns, call.filter)}
-    risky = [(name, text) for name, text in plan.columns if name != TIME]
-    times = [(name, text) for name, text in plan.columns if name == TIME]
-    return [*guarded_columns(risky, aggregated, types, is_accepted), *times]
 
 
 def _result_of_stream(plan: EmitPlan, queries: Queries, firings: str) -> DataFrame:

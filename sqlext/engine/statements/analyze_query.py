@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from sqlext.engine.emit.plan_emits import PlannedEmit
+from sqlext.engine.emit.run_emit import PlannedEmit
 from sqlext.engine.match.analyze_match import analyze_clause
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.counts import PartReport, short

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from sqlext.engine.emit.kept_emit import kept_emit
-from sqlext.engine.emit.plan_emits import PlannedEmit
+from sqlext.engine.emit.run_emit import PlannedEmit
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.kept_asof import kept_asof
 from sqlext.engine.joins.kept_interval import KeptInterval, kept_joins

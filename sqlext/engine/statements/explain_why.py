@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from sqlext.catalog import pattern_rules
-from sqlext.engine.emit.plan_emits import PlannedEmit
+from sqlext.engine.emit.run_emit import PlannedEmit
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.queries.temporary_objects import about_temporary_view

@@ -12,8 +12,7 @@ from dataclasses import replace
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from sqlext.engine.emit.plan_emits import PlannedEmit
-from sqlext.engine.emit.run_emit import batch_firings, result_query, rows_query, window_plan
+from sqlext.engine.emit.run_emit import PlannedEmit, batch_firings, result_query, rows_query, window_plan
 from sqlext.engine.queries.counts import Verdicts
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.row_json import row_json

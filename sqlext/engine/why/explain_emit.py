@@ -14,8 +14,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sqlext.engine.emit.plan_emits import PlannedEmit
-from sqlext.engine.emit.run_emit import firing_schema, result_query, rows_query, window_plan
+from sqlext.engine.emit.run_emit import PlannedEmit, firing_schema, result_query, rows_query, window_plan
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.row_json import row_json
 from sqlext.engine.queries.shown_values import shown, shown_text, typed_text
