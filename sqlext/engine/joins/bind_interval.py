@@ -10,19 +10,18 @@ from itertools import pairwise
 from pyspark.sql import DataFrame
 
 from sqlext.engine.joins import range_width
-from sqlext.engine.joins.bind_stream_join import bind_stream_join
+from sqlext.engine.joins.bind_stream_join import bind_stream_join, join_keys
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import with_outer_hint
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.joins import join_conditions
 from sqlext.rewriter.joins.interval_sql import BoundRange, RewrittenJoin, bucket_join, copies_points, plain_join
-from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, TimeRange, comparisons, other_side, time_ranges
+from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, TimeRange, other_side, time_ranges
 from sqlext.rewriter.joins.time_buckets import FLOATS, INTEGERS, Fixed, domain
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.text.tokens import tokenize
 
-_EQUAL = frozenset({"="})
 # Buckets of twice the width of the range took 4 to 21 % less time than buckets of its width, with 0.3 to 93 partners
 # a row. Buckets of four times its width took less with 14 partners, and more with 35 or more.
 _CELLS = 2
@@ -91,7 +90,7 @@ class _IntervalBinder:
         range_ = range_between(self.sides)
         if range_ is not None:
             return range_
-        equal = [c for _, c in comparisons(self.clause.conjuncts, _EQUAL) if self._are_opposite(c.left, c.right)]
+        equal = join_keys(self.sides, frozenset({"="}))
         domains = [domain((self.type_of(c.left), self.type_of(c.right))) for c in equal]
         if any(of not in (None, INTEGERS, FLOATS) for of in domains):
             return None
@@ -101,9 +100,6 @@ class _IntervalBinder:
         if error is not None:
             raise error
         return None
-
-    def _are_opposite(self, a: Fragment, b: Fragment) -> bool:
-        return {self.sides.side_of(a), self.sides.side_of(b)} == {LEFT, RIGHT}
 
     def _is_number(self, expression: Fragment) -> bool:
         return domain((self.type_of(expression),)) in (INTEGERS, FLOATS)

@@ -290,10 +290,6 @@ def _tasks_frame(p: PhysicalPlan, queries: Queries, spark: SparkSession) -> Data
     return run_batch.run_batch(p.plan, queries, p.prefix)
 
 
-def _shuffled_frame(p: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
-    return run_batch.run_batch(p.plan, queries, p.prefix, orders_rows=True)
-
-
 def _by_keys(plan: MatchPlan, settings: SessionSettings) -> str:
     return ranges.refusal(plan, settings.parallel, settings.cores) or ""
 
@@ -326,7 +322,7 @@ SHUFFLED = Form(
     name="shuffled",
     refusal=_refuses_shuffled,
     strategy=_strategy_of_workers,
-    frame=_shuffled_frame,
+    frame=lambda p, queries, spark: run_batch.run_batch(p.plan, queries, p.prefix, orders_rows=True),
     input_query=run_batch.shuffled_query,
     parallel=_by_keys,
     order=lambda clause, settings: ordering.reason(settings.order),

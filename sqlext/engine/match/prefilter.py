@@ -18,7 +18,7 @@ import numpy as np
 from pyspark.errors import PySparkException
 from pyspark.sql import Row
 
-from sqlext.engine.queries.queries import SHOW_FUNCTIONS, Queries, SparkTypeResolver
+from sqlext.engine.queries.queries import Queries, SparkTypeResolver, user_functions
 from sqlext.engine.queries.session_settings import is_true
 from sqlext.expressions.spark_types import has_plain_equality
 from sqlext.pattern.program.mapped_variables import mandatory_variables
@@ -178,8 +178,7 @@ def _calls_user_function(queries: Queries, texts: Sequence[Text]) -> bool:
                     return True
     if not called:
         return False
-    rows = queries.sql(SHOW_FUNCTIONS).collect()
-    return any(f"{row[0]}".lower().split(".")[-1] in called for row in rows)
+    return any(function.rpartition(".")[2] in called for function in user_functions(queries.sql))
 
 
 # whether the filter pays: the first rows of the table as it is stored, then all rows of some keys

@@ -10,7 +10,6 @@ from sqlext.engine.queries.sent_texts import QUALIFIER, starts_of
 from sqlext.errors import Place
 from sqlext.rewriter.text.names import tokens_of, unquoted
 from sqlext.rewriter.text.splice import Text
-from sqlext.rewriter.text.tokens import Token
 
 # the words of errors whose parameters name none
 _WORDS = {"MISSING_GROUP_BY": "HAVING", "QUALIFY_REQUIRES_WINDOW_FUNCTION": "QUALIFY"}
@@ -39,7 +38,7 @@ def place_of_word(e: PySparkException, text: Text, user_text: str, query: str, n
     if any(name in parameters for name in _ABOUT_WHERE):
         where = next((i for i, token in enumerate(tokens) if token.word == "WHERE"), 0)
         tokens = tokens[where:]
-    found = [token for token in tokens if _is_word(token, word)]
+    found = [token for token in tokens if token.is_name and unquoted(token.text).lower() == word.lower()]
     found.sort(key=lambda token: token.depth)
     if not found:
         return None
@@ -55,7 +54,3 @@ def _word(e: PySparkException) -> str | None:
     named = next((parameters[name] for name in _PARAMETERS if name in parameters), "")
     match = _NAME.search(QUALIFIER.sub("", named))
     return match[0] if match else _WORDS.get(condition)
-
-
-def _is_word(token: Token, word: str) -> bool:
-    return token.is_name and unquoted(token.text).lower() == word.lower()

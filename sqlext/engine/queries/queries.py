@@ -25,8 +25,6 @@ from sqlext.spark.quiet_probes import quiet_probes
 
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has a watermark
 
-# The functions that are not built in. USER is a reserved word if the session enforces the words that ANSI reserves.
-SHOW_FUNCTIONS = "SHOW `USER` FUNCTIONS"
 # a text that Spark need not read: it would cost a small statement a sixth of its plan
 _WHOLE_HELPER = re.compile(rf"\s*SELECT\s+\*\s+FROM\s+({HELPER.pattern})\s*", re.IGNORECASE)
 
@@ -176,12 +174,18 @@ def _is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:
     A function is an aggregate if Spark accepts that it reads, with one argument or two, an ungrouped column in a GROUP
     BY.
     """
-    if not any(f"{row[0]}".lower().split(".")[-1] == name for row in sql(SHOW_FUNCTIONS).collect()):
+    if name not in {function.rpartition(".")[2] for function in user_functions(sql)}:
         return False
     return any(
         is_accepted(sql, f"SELECT {name}({arguments}) FROM VALUES (1, 2) AS t(k, c) GROUP BY k")
         for arguments in ("c", "c, c")
     )
+
+
+def user_functions(sql: Callable[..., DataFrame]) -> set[str]:
+    """The functions that are not built in, in lower case. Temporary ones have no schema in their names."""
+    # USER is a reserved word if the session enforces the words that ANSI reserves
+    return {str(row[0]).lower() for row in sql("SHOW `USER` FUNCTIONS").collect()}
 
 
 def is_accepted(sql: Callable[..., DataFrame], query: str) -> bool:

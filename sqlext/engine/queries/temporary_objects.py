@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sqlext.engine.queries.queries import SHOW_FUNCTIONS, is_accepted
+from sqlext.engine.queries.queries import is_accepted, user_functions
 from sqlext.engine.queries.session_variables import may_have_variables
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.errors import BindError, Place, UnsupportedError
@@ -79,8 +79,8 @@ def about_temporary_view(spark: SparkSession, error: UnsupportedError, text: str
 
 
 def _temporary_functions(call: SqlCall, tokens: Tokens) -> Iterator[RelationName]:
-    """The calls of temporary functions, which are the ones that SHOW USER FUNCTIONS shows without a schema."""
-    names = {row[0].lower() for row in call.sql(SHOW_FUNCTIONS).collect()}
+    """The calls of temporary functions, whose names have no schema."""
+    names = user_functions(call.sql)
     for token, after in pairwise(tokens):
         if after.text == "(" and token.is_name and unquoted(token.text).lower() in names:
             yield RelationName((unquoted(token.text),), token.start, token.stop)

@@ -61,7 +61,8 @@ def fingerprint_of(
     `parts`: values that JSON can represent, by name; `read`: the expressions; the types of the columns that they read
     matter.
     """
-    names = {name.lower() for text in read for name in _names_in(as_recorded(str(text)))}
+    words_read = (token for text in read for token in tokenize(as_recorded(str(text))) if token.is_name)
+    names = {unquoted(token.text).lower() for token in words_read}
     columns = {f"{COLUMN}{name.lower()}": kind for name, kind in types if name.lower() in names}
     words, _ = _without_alias(resumed_words(str(relation)))
     digests = {name: digest_of(part) for name, part in {**parts, "the input": words}.items()}
@@ -117,10 +118,6 @@ def _former_of_match(plan: MatchPlan) -> Iterable[str]:
         parts = former_parts(replace(plan, shown=tuple(_recorded(plan))), columns)
         for count in range(len(plan.input_types), 0, -1):
             yield digest_of([*parts, plan.input_types[:count]])
-
-
-def _names_in(text: str) -> set[str]:
-    return {unquoted(token.text) for token in tokenize(text) if token.is_name}
 
 
 def _without_alias(words: list[str]) -> tuple[list[str], str]:
