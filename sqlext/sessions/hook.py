@@ -4,7 +4,7 @@ The methods `table`, `read.table` and `catalog` then also know stored views. The
 class, because Spark creates new Python objects for one session (`SparkSession.getActiveSession()`, `df.sparkSession`).
 A classic session is marked as extended in its runtime settings, a Connect session by its id (servers may refuse unknown
 settings). In all other sessions, and for all plain Spark SQL, the original method receives exactly the same arguments.
-`spark.udf.register` is hooked, too (`session_functions`).
+`spark.udf.register` is hooked, too (`python_functions`).
 """
 
 from __future__ import annotations

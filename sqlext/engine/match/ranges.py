@@ -2,7 +2,7 @@
 
 relation → keys, order, masks, arguments (Spark) → ranges of the order, each sorted → mapInArrow: cuts and the matches
 between them → leftovers to one task → mapInArrow: their matches → measures (Spark). The workers' part is in
-`worker.match_ranges`.
+`operators.match.match_ranges`.
 
 All of this is one query: each range finds its cuts by itself, and no job runs before the query.
 """

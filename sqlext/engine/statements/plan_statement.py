@@ -1,6 +1,6 @@
 """The third step of a statement: it plans how each clause and join is run, innermost first. Planning has no effect.
 
-Spark resolves types, and may read a sample of a table (see `batch.prefilter`, `joins.range_width`). A clause is bound
+Spark resolves types, and may read a sample of a table (see `match.prefilter`, `joins.range_width`). A clause is bound
 to the columns of the clauses inside it, so each clause gets a DataFrame as soon as it is planned. If building the
 DataFrame to run has an effect, a preview with the same columns replaces it until the statement is run.
 """
