@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.emit.explain_emit import explained_call, explained_emit
 from sqlext.engine.emit.run_emit import PlannedEmit
-from sqlext.engine.queries.queries import Queries, SparkTypeResolver, watermark_words, watermarks
+from sqlext.engine.queries.queries import Queries, SparkTypeResolver, after_watermark, watermarks
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.queries.shown_values import shown_name
 from sqlext.engine.queries.spark_errors import cast_hint
@@ -158,11 +158,12 @@ def _check_stream(emit: EmitClause, rows: DataFrame) -> None:
     """Raise UnsupportedError (WATERMARK, STREAM_HAS_NO_END) and BindError (WINDOW_TIME, EMIT_TRIGGER) for a stream."""
     known, call = watermarks(rows), emit.call
     if not known:
+        column = "ts" if call.time is None else after_watermark(call.time.text)
         raise UnsupportedError(
             "WATERMARK",
             "a stream fires its windows when its watermark passes rows, and this one has none",
             place=call.data.place,
-            hint=f"write TABLE STREAM t {watermark_words('ts' if call.time is None else call.time.text)}.",
+            hint=f"write TABLE STREAM t WATERMARK {column} DELAY OF INTERVAL 10 SECONDS.",
         )
     if call.time is not None and column_name(call.time.text).lower() not in map(str.lower, known):
         raise BindError(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Union
 
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries.queries import WATERMARK, watermark_words
+from sqlext.engine.queries.queries import WATERMARK, after_watermark
 from sqlext.errors import UnsupportedError
 from sqlext.expressions.spark_types import COLLATED
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin, RightColumn, anti_join, plain_join, same_key
@@ -190,11 +190,12 @@ def has_watermark(sides: JoinSides, side: str, expression: Fragment) -> bool:
 
 
 def _no_watermark(expression: Fragment) -> UnsupportedError:
+    column = after_watermark(expression.text)
     return UnsupportedError(
         "WATERMARK",
         f"{expression.text} has no watermark, so rows would never leave the join's state",
         place=expression.place,
-        hint=f"write FROM STREAM relation {watermark_words(expression.text)} AS alias.",
+        hint=f"write FROM STREAM relation WATERMARK {column} DELAY OF INTERVAL 10 SECONDS AS alias.",
     )
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries.queries import WATERMARK, Queries, watermark_words
+from sqlext.engine.queries.queries import WATERMARK, Queries, after_watermark
 from sqlext.engine.shipped.data_types import arrow_schema, char_type
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.fingerprint import Fingerprint, fingerprint_of
@@ -117,11 +117,12 @@ def check_streams(sides: JoinSides, asof: AsofJoin, times: tuple[Fragment, Fragm
     fields = [sides.field_on(side, time) for side, time in zip((LEFT, RIGHT), times)]
     for field, time in zip(fields, times):
         if field is None or WATERMARK not in field.metadata:
+            column = after_watermark(time.text)
             raise UnsupportedError(
                 "WATERMARK",
                 f"{time.text} has no watermark, so the nearest row would never be known",
                 place=time.place,
-                hint=f"write STREAM relation {watermark_words(time.text)} AS alias.",
+                hint=f"write STREAM relation WATERMARK {column} DELAY OF INTERVAL 10 SECONDS AS alias.",
             )
     if len({field.dataType.simpleString() for field in fields if field is not None}) > 1:
         message = "the times of an ASOF JOIN of streams have one type"

@@ -203,14 +203,14 @@ def watermarks(rows: DataFrame) -> list[str]:
     return [field.name for field in rows.schema.fields if WATERMARK in field.metadata]
 
 
-def watermark_words(time: str) -> str:
-    """The words that give a relation a watermark on an expression.
+def after_watermark(time: str) -> str:
+    """An expression as hints write it after WATERMARK: a column without its relation.
 
-    >>> watermark_words("l.`event.time`")
-    'WATERMARK `event.time` DELAY OF INTERVAL 10 SECONDS'
+    >>> after_watermark("l.`event.time`"), after_watermark("l.ts")
+    ('`event.time`', 'ts')
     """
     name = only_column(time)
-    return f"WATERMARK {time if name is None else shown_name(quoted(name))} DELAY OF INTERVAL 10 SECONDS"
+    return time if name is None else shown_name(quoted(name))
 
 
 def with_outer_hint(error: BindError, hint: str) -> BindError:
