@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from sqlext.operators.stateful.parcels import BUCKET, BUCKETS_SETTING, bucket_numbers, pack, partition_of, table_of
+from sqlext.operators.stateful.operator import ROWS
+from sqlext.operators.stateful.parcels import BUCKET, BUCKETS_SETTING, bucket_numbers, pack, partition_of, tables_of
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 CLAUSE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_ROWTIME() AS at, FIRST(i) AS f, LAST(i) AS l
@@ -39,7 +40,9 @@ def test_parcels_hold_each_row_once_with_its_key_in_one_bucket():
     empty, *parcels = pack(iter([rows, rows.slice(0, 0), rows]), buckets=4)
     assert empty.column(0).to_pylist() == bucket_numbers(4, 1).tolist() and empty.column(1).null_count == 4
     contents = [
-        table_of([p], pa.schema([("x", pa.int64())]))["x"].to_pylist() for b in parcels for p in b[1].to_pylist()
+        tables_of([p], {ROWS: pa.schema([("x", pa.int64())])})[ROWS]["x"].to_pylist()
+        for b in parcels
+        for p in b[1].to_pylist()
     ]
     assert sorted(contents) == [[1, 3, 1, 3], [2, 5, 2, 5], [4, 4]]
 
