@@ -23,7 +23,7 @@ from sqlext.operators.asof.plan import (
     WITHOUT_PARTNER,
     PairsPlan,
 )
-from sqlext.rewriter.joins.asof_sql import AsofJoin, Names, matchable
+from sqlext.rewriter.joins.asof_sql import AsofJoin, Names
 from sqlext.rewriter.text.shuffle import distribute_by
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
@@ -110,22 +110,19 @@ def rows_sql(pairs: Pairs) -> Text:
     ) DISTRIBUTE BY __key0, 0
     """
     asof, conditions = pairs.asof, pairs.asof.conditions
-    not_null = [key for key in conditions.keys if not key.matches_null]
-    fits = matchable([asof.left_time, *(key.left for key in not_null)], conditions.left)
+    fits = conditions.fits_left(asof.left_time)
     pads = asof.is_left and asof.carried is not None
     side = join("IF(", fits, f", {OF_LEFT}Y, {WITHOUT_PARTNER}Y)") if pads else join(f"{OF_LEFT}Y")
     columns = _columns(pairs)
     count = len({*columns[LEFT].values(), *columns[RIGHT].values()})
-    right = _selected(
-        asof.right_time, [k.right for k in conditions.keys], join(f"{OF_RIGHT}Y"), pairs.rights, columns[RIGHT], count
-    )
-    left = _selected(asof.left_time, [k.left for k in conditions.keys], side, pairs.lefts, columns[LEFT], count)
+    right = _selected(asof.right_time, conditions.right_keys, join(f"{OF_RIGHT}Y"), pairs.rights, columns[RIGHT], count)
+    left = _selected(asof.left_time, conditions.left_keys, side, pairs.lefts, columns[LEFT], count)
     keys = _keys(asof)
     # Each column is named, because Spark 4.2 fails to analyse a star over a UNION whose types it has to widen.
     names = ", ".join((SIDE, TIME, *keys, *(f"{VALUE}{i}" for i in range(count))))
     return join(
         f"SELECT {names} FROM (\n  ", right, "\n  FROM ", asof.right, " WHERE ",
-        matchable([asof.right_time, *(key.right for key in not_null)], conditions.right),
+        conditions.fits_right(asof.right_time),
         "\n  UNION ALL\n  ", left, "\n  FROM ", asof.left, join() if pads else join(" WHERE ", fits),
         f"\n) {distribute_by(keys)}",
     )  # fmt: skip

@@ -65,6 +65,38 @@ class Conditions:
     right: tuple[Text, ...] = ()
     bounds: tuple[TimeBound, ...] = ()
 
+    @property
+    def left_keys(self) -> list[Text]:
+        return [key.left for key in self.keys]
+
+    @property
+    def right_keys(self) -> list[Text]:
+        return [key.right for key in self.keys]
+
+    def fits_left(self, *times: Text) -> Text:
+        """The condition for a left row to have a partner: it holds `left`, and its keys and `times` are not NULL."""
+        return _matchable([*times, *(key.left for key in self.keys if not key.matches_null)], self.left)
+
+    def fits_right(self, *times: Text) -> Text:
+        """The condition for a right row to be a partner, as `fits_left`."""
+        return _matchable([*times, *(key.right for key in self.keys if not key.matches_null)], self.right)
+
+    def same_keys(self, names: Sequence[str]) -> list[Text]:
+        """The equalities of the left keys with right keys, which are the columns `names`."""
+        named = zip(self.keys, names)
+        return [join("(", key.left, f") {'<=>' if key.matches_null else '='} {name}") for key, name in named]
+
+    def of_pairs(self, at: str) -> list[Text]:
+        """The bounds of the right time, which is the column `at`, and the conditions on the left row."""
+        bounds = (join(f"{at} {bound.operator} (", bound.left, ")") for bound in self.bounds)
+        return [*bounds, *(join("(", condition, ")") for condition in self.left)]
+
+
+def _matchable(operands: Sequence[Text], conditions: Sequence[Text]) -> Text:
+    not_null: list[TextLike] = [join("(", text, ") IS NOT NULL") for text in operands]  # NULL compares with nothing
+    parts = [*not_null, *(join("(", condition, ")") for condition in conditions)]
+    return join(*parts, separator=" AND ") if parts else join("true")
+
 
 @dataclass(frozen=True)
 class Carried:
@@ -219,6 +251,8 @@ class Names:
     """The names of the computed columns.
 
     `carried` are the left columns in the struct `left`. `lefts` contains this struct, unless all columns are keys.
+    `of_left` are the further columns of left rows in the window: the struct, their bounds, and whether they can have a
+    partner at all. `tie_values` computes the `ties`.
     """
 
     def __init__(self, asof: AsofJoin):
@@ -227,6 +261,7 @@ class Names:
             f"{own}_{word}" for word in ("side", "time", "row", "at", "seen", "left", "hash")
         )
         self.ties = (f"{own}_tie",) if asof.ties else ()
+        self.tie_values = tuple(f"struct({', '.join(asof.ties or ())}) AS {name}" for name in self.ties)
         self.keys = tuple(f"{own}_key{i}" for i in range(len(asof.conditions.keys)))
         self.at_if_any = (self.at,) if asof.conditions.bounds or asof.distance else ()
         self.nearest = (self.time, *self.keys, *self.at_if_any, self.row)
@@ -237,6 +272,9 @@ class Names:
         self.values = {c: self.keys[keys[c]] if c in keys else f"{self.left}.{c}" for c in columns}
         self.fits = f"{own}_fits"
         self.bounds = tuple(f"{own}_bound{i}" for i in range(len(asof.conditions.bounds)))
+        is_padded = asof.is_left and asof.carried is not None
+        of_carried = (*self.lefts, *self.bounds) if asof.carried else ()
+        self.of_left = (*of_carried, self.fits) if is_padded else of_carried
 
 
 def _carried_sql(asof: AsofJoin, carried: Carried, pairs: Text | None) -> Text:
@@ -254,16 +292,10 @@ def _carried_sql(asof: AsofJoin, carried: Carried, pairs: Text | None) -> Text:
         where += conditions
     return join(
         f"(SELECT {', '.join((*names.shown, row))} FROM (\n",
-        _carried_window(asof, carried, names) if pairs is None else pairs,
+        _partners(asof, names) if pairs is None else pairs,
         f"\n){f' WHERE {_all(where)}' if where else ''}) AS {asof.own}\n",
         f"{left_relation(asof, carried)}\n{right_relation(asof)}",
     )
-
-
-def _carried_window(asof: AsofJoin, carried: Carried, names: Names) -> Text:
-    of_left = (*names.lefts, *_of_left(asof, names))
-    rows = _presorted(asof, names, _carried_rows(asof, carried, names), of_left)
-    return _with_last(asof, names, (names.side, names.time, *names.keys, *of_left), rows)
 
 
 def left_relation(asof: AsofJoin, carried: Carried) -> str:
@@ -282,44 +314,16 @@ def right_relation(asof: AsofJoin) -> str:
     return f"CROSS JOIN LATERAL (SELECT {fields or f'{row}.*'}) AS {asof.name or f'{asof.own}_right'}"
 
 
-def _of_left(asof: AsofJoin, names: Names) -> tuple[str, ...]:
-    """The further columns that are computed for left rows: their bounds, and whether they can have a partner at all."""
-    return (*names.bounds, names.fits) if asof.is_left else names.bounds
-
-
-def _carried_rows(asof: AsofJoin, carried: Carried, names: Names) -> Text:
-    """The right rows (side 0), then the left rows (side 1): all for a LEFT JOIN, otherwise the rows that can match."""
-    conditions = asof.conditions
-    more = (*names.lefts, *_of_left(asof, names))
-    right = _right_rows(asof, names, "".join(f", NULL AS {name}" for name in more))
-    not_null = [key.left for key in conditions.keys if not key.matches_null]
-    fits = matchable([asof.left_time, *not_null], conditions.left)
-    columns = [_columns("1", asof.left_time, [key.left for key in conditions.keys], names)]
-    columns += [join(f"NULL AS {name}") for name in (*names.at_if_any, names.row, *names.ties)]
-    fields = ", ".join(f"{carried.name}.{column}" for column in names.carried)
-    columns += [join(f"struct({fields}) AS {name}") for name in names.lefts]
-    columns += [join("(", bound.left, f") AS {name}") for bound, name in zip(conditions.bounds, names.bounds)]
-    if asof.is_left:
-        columns.append(join("(", fits, f") AS {names.fits}"))
-    left = join("    SELECT ", join(*columns, separator=", "), " FROM ", asof.left)
-    if not asof.is_left:
-        left = join(left, " WHERE ", fits)
-    return join(right, left, separator="\n    UNION ALL\n")
-
-
 def _on_sql(asof: AsofJoin, nearest: Text) -> Text:
-    names = Names(asof)
-    conditions = [join("(", asof.left_time, f") = {names.time}")]
-    for key, name in zip(asof.conditions.keys, names.keys):
-        conditions.append(join("(", key.left, f") {'<=>' if key.matches_null else '='} {name}"))
-    conditions += [join(f"{names.at} {bound.operator} (", bound.left, ")") for bound in asof.conditions.bounds]
-    conditions += [join("(", condition, ")") for condition in asof.conditions.left]
+    names, conditions = Names(asof), asof.conditions
+    same_time = join("(", asof.left_time, f") = {names.time}")
+    criteria = [same_time, *conditions.same_keys(names.keys), *conditions.of_pairs(names.at)]
     return join(
         asof.left,
         f" {asof.words} (\n",
         nearest,
         f"\n) AS {asof.own} ON ",
-        join(*conditions, separator=" AND "),
+        join(*criteria, separator=" AND "),
         f"\n{right_relation(asof)}",
     )
 
@@ -370,15 +374,19 @@ def _nearest(asof: AsofJoin, pairs: Text | None) -> Text:
     where = [f"{names.side} = 1", f"{names.row} IS NOT NULL", f"{names.seen} IS NOT TRUE", *_within(asof, names)]
     return join(
         f"SELECT {', '.join(names.nearest)} FROM (\n",
-        _with_last(
-            asof, names, (names.side, names.time, *names.keys), _presorted(asof, names, _rows(asof, names)), seen
-        ),
+        _partners(asof, names, seen),
         f"\n) WHERE {_all(where)}",
     )
 
 
 def _all(conditions: Sequence[str]) -> str:
     return " AND ".join(conditions)
+
+
+def _partners(asof: AsofJoin, names: Names, *computed: str) -> Text:
+    """The rows of both relations, of which the left ones have their partners, with the columns `computed`."""
+    columns = (names.side, names.time, *names.keys, *names.of_left)
+    return _with_last(asof, names, columns, _presorted(asof, names, _rows(asof, names)), *computed)
 
 
 def _with_last(asof: AsofJoin, names: Names, columns: Sequence[str], rows: Text, *computed: str) -> Text:
@@ -450,8 +458,8 @@ def _window(asof: AsofJoin, names: Names, operator: str) -> str:
     return f"{parts}ORDER BY {', '.join(keys)}"
 
 
-def _presorted(asof: AsofJoin, names: Names, rows: Text, more: Sequence[str] = ()) -> Text:
-    """The rows, whose last columns are `more`, sorted as `Presort` says.
+def _presorted(asof: AsofJoin, names: Names, rows: Text) -> Text:
+    """The rows, sorted as `Presort` says.
 
     Each column is named, because Spark 4.2 fails to analyse a star over a UNION whose types it has to widen.
     """
@@ -460,7 +468,7 @@ def _presorted(asof: AsofJoin, names: Names, rows: Text, more: Sequence[str] = (
     keys = ", ".join(names.keys)
     time = asof.presort.time_number.format(names.time)
     bits = f"{'' if is_backward(asof.directions[0]) else '~'}{time} & {(1 << _TIME_BITS) - 1}"
-    columns = ", ".join((names.side, names.time, *names.keys, *names.at_if_any, names.row, *names.ties, *more))
+    columns = ", ".join((names.side, names.time, *names.keys, *names.at_if_any, names.row, *names.ties, *names.of_left))
     return join(
         f"    SELECT {columns},\n      CAST(pmod(xxhash64({keys}), {_HASHES}) AS INT) AS {names.hash} FROM (\n",
         rows,
@@ -469,45 +477,40 @@ def _presorted(asof: AsofJoin, names: Names, rows: Text, more: Sequence[str] = (
 
 
 def _rows(asof: AsofJoin, names: Names) -> Text:
-    """The right rows (side 0), then the keys and times of the left rows (side 1), without rows that match nothing."""
+    """The right rows (side 0), then the left rows (side 1), without rows that match nothing, except for the rows that a
+    LEFT JOIN carries. Left rows that are not carried have only their keys and times."""
     conditions = asof.conditions
-    keys = conditions.keys
-    nulls = "".join(f", NULL AS {name}" for name in (*names.at_if_any, names.row, *names.ties))
-    left = join(
-        "    SELECT ",
-        _columns("1", asof.left_time, [key.left for key in keys], names),
-        nulls,
-        " FROM ",
-        asof.left,
-        " WHERE ",
-        matchable([asof.left_time, *(key.left for key in keys if not key.matches_null)], conditions.left),
-    )
+    fits = conditions.fits_left(asof.left_time)
+    columns = [_columns("1", asof.left_time, conditions.left_keys, names)]
+    columns += [join(f"NULL AS {name}") for name in (*names.at_if_any, names.row, *names.ties)]
+    is_padded = False
+    if asof.carried is not None:
+        fields = ", ".join(f"{asof.carried.name}.{column}" for column in names.carried)
+        columns += [join(f"struct({fields}) AS {name}") for name in names.lefts]
+        columns += [join("(", bound.left, f") AS {name}") for bound, name in zip(conditions.bounds, names.bounds)]
+        is_padded = asof.is_left
+    if is_padded:
+        columns.append(join("(", fits, f") AS {names.fits}"))
+    left = join("    SELECT ", join(*columns, separator=", "), " FROM ", asof.left)
+    left = left if is_padded else join(left, " WHERE ", fits)
     return join(_right_rows(asof, names), left, separator="\n    UNION ALL\n")
 
 
-def _right_rows(asof: AsofJoin, names: Names, more: str = "") -> Text:
+def _right_rows(asof: AsofJoin, names: Names) -> Text:
     conditions = asof.conditions
-    keys = conditions.keys
     at = join(", (", asof.right_time, f") AS {names.at}") if names.at_if_any else Text()
-    ties = "".join(f", struct({', '.join(asof.ties or ())}) AS {name}" for name in names.ties)
+    more = (f"struct(*) AS {names.row}", *names.tie_values, *(f"NULL AS {name}" for name in names.of_left))
     return join(
         "    SELECT ",
-        _columns("0", asof.right_time, [key.right for key in keys], names),
+        _columns("0", asof.right_time, conditions.right_keys, names),
         at,
-        f", struct(*) AS {names.row}{ties}{more} FROM ",
+        f", {', '.join(more)} FROM ",
         asof.right,
         " WHERE ",
-        matchable([asof.right_time, *(key.right for key in keys if not key.matches_null)], conditions.right),
+        conditions.fits_right(asof.right_time),
     )
 
 
 def _columns(side: str, time: Text, keys: list[Text], names: Names) -> Text:
     named = [join("(", text, f") AS {name}") for text, name in zip((time, *keys), (names.time, *names.keys))]
     return join(f"{side} AS {names.side}", *named, separator=", ")
-
-
-def matchable(operands: list[Text], conditions: tuple[Text, ...]) -> Text:
-    """The condition for a row to have a partner: times and keys are not NULL, since NULL compares with nothing."""
-    not_null: list[TextLike] = [join("(", text, ") IS NOT NULL") for text in operands]
-    parts = [*not_null, *(join("(", condition, ")") for condition in conditions)]
-    return join(*parts, separator=" AND ") if parts else join("true")

@@ -18,7 +18,7 @@ from sqlext.operators.asof.plan import (
     WITHOUT_PARTNER,
 )
 from sqlext.operators.rows.columns import LATE_ROW
-from sqlext.rewriter.joins.asof_sql import AsofJoin, Names, differences, left_relation, matchable, right_relation
+from sqlext.rewriter.joins.asof_sql import AsofJoin, Names, differences, left_relation, right_relation
 from sqlext.rewriter.joins.join_clause import NEAREST
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
@@ -33,31 +33,23 @@ def stream_rows(asof: AsofJoin, *, has_late_rows: bool) -> Text:
     late = (LATE_ROW,) if has_late_rows else ()
     names = (SIDE, TIME, *keys, *_named(LEFT, lefts), *_named(RIGHT, rights), *late)
     whole = ("to_json(struct(*))",) if has_late_rows else ()
-    not_null = [key for key in conditions.keys if not key.matches_null]
-    fits = matchable([key.left for key in not_null], conditions.left)
+    fits = conditions.fits_left()
     side = join("IF(", fits, f", {OF_LEFT}, {WITHOUT_PARTNER})") if asof.is_left else join(str(OF_LEFT))
     left_values = (f"{asof.carried.name}.{column}" for column in lefts)
     right_values = (f"{asof.name}.{column}" if asof.name else column for column in rights)
     left = _selected(
-        names, (side, asof.left_time, *(k.left for k in conditions.keys), *left_values, *["NULL"] * len(rights), *whole)
+        names, (side, asof.left_time, *conditions.left_keys, *left_values, *["NULL"] * len(rights), *whole)
     )
     right = _selected(
         names,
-        (
-            str(OF_RIGHT),
-            asof.right_time,
-            *(k.right for k in conditions.keys),
-            *["NULL"] * len(lefts),
-            *right_values,
-            *whole,
-        ),
+        (str(OF_RIGHT), asof.right_time, *conditions.right_keys, *["NULL"] * len(lefts), *right_values, *whole),
     )
     rows = join(
         right,
         " FROM ",
         asof.right,
         " WHERE ",
-        matchable([key.right for key in not_null], conditions.right),
+        conditions.fits_right(),
         "\nUNION ALL\n",
         left,
         " FROM ",
@@ -103,9 +95,7 @@ def with_table(asof: AsofJoin) -> Text:
     names, conditions = Names(asof), asof.conditions
     number = f"{asof.own}_number"
     values: list[TextLike] = [join("(", asof.right_time, f") AS {names.time}")]
-    values += [join("(", key.right, f") AS {name}") for key, name in zip(conditions.keys, names.keys)]
-    ties = [f"struct({', '.join(asof.ties or ())}) AS {name}" for name in names.ties]
-    not_null = [asof.right_time, *(key.right for key in conditions.keys if not key.matches_null)]
+    values += [join("(", key, f") AS {name}") for key, name in zip(conditions.right_keys, names.keys)]
     keys = f"PARTITION BY {', '.join(names.keys)} " if names.keys else ""
     of_time = f"PARTITION BY {', '.join((*names.keys, names.time))} ORDER BY {(*names.ties, names.row)[0]}"
     columns = ", ".join((names.time, *names.keys, names.row))
@@ -116,11 +106,11 @@ def with_table(asof: AsofJoin) -> Text:
         asof.left,
         f" {'LEFT ' if asof.is_left else ''}JOIN (\n  SELECT {columns}, {neighbours}\n  FROM (\n",
         f"    SELECT *, row_number() OVER ({of_time}) AS {number} FROM (\n      SELECT ",
-        join(*values, f"struct(*) AS {names.row}", *ties, separator=", "),
+        join(*values, f"struct(*) AS {names.row}", *names.tie_values, separator=", "),
         " FROM ",
         asof.right,
         " WHERE ",
-        matchable(not_null, conditions.right),
+        conditions.fits_right(asof.right_time),
         f"\n    )\n  ) WHERE {number} = 1\n) AS {asof.own} ON ",
         join(*_criteria(asof, names), separator=" AND "),
         f"\n{right_relation(asof)}",
@@ -145,10 +135,7 @@ def _neighbours(asof: AsofJoin) -> dict[str, str]:
 def _criteria(asof: AsofJoin, names: Names) -> list[Text]:
     """The conditions of Spark's join: the keys, and the range of left times for which a right row is the nearest."""
     conditions, left = asof.conditions, asof.left_time
-    criteria = [
-        join("(", key.left, f") {'<=>' if key.matches_null else '='} {name}")
-        for key, name in zip(conditions.keys, names.keys)
-    ]
+    criteria = conditions.same_keys(names.keys)
     before, after = f"{asof.own}_before", f"{asof.own}_after"
     ranges = {">=": (after, "<"), ">": (after, "<="), "<=": (before, ">"), "<": (before, ">=")}
     if asof.operator in ranges:
@@ -163,8 +150,7 @@ def _criteria(asof: AsofJoin, names: Names) -> list[Text]:
             asof.operator, f"IF(({left}) >= {names.time}, {lower}, {upper})"
         )
         criteria.append(join(f"{difference} <= {asof.distance.limit.value}"))
-    criteria += [join(f"{names.time} {bound.operator} (", bound.left, ")") for bound in conditions.bounds]
-    return [*criteria, *(join("(", condition, ")") for condition in conditions.left)]
+    return [*criteria, *conditions.of_pairs(names.time)]
 
 
 def _is_nearest(asof: AsofJoin, names: Names, before: str, after: str) -> Text:
