@@ -12,13 +12,13 @@ from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import NUMBER, Tokens
-from sqlext.rewriter.tree.keywords import ends_operand, is_at
+from sqlext.rewriter.tree.keywords import SET_OPERATIONS, ends_operand, is_at
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
 _MOST_DIGITS = 18  # of a number of rows
 _ROW_WORDS = ("ROWS", "ROW")
-_FOLLOWS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT", "OFFSET"})
+_FOLLOWS = SET_OPERATIONS | {"LIMIT", "OFFSET"}
 _AFTER_EMIT = _FOLLOWS | {"ORDER", "HAVING", "WHERE", "GROUP"}  # words after EMIT, of which only some are right there
 _FOREIGN = {  # words after EMIT in ksqlDB, Beam, Calcite, and in Flink's experimental options
     "CHANGES": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT EVERY 1 ROW.",

@@ -20,26 +20,13 @@ _OPERATORS = frozenset([
     "ELSE", "ON", "USING", "AS", "FROM", "JOIN", "STREAM", "LATERAL", "SELECT", "DISTINCT", "WHERE", "BY", "HAVING",
     "SET", "CROSS", "INNER", "NATURAL", "TABLE", "UPDATE", "INTO", "QUALIFY", "LIMIT", "OFFSET", "EXISTS", "ESCAPE",
 ])  # fmt: skip
-_ENDS_QUERY = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "|>", ";"})
-# A FROM, and with it the condition of its last join, ends at these words.
-_ENDS_FROM = _ENDS_QUERY | {
-    "WHERE",
-    "GROUP",
-    "HAVING",
-    "ORDER",
-    "SORT",
-    "CLUSTER",
-    "DISTRIBUTE",
-    "LIMIT",
-    "OFFSET",
-    "QUALIFY",
-    "WINDOW",
-    "SELECT",
-    "INSERT",
-    "MAP",
-    "REDUCE",
-}
+SET_OPERATIONS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS"})
+_ENDS_QUERY = SET_OPERATIONS | {"|>", ";"}
 _HAS_BY = frozenset({"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"})
+# A FROM, and with it the condition of its last join, ends at these words.
+_ENDS_FROM = _ENDS_QUERY | _HAS_BY | {
+    "WHERE", "HAVING", "LIMIT", "OFFSET", "QUALIFY", "WINDOW", "SELECT", "INSERT", "MAP", "REDUCE",
+}  # fmt: skip
 _BEFORE_STAR = frozenset({"SELECT", "DISTINCT", "ALL", "SET", "INSERT"})
 
 

@@ -12,15 +12,8 @@ from sqlext.rewriter.tree.statement_tree import Alias, Cte
 
 BEFORE_RELATION = frozenset({"LATERAL", "STREAM", "TABLE"})
 _NOT_ALIASES = BEFORE_RELATION | {
-    "TABLESAMPLE",
-    "MATCH_RECOGNIZE",
-    "MATCH_RULES",
-    "VALUES",
-    "OF",
-    "PERCENT",
-    "ROWS",
-    "WITH",
-}
+    "TABLESAMPLE", "MATCH_RECOGNIZE", "MATCH_RULES", "VALUES", "OF", "PERCENT", "ROWS", "WITH",
+}  # fmt: skip
 
 
 def table_of(tokens: Tokens, start: int, stop: int) -> RelationName | None:

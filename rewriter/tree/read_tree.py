@@ -68,15 +68,12 @@ class _Query:
     select: int | None
     from_: int
     from_stop: int = -1
-    where: list[int] = field(default_factory=list)
+    where: tuple[int, int] | None = None
     stop: int = -1
     end: int = -1
 
     def frozen(self) -> Query:
-        where = (self.where[0], self.where[1]) if self.where else None
-        return Query(
-            select=self.select, from_=self.from_, from_stop=self.from_stop, where=where, stop=self.stop, end=self.end
-        )
+        return Query(**vars(self))
 
 
 @dataclass(eq=False, kw_only=True)
@@ -112,20 +109,8 @@ class _Join:
     stop: int = -1
 
     def frozen(self, tokens: Tokens) -> Join:
-        return Join(
-            start=self.start,
-            first=self.first,
-            keyword=self.keyword,
-            after=self.right.start,
-            query=self.query.frozen(),
-            right=self.right.frozen(tokens) if self.right.start < self.right.stop else None,
-            match_condition=self.match_condition,
-            within=self.within,
-            on=self.on,
-            using=self.using,
-            criteria=self.criteria,
-            stop=self.stop,
-        )
+        right = self.right.frozen(tokens) if self.right.start < self.right.stop else None
+        return Join(**vars(self) | {"after": self.right.start, "query": self.query.frozen(), "right": right})
 
 
 @dataclass(kw_only=True)
@@ -299,10 +284,10 @@ class _Level:
         self.relations, self.tree = "", None
         query = self.query
         if query is not None and self.queries and self.queries[-1] is query:  # and not the query around the level
-            if len(query.where) == 1:
-                query.where.append(i)
+            if query.where is not None and query.where[1] < 0:
+                query.where = (query.where[0], i)
             elif query.from_stop < 0 and is_at(self.tokens, i, "WHERE"):
-                query.where.append(i + 1)
+                query.where = (i + 1, -1)
             query.from_stop = i if query.from_stop < 0 else query.from_stop
 
     def _end_query(self, i: int) -> None:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlext.rewriter.text.tokens import Tokens, closing, directly_inside, split_at_commas
-from sqlext.rewriter.tree.keywords import begins_query, ends_from, ends_operand, is_at
+from sqlext.rewriter.tree.keywords import SET_OPERATIONS, begins_query, ends_from, ends_operand, is_at
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
-_SET_OPERATIONS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "ALL", "DISTINCT"})
+_BEFORE_OPERAND = SET_OPERATIONS | {"ALL", "DISTINCT"}  # of a set operation
 _WITH_ITEMS = frozenset({"QUALIFY", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"})
 
 Range = tuple[int, int]  # of tokens; the end is exclusive
@@ -97,7 +97,7 @@ def _read(tree: Tree, query: Query, select: int) -> WindowQuery | None:
     window = next((i for i in heads if tokens[i].word == "WINDOW"), None)
     after = next((i for i in heads if tokens[i].word not in ("WHERE", "GROUP", "HAVING", "WINDOW")), query.stop)
     own_stop = query.stop
-    if select and tokens[select - 1].word in _SET_OPERATIONS:  # what follows belongs to all of its queries
+    if select and tokens[select - 1].word in _BEFORE_OPERAND:  # what follows belongs to all of its queries
         later = (i for i in heads if i >= after and tokens[i].word not in ("QUALIFY", "WINDOW"))
         own_stop = next(later, query.stop)
         heads = [i for i in heads if i < own_stop]

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlext.rewriter.text.fragments import Fragment, in_line
+from sqlext.rewriter.tree.keywords import SET_OPERATIONS, TYPE_WORDS
 from sqlext.rewriter.tree.statement_tree import Tree
 
-_SETS = frozenset({"UNION", "EXCEPT", "MINUS", "INTERSECT"})
 _FILTERS = frozenset({"WHERE", "HAVING", "QUALIFY", "TABLESAMPLE"})
 _LIMITS = frozenset({"LIMIT", "OFFSET"})
-_TYPES = frozenset({"INNER", "CROSS", "LEFT", "RIGHT", "FULL", "OUTER", "SEMI", "ANTI", "NATURAL"})  # of joins
-_LOSES = _FILTERS | _LIMITS | (_SETS - {"UNION"}) | {"JOIN"}
-_ENDS = (
-    _SETS | _FILTERS | _LIMITS | _TYPES | {"JOIN", "GROUP", "WINDOW", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "EMIT"}
-)
+_LOSES = _FILTERS | _LIMITS | (SET_OPERATIONS - {"UNION"}) | {"JOIN"}
+_ENDS = SET_OPERATIONS | _FILTERS | _LIMITS | TYPE_WORDS | {
+    "JOIN", "GROUP", "WINDOW", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "EMIT",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,9 @@ def words_around(tree: Tree, inners: Sequence[Inner]) -> Iterator[str]:
             continue
         if any(_is_around(tree, i, inner) for inner in inners):
             first = i
-            while token.word == "JOIN" and tokens[first - 1].word in _TYPES:
+            while token.word == "JOIN" and tokens[first - 1].word in TYPE_WORDS:
                 first -= 1
-            yield token.word if token.word in _SETS else in_line(tree.fragment(first, _end(tree, i)).text)
+            yield token.word if token.word in SET_OPERATIONS else in_line(tree.fragment(first, _end(tree, i)).text)
 
 
 def _is_around(tree: Tree, i: int, inner: Inner) -> bool:
@@ -63,8 +62,8 @@ def _is_around(tree: Tree, i: int, inner: Inner) -> bool:
         return False
     if token.word in inner.own_words and token.depth == tokens[inside[0]].depth:
         return False
-    is_of_all = token.word in _SETS or token.word in _LIMITS
-    return is_of_all or not any(t.word in _SETS and t.depth == token.depth for t in between)
+    is_of_all = token.word in SET_OPERATIONS or token.word in _LIMITS
+    return is_of_all or not any(t.word in SET_OPERATIONS and t.depth == token.depth for t in between)
 
 
 def _end(tree: Tree, i: int) -> int:
