@@ -105,12 +105,10 @@ class CompiledCondition:
             value = self.parts.resolver.constants([self.parts.cast(text, have, wanted)])[0]
             return Literal(self._within_64_bits(value, node), self._kind(wanted, node))
         if not self.parts.spark_computes:
-            return self._convert(
-                Operand(Navigation(argument=self._column(text, have)), self._kind(have, node)), have, wanted, node
-            )
-        return Operand(
-            Navigation(argument=self._column(self.parts.cast(text, have, wanted), wanted)), self._kind(wanted, node)
-        )
+            operand = Operand(Navigation(argument=self._column(text, have)), self._kind(have, node))
+            return self._convert(operand, have, wanted, node)
+        column = self._column(self.parts.cast(text, have, wanted), wanted)
+        return Operand(Navigation(argument=column), self._kind(wanted, node))
 
     def _navigated(self, node: Node, reference: Reference, wanted: str) -> Condition | None:
         """The node as an operand that Spark computes on every row and the navigation reads, or None.
@@ -133,11 +131,7 @@ class CompiledCondition:
                 return Operand(source, kind)
         one = Operand(self.parts.navigation(reference, self._column(join("1"), "int")), "int")
         constant = Operand(Navigation(argument=self._column(missing, wanted)), kind)
-        return MachineCall(
-            function="if",
-            arguments=(MachineCall(function="is_null", arguments=(one,), kind="bool"), constant, Operand(source, kind)),
-            kind=kind,
-        )
+        return _call("if", kind, _call("is_null", "bool", one), constant, Operand(source, kind))
 
     def _reference(self, reference: Reference, node: Node) -> Condition:
         if reference.kind == "classifier":
@@ -151,10 +145,8 @@ class CompiledCondition:
         if reference.kind == "navigation":
             spark_type = self.parts.types[str(self.parts.typed_reference(reference))]
             text = padded_text(reference.arguments[0], node.padded)
-            return Operand(
-                self.parts.navigation(reference, self._column(text, spark_type)),
-                _kind_of(spark_type) or "",
-            )
+            column = self._column(text, spark_type)
+            return Operand(self.parts.navigation(reference, column), _kind_of(spark_type) or "")
         if self.parts.plain_aggregate_type(reference) is None:
             raise self._several_rows(node)
         index = CLASSIFIER if reference.argument_kind == "classifier" else None
@@ -175,15 +167,11 @@ class CompiledCondition:
     def _call(self, node: Node) -> Condition:
         kind, children = node.kind, node.children
         if kind in ("AND", "OR"):
-            return MachineCall(
-                function=kind.lower(), arguments=tuple(self._lower(c, "boolean") for c in children), kind="bool"
-            )
+            return _call(kind.lower(), "bool", *(self._lower(c, "boolean") for c in children))
         if kind == "NOT":
-            return MachineCall(function="not", arguments=(self._lower(children[0], "boolean"),), kind="bool")
+            return _call("not", "bool", self._lower(children[0], "boolean"))
         if kind == "IS NULL":
-            return MachineCall(
-                function="is_null", arguments=(self._lower(children[0], self.parts.type(children[0])),), kind="bool"
-            )
+            return _call("is_null", "bool", self._lower(children[0], self.parts.type(children[0])))
         if kind in _COMPARISONS:
             common = self._common_type(kind, *children)
             return self._compare(kind, *(self._lower(c, common) for c in children))
@@ -210,11 +198,11 @@ class CompiledCondition:
         of_low, of_high = commons if exact in (*FLOATS, "string") else (exact, exact)
         at_least = self._compare("<=", self._lower(low, of_low), self._lower(value, of_low))
         at_most = self._compare("<=", self._lower(value, of_high), self._lower(high, of_high))
-        return MachineCall(function="and", arguments=(at_least, at_most), kind="bool")
+        return _call("and", "bool", at_least, at_most)
 
     def _compare(self, operator: str, left: Condition, right: Condition) -> Condition:
         arguments = (right, left) if operator in (">", ">=") else (left, right)
-        return MachineCall(function=_COMPARISONS[operator], arguments=arguments, kind="bool")
+        return _call(_COMPARISONS[operator], "bool", *arguments)
 
     def _arithmetic(self, node: Node) -> Condition:
         result, arguments = self.parts.type(node), [self.parts.type(c) for c in node.children]
@@ -236,9 +224,7 @@ class CompiledCondition:
         if function == "subtract" and set(arguments) <= set(TIMESTAMPS):  # Spark subtracts local times
             return self._same(function, node, "timestamp_ntz")
         if function == "subtract" and arguments == ["date", "date"]:
-            return MachineCall(
-                function="multiply", arguments=(self._same(function, node, "date"), Literal(DAY_US, "int")), kind="int"
-            )
+            return _call("multiply", "int", self._same(function, node, "date"), Literal(DAY_US, "int"))
         raise self._unsupported(
             node,
             f"{' '.join((arguments[0], node.kind, arguments[1]))} of different rows",
@@ -263,12 +249,8 @@ class CompiledCondition:
             return self._same("negate" if node.kind == "negate" else "abs", node, result)
         kind = self._kind(result, node)
         if node.kind == "CAST" and result in (*INTEGER_BITS, "double"):
-            return self._convert(
-                self._lower(node.children[0], self.parts.type(node.children[0])),
-                self.parts.type(node.children[0]),
-                result,
-                node,
-            )
+            own = self.parts.type(node.children[0])
+            return self._convert(self._lower(node.children[0], own), own, result, node)
         if node.kind == "CASE":
             return self._case(node, result, kind)
         if node.kind != "call":
@@ -278,23 +260,13 @@ class CompiledCondition:
             return chain(name, [self._lower(c, result) for c in node.children], kind)
         if node.name in ("if", "iff") and len(node.children) == 3:
             condition, then, otherwise = node.children
-            return MachineCall(
-                function="if",
-                arguments=(
-                    self._lower(condition, "boolean"),
-                    self._lower(then, result),
-                    self._lower(otherwise, result),
-                ),
-                kind=kind,
-            )
+            values = (self._lower(then, result), self._lower(otherwise, result))
+            return _call("if", kind, self._lower(condition, "boolean"), *values)
         if node.name == "nullif" and len(node.children) == 2:
             common = self._common_type("=", *node.children)
             left, right = (self._lower(c, common) for c in node.children)
-            return MachineCall(
-                function="if",
-                arguments=(self._compare("=", left, right), Literal(None, kind), self._lower(node.children[0], result)),
-                kind=kind,
-            )
+            value = self._lower(node.children[0], result)
+            return _call("if", kind, self._compare("=", left, right), Literal(None, kind), value)
         raise self._several_rows(node)
 
     def _case(self, node: Node, result: str, kind: str) -> Condition:
@@ -304,7 +276,7 @@ class CompiledCondition:
         value: Condition = self._lower(parts.pop(), result) if len(parts) % 2 else Literal(None, kind)
         while parts:
             then, condition = self._lower(parts.pop(), result), parts.pop()
-            value = MachineCall(function="if", arguments=(self._lower(condition, "boolean"), then, value), kind=kind)
+            value = _call("if", kind, self._lower(condition, "boolean"), then, value)
         return value
 
     def _kind(self, spark_type: str, node: Node) -> str:
@@ -330,12 +302,8 @@ class CompiledCondition:
         digits = decimal_of(spark_type) or (spark_type in INTEGER_BITS and (0, 0))
         wanted_digits = decimal_of(wanted)
         if digits and wanted == "double" and digits[0] <= _EXACT_DIGITS:
-            as_float = MachineCall(function="float", arguments=(value,), kind="float")
-            return (
-                MachineCall(function="divide", arguments=(as_float, Literal(10.0 ** digits[1], "float")), kind="float")
-                if digits[1]
-                else as_float
-            )
+            as_float = _call("float", "float", value)
+            return _call("divide", "float", as_float, Literal(10.0 ** digits[1], "float")) if digits[1] else as_float
         more = wanted_digits[1] - digits[1] if digits and wanted_digits else -1
         if wanted_digits and 0 <= more <= MAX_DIGITS:
             if not more:
@@ -373,4 +341,8 @@ def _kind_of(spark_type: str) -> str | None:
 
 def chain(function: str, arguments: Sequence[Condition], kind: str) -> Condition:
     """The call f(a, b, c) as f(f(a, b), c), or as another tree of such calls, because the functions are associative."""
-    return balanced(arguments, lambda a, b: MachineCall(function=function, arguments=(a, b), kind=kind))
+    return balanced(arguments, lambda a, b: _call(function, kind, a, b))
+
+
+def _call(function: str, kind: str, *arguments: Condition) -> MachineCall:
+    return MachineCall(function=function, arguments=arguments, kind=kind)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlext.errors import Place, SqlExtError, UnsupportedError
+from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.expressions.function_table import parameter_types
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Constant, Read, Scalar, ScalarCall
@@ -63,7 +63,7 @@ class InterpretedCondition:
         try:
             return self._value_of(node, wanted)
         except SqlExtError as e:  # also what is wrong with a constant argument, as in percentile(x, 5)
-            raise e.placed(self._place(node)) from None
+            raise e.placed(self.parts.place(node)) from None
 
     def _value_of(self, node: Node, wanted: str) -> Scalar:
         parts, have = self.parts, self._type(node)
@@ -120,18 +120,15 @@ class InterpretedCondition:
         """
         parts = self.parts
         text, have = self._spark_cast(parts.text(node, parts.typed_reference), have, wanted)
-        value = Read(parts.navigation(reference, self._column(text, have)), have)
+        value = Read(parts.navigation(reference, self.parts.object_column(text, have)), have)
         if node.kind == "reference":
             return self._cast(value, wanted)
         missing = parts.cast(parts.missing_text(node), "", have)
         if not parts.holds_query(node) and parts.resolver.constants([join("(", missing, ") IS NULL")])[0]:
             return self._cast(value, wanted)
-        is_there = Read(parts.navigation(reference, self._column(join("TRUE"), "boolean")), "boolean")
+        is_there = Read(parts.navigation(reference, self.parts.object_column(join("TRUE"), "boolean")), "boolean")
         whole = self._bound("if", (is_there, value, self._operand(missing, have)), have, None)
         return self._cast(whole, wanted)
-
-    def _column(self, text: Text, spark_type: str) -> int:
-        return self.parts.object_column(text, spark_type)
 
     def _reference(self, reference: Reference, spark_type: str) -> Scalar:
         parts = self.parts
@@ -143,7 +140,9 @@ class InterpretedCondition:
             return Read(Aggregate(function="count"), spark_type)
         arguments = InterpretedArguments(parts, _lower)
         if reference.kind == "navigation" and not reference.argument_items:  # `A.v`
-            return Read(parts.navigation(reference, self._column(reference.arguments[0], spark_type)), spark_type)
+            return Read(
+                parts.navigation(reference, self.parts.object_column(reference.arguments[0], spark_type)), spark_type
+            )
         if reference.kind == "navigation":
             return arguments.navigated(reference, spark_type)
         if not reference.argument_items:
@@ -171,7 +170,7 @@ class InterpretedCondition:
         try:
             wanted = parameter_types(name, have, result, self.parts.settings)
         except UnsupportedError as e:
-            raise e.with_(place=self._place(node)) from None
+            raise e.with_(place=self.parts.place(node)) from None
         arguments = tuple(self._value(child, t) for child, t in zip(children, wanted))
         return self._bound(name, arguments, result, node)
 
@@ -181,17 +180,13 @@ class InterpretedCondition:
             raise UnsupportedError(
                 "DEFINE_EXPRESSION",
                 f"{python.name}() is not deterministic, so a condition over several rows cannot call it",
-                place=self._place(node),
+                place=self.parts.place(node),
                 hint="compute it in a subquery that is the input.",
             )
         types = tuple(self._type(child) for child in node.children)
         arguments = tuple(self._value(child, t) for child, t in zip(node.children, types))
         call = ScalarCall(
-            function=python.name,
-            arguments=arguments,
-            type=result,
-            settings=self.parts.settings,
-            python=python,
+            function=python.name, arguments=arguments, type=result, settings=self.parts.settings, python=python
         )
         return self._checked(call, node)
 
@@ -205,7 +200,7 @@ class InterpretedCondition:
             raise UnsupportedError(
                 "DEFINE_EXPRESSION",
                 "DEFINE cannot search a row over several rows in a subquery",
-                place=self._place(node),
+                place=self.parts.place(node),
                 hint="search one value, for example concat_ws('|', A.a, B.b) IN (SELECT concat_ws('|', a, b) FROM t).",
             )
         is_negated = getattr(self.parts.items[child.stop], "word", "") == "NOT"
@@ -217,7 +212,7 @@ class InterpretedCondition:
         try:
             wanted = parameter_types("array_contains", have, "boolean", self.parts.settings)
         except UnsupportedError as e:
-            raise e.with_(place=self._place(node)) from None
+            raise e.with_(place=self.parts.place(node)) from None
         list_of_values, type_of_list = self._spark_cast(values, have[0], wanted[0])
         is_in_list = self._bound(
             "array_contains",
@@ -231,7 +226,7 @@ class InterpretedCondition:
 
     def _operand(self, text: Text, spark_type: str) -> Read:
         """The value of a text on the current row."""
-        return Read(Navigation(argument=self._column(text, spark_type)), spark_type)
+        return Read(Navigation(argument=self.parts.object_column(text, spark_type)), spark_type)
 
     def _bound(self, name: str, arguments: tuple[Scalar, ...], result: str, node: Node | None) -> ScalarCall:
         """The call of a function. Raises UnsupportedError if it cannot be computed."""
@@ -242,21 +237,18 @@ class InterpretedCondition:
         try:
             call.apply  # noqa: B018  (binds the function, which refuses what it cannot compute)
         except UnsupportedError as e:
-            raise e.with_(place=e.place or (self._place(node) if node else None)) from None
+            raise e.with_(place=e.place or (self.parts.place(node) if node else None)) from None
         return call
-
-    def _place(self, node: Node) -> Place:
-        return self.parts.place(node)
 
     def _not_read(self, node: Node) -> UnsupportedError:
         if node.name == DEEP:
             message = f"an expression over several rows nests operators and functions at most {MAX_NESTING} levels deep"
             hint = "compute parts of it in a subquery that is the input, or inside the navigations."
-            return UnsupportedError("TOO_DEEP", message, place=self._place(node), hint=hint)
+            return UnsupportedError("TOO_DEEP", message, place=self.parts.place(node), hint=hint)
         return UnsupportedError(
             "DEFINE_EXPRESSION",
             "DEFINE cannot compute this expression over several rows",
-            place=self._place(node),
+            place=self.parts.place(node),
             hint="over several rows there are no lambdas and window functions; compute in the navigation "
             "what one row decides: LAST(transform(A.list, x -> x + 1)).",
         )

@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
-from sqlext.rewriter.scalars.references import Item, Reference
+from sqlext.rewriter.scalars.references import Item, Reference, closing_item, words_of_items
 from sqlext.rewriter.text.and_list import split_at_all_ands, split_at_and
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme, lexemes
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.nesting import MAX_NESTING, balanced
-from sqlext.rewriter.text.tokens import CLOSING, OPENING
 from sqlext.rewriter.tree.keywords import INTERVAL_UNITS
 
 # https://spark.apache.org/docs/latest/sql-ref-operators.html "Operator Precedence", loosest first
@@ -77,16 +76,12 @@ def conjuncts(items: Sequence[Item]) -> list[tuple[int, int]]:
 
     An AND of BETWEEN or inside CASE … END is not at the top; a top-level OR makes the whole expression one conjunct.
     """
-    return split_at_and(_words(items))
+    return split_at_and(words_of_items(items))
 
 
 def all_conjuncts(items: Sequence[Item], lo: int, hi: int) -> list[tuple[int, int]]:
     """The ranges of items `lo` to `hi` between its ANDs, also those in parentheses around some of the members."""
-    return [(lo + first, lo + stop) for first, stop in split_at_all_ands(_words(items[lo:hi]))]
-
-
-def _words(items: Sequence[Item]) -> list[str]:
-    return [item.word if isinstance(item, Lexeme) else "" for item in items]
+    return [(lo + first, lo + stop) for first, stop in split_at_all_ands(words_of_items(items[lo:hi]))]
 
 
 def own_items(node: Node, items: Sequence[AnyItem]) -> list[AnyItem]:
@@ -144,19 +139,7 @@ def has_column(node: Node, items: Sequence[Item]) -> bool:
 
 def holds_query(items: Sequence[Item]) -> bool:
     """True if there is a subquery among the items."""
-    return any(word == "(" and after in SUBQUERY_STARTS for word, after in pairwise(_words(items)))
-
-
-def closing_item(items: Sequence[Item], opening: int) -> int:
-    """The index of the item that closes the parenthesis at `opening`."""
-    depth = 0
-    for i in range(opening, len(items)):
-        item = items[i]
-        word = item.word if isinstance(item, Lexeme) else ""
-        depth += (word in OPENING) - (word in CLOSING)
-        if depth == 0:
-            return i
-    return len(items) - 1
+    return any(word == "(" and after in SUBQUERY_STARTS for word, after in pairwise(words_of_items(items)))
 
 
 def combines_searches(node: Node) -> bool:

@@ -134,6 +134,23 @@ def text_and_references(items: Sequence[Item], source: Source) -> list[Text | Re
     return [*pieces, source.slice(at, items[-1].stop)]
 
 
+def words_of_items(items: Sequence[Item]) -> list[str]:
+    """The word of each item, "" for a reference."""
+    return [item.word if isinstance(item, Lexeme) else "" for item in items]
+
+
+def closing_item(items: Sequence[Item], opening: int) -> int:
+    """The index of the item that closes the parenthesis at `opening`."""
+    depth = 0
+    for i in range(opening, len(items)):
+        item = items[i]
+        raw = item.raw if isinstance(item, Lexeme) else ""
+        depth += (raw in OPENING) - (raw in CLOSING)
+        if depth == 0:
+            return i
+    return len(items) - 1
+
+
 def place_of(items: Sequence[Item], source: Source) -> Place:
     return Place(source.text, items[0].start, items[-1].stop)
 
@@ -178,12 +195,7 @@ class Words:
 
     def closing(self, i: int) -> int:
         """The index of the parenthesis that closes the one at i."""
-        depth = 0
-        for j in range(i, len(self.parts)):
-            depth += (self.parts[j].raw in OPENING) - (self.parts[j].raw in CLOSING)
-            if depth == 0:
-                return j
-        return len(self.parts) - 1
+        return closing_item(self.parts, i)
 
     def arguments(self, opening: int, close: int) -> list[tuple[int, int]]:
         """The ranges of lexemes between the commas of `( … )`; `opening` is the index before the first argument."""
@@ -198,12 +210,9 @@ class Words:
             i += 1
         return [*bounds, (start, close)] if close > opening + 1 else []
 
-    def slice(self, lo: int, hi: int, *, trailing: bool = False) -> Text:
-        """The text of lexemes lo to hi; `trailing` adds the space between the last of them and the next one."""
-        if lo >= hi:
-            return Text()
-        stop = self.parts[hi].start if trailing and hi < len(self.parts) else self.parts[hi - 1].stop
-        return self.scope.source.slice(self.parts[lo].start, stop)
+    def slice(self, lo: int, hi: int) -> Text:
+        """The text of lexemes lo to hi."""
+        return self.scope.source.slice(self.parts[lo].start, self.parts[hi - 1].stop) if lo < hi else Text()
 
     def place(self, lo: int, hi: int) -> Place:
         """The place of lexemes lo to hi; if the range is empty, the place of lexeme lo, or of the last lexeme."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from sqlext.rewriter.scalars.expression import closing_item, holds_query
-from sqlext.rewriter.scalars.references import Item, Reference, render
+from sqlext.rewriter.scalars.expression import holds_query
+from sqlext.rewriter.scalars.references import Item, Reference, closing_item, render
 from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS, Lexeme
 from sqlext.rewriter.text.names import only_column, quoted, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
