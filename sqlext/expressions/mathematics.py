@@ -67,10 +67,15 @@ def _decimal_rounding(digits: tuple[int, int], mode: str, settings: ExecutionSet
 
 
 def _round_float(value: float, scale: int, mode: str, *, is_double: bool) -> float:
+    """The rounded number, which is never -0.0: Java's BigDecimal has none.
+
+    >>> _round_float(-0.4, 0, ROUND_HALF_UP, is_double=True)
+    0.0
+    """
     if not math.isfinite(value):
         return value
     rounded = _at_scale(Decimal(float_text(value, is_double=is_double)), min(scale, _MOST_DIGITS), mode)
-    return float(rounded) if is_double else nearest_float32(rounded)
+    return (float(rounded) if is_double else nearest_float32(rounded)) + 0.0
 
 
 def _floor_types(signature: Signature) -> Types:

@@ -16,7 +16,7 @@ _FIELDS = {
     "mm": (r"(?P<minute>\d\d)", "minute"),
     "ss": (r"(?P<second>\d\d)", "second"),
 }
-_PART = re.compile(r"([A-Za-z])\1*|'([^']*)'|[^A-Za-z']")
+_PART = re.compile(r"([A-Za-z])\1*|'((?:[^']|'')*)'|[^A-Za-z']")
 
 
 @lru_cache(64)
@@ -25,6 +25,8 @@ def parts_of(pattern: str) -> tuple[tuple[str, bool], ...]:
 
     >>> parts_of("dd.MM.yyyy")
     (('dd', True), ('.', False), ('MM', True), ('.', False), ('yyyy', True))
+    >>> parts_of("HH'o''clock'")
+    (('HH', True), ("o'clock", False))
     """
     parts: list[tuple[str, bool]] = []
     i = 0
@@ -33,7 +35,8 @@ def parts_of(pattern: str) -> tuple[tuple[str, bool], ...]:
         letters = match[0] if match and match[1] else ""
         if match is None or (letters and letters not in _FIELDS and set(letters) != {"S"}) or match[0] in "[]{}#":
             raise _refused(pattern)
-        parts.append((letters, True) if letters else (match[2] or "'" if match[0][0] == "'" else match[0], False))
+        quoted = None if match[2] is None else match[2].replace("''", "'") or "'"
+        parts.append((letters, True) if letters else (quoted or match[0], False))
         i = match.end()
     fields = [text[0] for text, is_field in parts if is_field]
     if len(set(fields)) < len(fields):
@@ -52,7 +55,9 @@ def _refused(pattern: str) -> UnsupportedError:
 @lru_cache(64)
 def _regex(pattern: str) -> re.Pattern[str]:
     texts = [
-        (_FIELDS[text][0] if text in _FIELDS else rf"(?P<fraction>\d{{{len(text)}}})") if is_field else re.escape(text)
+        (_FIELDS[text][0] if text in _FIELDS else rf"(?P<fraction>\d{{1,{len(text)}}})")
+        if is_field
+        else re.escape(text)
         for text, is_field in parts_of(pattern)
     ]
     return re.compile("".join(texts), re.ASCII)

@@ -22,7 +22,7 @@ _SPACES = "".join(map(chr, range(33))) + "\x7f"
 _DATE = re.compile(r"([+-]?)(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.ASCII | re.DOTALL)
 _STAMP = re.compile(
     r"([+-]?)(\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})"
-    r"(?:[ T](?:(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?(\D.*)?)?)?)?)?",
+    r"(?:[ T](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?(\D.*)?)?)?)?",
     re.ASCII | re.DOTALL,
 )
 _ONLY_TIME = re.compile(r"T?\d{1,2}:\d{1,2}(:.*)?|T\d.*", re.ASCII | re.DOTALL)
