@@ -74,6 +74,13 @@ class EmitClause:
     evictor: EmitPart | None
     order: Fragment | None = None
 
+    @property
+    def stop(self) -> int:
+        """The end of the EMIT itself, which ORDER BY may follow."""
+        if self.order is not None and self.order.start > self.keyword.start:
+            return self.order.start
+        return self.whole.stop
+
 
 def is_emit(tokens: Tokens, i: int) -> bool:
     """Whether token i is an EMIT that a trigger, a mode, a lateness, an evictor or a word of another system follows.

@@ -6,11 +6,12 @@ Only gaps between tokens and the case of keywords in these clauses change, so me
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from sqlext.errors import SqlExtError
 from sqlext.formatting.check_syntax import check_syntax
 from sqlext.formatting.gaps import Layout, laid_out, same_tokens
-from sqlext.formatting.lay_out_clause import RULES, Body, lay_out_body
+from sqlext.formatting.lay_out_clause import RULES, lay_out_body
 from sqlext.formatting.lay_out_query import lay_out_call, lay_out_emit, lay_out_join
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf
@@ -98,28 +99,27 @@ def _layouts(text: str) -> Iterator[LayOut]:
 def _of_rule(text: str) -> Iterator[LayOut]:
     statement = parse_rule_statement(text)
     if statement is not None and statement.definition is not None:
-        clause = statement.definition.clause
         tokens = tokenize(text)
-        yield _of_site(_site(text, tokens, index_at(tokens, clause.start)))
+        yield partial(_lay_out_site, _site(text, tokens, index_at(tokens, statement.definition.clause.start)))
 
 
 def _bodies(statement: ParsedStatement) -> Iterator[tuple[int, LayOut]]:
     for part in statement.of(ClauseSite):
-        yield part.site.keyword.start, _of_site(part.site)
+        yield part.site.keyword.start, partial(_lay_out_site, part.site)
     for rules in statement.of(RulesClause):
-        yield rules.keyword.start, _of_rules(rules)
+        yield rules.keyword.start, partial(_lay_out_rules, rules)
     for windows in statement.of(WindowClause):
         for clause in windows.clauses:
-            yield clause.keyword.start, _of_window(statement, windows, clause.keyword)
+            yield clause.keyword.start, partial(_lay_out_window, statement, windows, clause.keyword)
 
 
 def _queries(statement: ParsedStatement) -> Iterator[tuple[int, LayOut]]:
     for join in statement.of(JoinClause):
-        yield join.words.start, lay_out_join(join)
+        yield join.words.start, partial(lay_out_join, join)
     for call in statement.of(WindowTvf):
-        yield call.whole.start, lay_out_call(call)
+        yield call.whole.start, partial(lay_out_call, call)
     for emit in statement.of(EmitClause):
-        yield emit.keyword.start, lay_out_emit(emit)
+        yield emit.keyword.start, partial(lay_out_emit, emit)
 
 
 def _site(text: str, tokens: Tokens, keyword: int) -> Site:
@@ -137,23 +137,6 @@ def _site(text: str, tokens: Tokens, keyword: int) -> Site:
     )
 
 
-def _of_site(site: Site) -> LayOut:
-    return lambda text, tokens: _of_parser(text, tokens, ClauseParser(text, tokens, site))
-
-
-def _of_parser(text: str, tokens: Tokens, parser: ClauseParser) -> Layout:
-    """The layout of a clause, with its keyword in upper case."""
-    keyword = parser.site.opening - 1
-    layout = lay_out_body(text, tokens, _body(parser, keyword))
-    layout.words[keyword] = tokens[keyword].word
-    return layout
-
-
-def _body(parser: ClauseParser, line: int) -> Body:
-    site = parser.site
-    return Body(sections=parser.sections(), parser=parser, opening=site.opening, closing=site.closing, line=line)
-
-
 class _RulesParser(ClauseParser):
     """Finds the sections of MATCH_RULES."""
 
@@ -165,20 +148,26 @@ class _RulesParser(ClauseParser):
         return (RULES, 1) if is_rules else super().head(i)
 
 
-def _of_rules(rules: RulesClause) -> LayOut:
-    def lay_out(text: str, tokens: Tokens) -> Layout:
-        site = _site(text, tokens, index_at(tokens, rules.keyword.start))
-        return _of_parser(text, tokens, _RulesParser(text, tokens, site))
-
-    return lay_out
+def _lay_out_site(site: Site, text: str, tokens: Tokens) -> Layout:
+    return _lay_out_clause(ClauseParser(text, tokens, site))
 
 
-def _of_window(statement: ParsedStatement, windows: WindowClause, keyword: Fragment) -> LayOut:
-    def lay_out(text: str, tokens: Tokens) -> Layout:
-        at = index_at(tokens, keyword.start)
-        opening = next(i for i in range(at, len(tokens)) if tokens[i].text == "(")
-        site = _site(text, tokens, opening - 1)
-        parser = WindowParser(statement.tree, site, windows.site)
-        return lay_out_body(text, tokens, _body(parser, at))
+def _lay_out_rules(rules: RulesClause, text: str, tokens: Tokens) -> Layout:
+    return _lay_out_clause(_RulesParser(text, tokens, _site(text, tokens, index_at(tokens, rules.keyword.start))))
 
-    return lay_out
+
+def _lay_out_clause(parser: ClauseParser) -> Layout:
+    """The layout of a clause, with its keyword in upper case."""
+    keyword = parser.site.opening - 1
+    layout = lay_out_body(parser, keyword)
+    layout.words[keyword] = parser.tokens[keyword].word
+    return layout
+
+
+def _lay_out_window(
+    statement: ParsedStatement, windows: WindowClause, keyword: Fragment, text: str, tokens: Tokens
+) -> Layout:
+    at = index_at(tokens, keyword.start)
+    opening = next(i for i in range(at, len(tokens)) if tokens[i].text == "(")
+    site = _site(text, tokens, opening - 1)
+    return lay_out_body(WindowParser(statement.tree, site, windows.site), at)

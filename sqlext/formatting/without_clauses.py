@@ -200,6 +200,4 @@ def _of_emits(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
         yield Edit(whole.start, data.start, "")
         yield Edit(data.stop, whole.stop, "")
     for emit in statement.of(EmitClause):
-        order = emit.order
-        stop = order.start if order is not None and order.start > emit.keyword.start else emit.whole.stop
-        yield _left_out(tokens, index_at(tokens, emit.keyword.start), index_at(tokens, stop))
+        yield _left_out(tokens, index_at(tokens, emit.keyword.start), index_at(tokens, emit.stop))
