@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from sqlext.cli import demo_command
+from sqlext.cli.main import main
 
 HALF_AN_HOUR, HOUR = pd.Timedelta("30min"), pd.Timedelta("1h")
 
@@ -91,5 +92,5 @@ def test_the_output_in_a_pipe_is_plain_text_with_the_sql_the_rows_and_the_strate
 
 
 def test_a_session_with_another_warehouse_is_an_error_and_not_a_traceback(spark, tmp_path, capsys):
-    assert demo_command.main(["--warehouse", str(tmp_path)]) == 1
+    assert main(["demo", "--warehouse", str(tmp_path)]) == 1
     assert "SESSION_WITH_OTHER_WAREHOUSE" in capsys.readouterr().err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +17,9 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
 
-from sqlext.errors import SqlExtError
+from sqlext.errors import SqlExtError, with_pages
 from sqlext.sessions.explain import explain
+from sqlext.sessions.failures import reason
 from sqlext.sessions.session import session
 
 READINGS, CRASHES = "demo_readings", "demo_crashes"  # tables, which are replaced if they exist
@@ -110,31 +110,16 @@ ORDER BY month""",
 )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run `sqlext demo` with the options `argv` (None: the options of this process) and return the exit status.
-
-    0: success; 1: Spark could not be started or a statement failed, and the reason is on stderr.
-    """
-    options = _parser().parse_args(argv)
+def run(options: argparse.Namespace) -> int:
+    """Show the tour, and return the exit status: 1 if Spark could not be started or a statement failed."""
     try:
         _run(options.warehouse, options.master)
     except (SqlExtError, PySparkException) as error:
-        print(str(error).split("\nJVM stacktrace")[0], file=sys.stderr)
+        print(with_pages(reason(error)), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="sqlext demo", description="a guided tour on half a year of glucose readings")
-    parser.add_argument(
-        "--warehouse",
-        metavar="DIR",
-        help=f"folder that gets the Delta tables {READINGS} and {CRASHES} (default: a temporary one)",
-    )
-    parser.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
-    return parser
 
 
 def _run(warehouse: str | None, master: str) -> None:

@@ -2,15 +2,54 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
 import sysconfig
 from pathlib import Path
+from typing import Any
 
+from sqlext.errors import file_fault
+
+FAILED = 1  # exit status
+_PURPOSE = (
+    "install, remove or show the hook that extends every session with spark.sqlext.enabled=true; "
+    "the exit status of show is 1 if it is not installed"
+)
 _PTH = "sqlext_autoload.pth"
 # Python runs this line when it starts. After `pip uninstall`, which leaves the file, the line has no effect.
 _LINE = (
     r'import sys; exec("try:\n import _sqlext_autoload\n'
     r'except ImportError: pass\nelse: _sqlext_autoload.wait_for_sessions()")'
 )
+
+
+def add_command(commands: Any) -> None:
+    """Add `hook` to the parser."""
+    hook = commands.add_parser("hook", help=_PURPOSE, description=_PURPOSE)
+    hook.set_defaults(tool=run)
+    hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Install or remove the hook in this environment, and print whether it is installed.
+
+    Returns the exit status: 1 if the hook is not installed and was only to be shown.
+    """
+    folder = site_packages()
+    try:
+        if options.state == "install":
+            install(folder)
+        elif options.state == "remove":
+            remove(folder)
+    except OSError as error:
+        print(f"sqlext: cannot change {folder}: {file_fault(error)}", file=sys.stderr)
+        return FAILED
+    if is_installed(folder):
+        print(f"installed in {folder}: sessions with spark.sqlext.enabled=true are extended when they start")
+    else:
+        print(f"not installed in {folder}")
+        return FAILED if options.state == "show" else 0
+    return 0
 
 
 def site_packages() -> Path:

@@ -15,21 +15,17 @@ from sqlext.cli import (
     explain_error_command,
     format_command,
     hook_command,
+    notebook_command,
     pack_command,
     playground_command,
     shell_command,
 )
-from sqlext.errors import file_fault
-from sqlext.notebooks import notebook_command
+from sqlext.cli.option_types import parameter, row_count
 from sqlext.sessions import formats
-from sqlext.sessions.typed_values import named_text, typed_value
 from sqlext.spark.user_warnings import show_warnings_by
 from sqlext.version import __version__
 
-_HOOK = (
-    "install, remove or show the hook that extends every session with spark.sqlext.enabled=true; "
-    "the exit status of show is 1 if it is not installed"
-)
+_DEMO = "show a guided tour on half a year of glucose readings"
 _RULES = "list, add, check or disable the pattern rules of a table"
 TRIAL_ROWS = 10_000  # for `sqlext rules check`
 FAILED = 1  # exit status
@@ -67,16 +63,10 @@ def use_utf8(*streams: TextIO) -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    if arguments[:1] == ["demo"]:
-        from sqlext.cli import demo_command  # PySpark takes half a second to load
-
-        return demo_command.main(arguments[1:])
     show_warnings_by(lambda sentence: print(f"sqlext: {sentence}", file=sys.stderr))
     parser = _parser()
     completion_command.complete(parser)
     options = parser.parse_args(arguments)
-    if options.command == "hook":
-        return _hook(options.state)
     if "tool" in options:
         return int(options.tool(options))
     if options.action == "run" and (wrong := _wrong_output(options)):
@@ -86,28 +76,6 @@ def _run(arguments: list[str]) -> int:
     from sqlext.cli import run_command  # PySpark takes half a second to load
 
     return run_command.run_command(options)
-
-
-def _hook(state: str) -> int:
-    """Install or remove the hook in this environment, and print whether it is installed.
-
-    Returns the exit status: 1 if the hook is not installed and was only to be shown.
-    """
-    folder = hook_command.site_packages()
-    try:
-        if state == "install":
-            hook_command.install(folder)
-        elif state == "remove":
-            hook_command.remove(folder)
-    except OSError as error:
-        print(f"sqlext: cannot change {folder}: {file_fault(error)}", file=sys.stderr)
-        return FAILED
-    if hook_command.is_installed(folder):
-        print(f"installed in {folder}: sessions with spark.sqlext.enabled=true are extended when they start")
-    else:
-        print(f"not installed in {folder}")
-        return FAILED if state == "show" else 0
-    return 0
 
 
 def _wrong_output(options: argparse.Namespace) -> str | None:
@@ -138,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     run = _command(commands, "run", "run the statements of a file and show their results")
     run.add_argument(
         "--limit",
-        type=_row_count,
+        type=row_count,
         metavar="N",
         help=f"show the first N rows of a result (default: {formats.TERMINAL_LIMIT} on a terminal, else all)",
     )
@@ -164,18 +132,28 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--rule", metavar="NAME", help="the pattern rule that --why explains")
     _command(commands, "compile", "print the statements of a file in plain Spark SQL")
     _add_rules(commands)
-    check_command.add_command(commands)
-    notebook_command.add_command(commands)
-    format_command.add_command(commands)
-    shell_command.add_command(commands)
-    playground_command.add_command(commands)
-    explain_error_command.add_command(commands)
-    pack_command.add_commands(commands)
-    hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
-    hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
-    completion_command.add_command(commands)
-    commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
+    tools = (
+        check_command, notebook_command, format_command, shell_command, playground_command, explain_error_command,
+        pack_command, hook_command, completion_command,
+    )  # fmt: skip
+    for tool in tools:
+        tool.add_command(commands)
+    _add_demo(commands)
     return parser
+
+
+def _add_demo(commands: Any) -> None:
+    """Add `demo` to the parser."""
+    demo = commands.add_parser("demo", help=_DEMO, description=_DEMO)
+    demo.set_defaults(tool=_demo)
+    demo.add_argument("--warehouse", metavar="DIR", help="folder that gets the Delta tables (default: a temporary one)")
+    demo.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from sqlext.cli import demo_command  # PySpark takes half a second to load
+
+    return demo_command.run(options)
 
 
 def _add_rules(commands: Any) -> None:
@@ -187,13 +165,13 @@ def _add_rules(commands: Any) -> None:
     _command(actions, "add", "run the CREATE, ALTER and DROP PATTERN RULE of a file", "add_rules")
     checked = _command(actions, "check", "check rules, and show what they would have matched", "check_rules")
     checked.add_argument(
-        "--rows", type=_row_count, default=TRIAL_ROWS, metavar="N", help="over the last N rows (%(default)s)"
+        "--rows", type=row_count, default=TRIAL_ROWS, metavar="N", help="over the last N rows (%(default)s)"
     )
     checked.add_argument(
         "--partition-by", default="", metavar="COLUMNS", help="PARTITION BY of MATCH_RULES (default: none)"
     )
     checked.add_argument("--order-by", metavar="COLUMN", help="its ORDER BY (default: the first column of times)")
-    checked.add_argument("--limit", type=_row_count, metavar="N", help="show the first N matches of a rule")
+    checked.add_argument("--limit", type=row_count, metavar="N", help="show the first N matches of a rule")
     disabled = _session_command(actions, "disable", "disable a rule", "disable_rule")
     disabled.add_argument("name", metavar="NAME")
     disabled.add_argument("--on", required=True, metavar="TABLE", help="the table of the rule")
@@ -210,7 +188,7 @@ def _command(commands: Any, name: str, purpose: str, action: str | None = None) 
         "--param",
         action="append",
         default=[],
-        type=parse_parameter,
+        type=parameter,
         metavar="NAME=VALUE",
         help="a value for :NAME; integers, decimals, true, false, dates, timestamps; 'quotes' force text",
     )
@@ -227,26 +205,3 @@ def _session_command(commands: Any, name: str, purpose: str, action: str | None 
     command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
     command.add_argument("--master", help="Spark's master (default: that of spark-submit, else local[*])")
     return command
-
-
-def _row_count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows")
-    return int(text)
-
-
-def parse_parameter(text: str) -> tuple[str, Any]:
-    """The name and the value of `name=value`; the form of the value decides its type.
-
-    >>> [parse_parameter(t)[1] for t in ("n=-3", "x=1.50", "b=true", "d=2026-01-31", "t='3'", "u=north")]
-    [-3, Decimal('1.50'), True, datetime.date(2026, 1, 31), '3', 'north']
-    """
-    name, value = named_text(text)
-    return name, _parse_value(value)
-
-
-def _parse_value(value: str) -> Any:
-    try:
-        return typed_value(value)
-    except ValueError as error:  # for example 2026-02-30
-        raise argparse.ArgumentTypeError(f"{value!r}: {error}") from None

@@ -15,7 +15,7 @@ _WARM = "compile all kernels in this environment, so that no worker has to"
 _PACK = "write the package with its compiled kernels into FILE, a .zip for spark-submit --py-files"
 
 
-def add_commands(commands: Any) -> None:
+def add_command(commands: Any) -> None:
     """Add `warm` and `pack` to the parser."""
     commands.add_parser("warm", help=_WARM, description=_WARM).set_defaults(tool=_warm)
     pack = commands.add_parser("pack", help=_PACK, description=_PACK)

@@ -9,6 +9,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
+from sqlext.cli.option_types import port
 from sqlext.errors import SqlExtError, file_fault, with_pages
 
 _PURPOSE = "open a page in which you try a pattern on rows and see it move; it needs no Spark"
@@ -22,8 +23,10 @@ def add_command(commands: Any) -> None:
     rows = command.add_mutually_exclusive_group()
     rows.add_argument("--csv", type=Path, metavar="FILE", help="the rows of a CSV file; its values decide the types")
     rows.add_argument("--table", metavar="NAME", help="the first 10,000 rows of a table, read once through Spark")
-    rows.add_argument("--example", type=int, metavar="N", default=1, help="lesson N, from 1 to 10 (default: 1)")
-    command.add_argument("--port", type=int, default=0, metavar="N", help="the port on loopback (default: a free one)")
+    rows.add_argument(
+        "--example", type=int, choices=range(1, 11), metavar="N", default=1, help="lesson N, from 1 to 10 (default: 1)"
+    )
+    command.add_argument("--port", type=port, default=0, metavar="N", help="the port on loopback (default: a free one)")
     command.add_argument("--no-browser", action="store_true", help="only print the address")
 
 

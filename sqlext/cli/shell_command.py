@@ -7,6 +7,8 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
+from sqlext.cli.option_types import row_count
+
 MISUSED = 2  # exit status
 _LIBRARIES = ("prompt_toolkit", "pygments")
 _PURPOSE = "type statements at a prompt"
@@ -18,7 +20,9 @@ def add_command(commands: Any) -> None:
     command.set_defaults(tool=run)
     command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
     command.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
-    command.add_argument("--limit", type=int, default=100, metavar="N", help="rows shown of a result (%(default)s)")
+    command.add_argument(
+        "--limit", type=row_count, default=100, metavar="N", help="rows shown of a result (%(default)s)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Callable
 from datetime import date, datetime
@@ -17,18 +16,6 @@ _FORMS: tuple[tuple[str, Callable[[str], Any]], ...] = (
     (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{6})?)?", datetime.fromisoformat),
     (r"'.*'", lambda v: v[1:-1]),
 )
-
-
-def named_text(text: str) -> tuple[str, str]:
-    """The name and the text of `name=text`, an argument of the command line.
-
-    >>> named_text("day=2026-01-31")
-    ('day', '2026-01-31')
-    """
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    return name, value
 
 
 def typed_value(text: str) -> Any:

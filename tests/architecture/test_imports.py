@@ -38,7 +38,6 @@ LIBRARIES = {
     "sqlext.formatting.pygments_lexer": {"pygments"},
     "sqlext.formatting": {"sqlfluff"},
     "sqlext.sessions.failures": {"pyspark"},
-    "sqlext.notebooks.notebook_command": set(),  # the command line works without the packages of notebooks
     "sqlext.notebooks": {*_JUPYTER, "matplotlib", "pandas", "pyspark", "rich"},
     "sqlext.sessions.warm": {"numpy", "pyarrow", "pyspark"},
     "sqlext.playground": {"numpy", "pyarrow"},

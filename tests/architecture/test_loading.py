@@ -20,7 +20,7 @@ NOT_LOADED = {
     "sqlext.engine.statements.run_script": "numba pandas",
     "sqlext.engine.match.table_function": "numba",
     "sqlext.notebooks.magics": "matplotlib nbclient numba",
-    "sqlext.notebooks.notebook_command": "nbformat nbclient",
+    "sqlext.cli.notebook_command": "nbformat nbclient",
     "sqlext.pattern.strategy": "numba",  # a worker loads the engine that runs
     "sqlext.operators.match.match_rows": "pyspark pandas rich sqlglot",
     "sqlext.operators.match.step": "pyspark pandas rich sqlglot",

@@ -16,7 +16,8 @@ import pytest
 
 import sqlext
 from sqlext.catalog.warehouse import WAREHOUSE
-from sqlext.cli.main import _parser, main, parse_parameter
+from sqlext.cli.main import _parser, main
+from sqlext.cli.option_types import parameter
 from sqlext.cli.run_command import FAILED, MISUSED, split_statements
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +39,7 @@ PARAMETERS = [
 
 @pytest.mark.parametrize(("text", "value"), PARAMETERS)
 def test_a_parameter_has_the_type_of_its_form(text, value):
-    name, found = parse_parameter(text)
+    name, found = parameter(text)
     assert (name, found, type(found)) == ("a", value, type(value))
 
 
@@ -66,7 +67,9 @@ def test_a_file_is_split_into_statements_on_their_lines(text, statements):
     [[], ["no-such-command"], ["run"], ["run", "-", "--param", "1=2"], ["run", "-", "--param", "d=2026-02-30"],
      ["run", "-", "--limit", "-1"], ["run", "-", "-e", "SELECT 1"], ["run", "-", "-o", "result"],
      ["run", "-", "--format", "parquet"], ["run", "-", "--format", "xml"],
-     ["explain", "-", "--analyze", "--why", "a = 1"], ["explain", "-", "--rule", "r"]],
+     ["explain", "-", "--analyze", "--why", "a = 1"], ["explain", "-", "--rule", "r"],
+     ["shell", "--limit", "-1"], ["playground", "--port", "65536"], ["playground", "--port", "-1"],
+     ["playground", "--example", "11"]],
 )  # fmt: skip
 def test_a_wrong_call_ends_with_status_2(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:
@@ -126,7 +129,7 @@ def test_bash_completes_commands_and_options(words, expected):
 def test_the_commands_of_documents_are_commands():
     documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     text = "\n".join(path.read_text("utf-8") for path in documents).replace("\\\n", " ")
-    commands = [line for line in re.findall(r"^sqlext (.*)$", text, re.MULTILINE) if not line.startswith("demo")]
+    commands = [line for line in re.findall(r"^sqlext (.*)$", text, re.MULTILINE)]
     parsed = [_parser().parse_args(shlex.split(line, comments=True)) for line in commands]
     assert len(parsed) >= 4
     read = [options.file for options in parsed if getattr(options, "file", None) and options.command != "pack"]

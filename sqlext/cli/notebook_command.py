@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlext.cli.option_types import named_text
 from sqlext.errors import SetupError, SqlExtError, with_pages
-from sqlext.sessions.typed_values import named_text
 
 FAILED = 1  # exit status
 _RUN = "execute the cells of a notebook in a Jupyter kernel"
