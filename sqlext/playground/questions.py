@@ -38,7 +38,7 @@ _OWN = "own"  # the name of the table that the command line gave
 @dataclass(kw_only=True)
 class Playground:
     """The lessons and perhaps a table of one's own, `own`, with its first statement. `first`: which lesson is shown
-    first, 0 for one's own table. `now`: the clock of budgets, None for the real one."""
+    first, 0 for one's own table. `budget` makes the budget of each search."""
 
     own: Table | None = None
     first: int = 1
@@ -152,7 +152,7 @@ class Playground:
             budget=Budget(_WHY_STEPS, _WHY_STEPS // 4),
         )
         (chosen,) = why.chosen()
-        return {"row": row, "head": why.keys_of(chosen), "number": chosen + 1, "lines": why.lines(chosen)}
+        return {"row": row, "head": ", ".join(why.keys(chosen)), "number": chosen + 1, "lines": why.lines(chosen)}
 
     def page(self, asked: Json) -> Json:
         """The page of the documentation about an error."""

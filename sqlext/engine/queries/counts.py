@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from sqlext.rewriter.text.splice import Text, join
 
 MARK = "   <-- zero from here on"
 LONGEST = 60  # characters of a value
@@ -43,6 +45,39 @@ class Verdicts:
         """
         total = count(self.true + self.false + self.null, of)
         return f"{self.written}: TRUE {self.true:,}, FALSE {self.false:,}, NULL {self.null:,} of {total}"
+
+    @property
+    def not_true(self) -> str:
+        """
+        >>> Verdicts(written="v > 1", true=0, false=1200, null=1).not_true
+        'v > 1 is FALSE on 1,200 and NULL on 1'
+        """
+        return f"{self.written} is FALSE on {self.false:,} and NULL on {self.null:,}"
+
+
+def all_true(conditions: Sequence[Text]) -> Text:
+    """SQL for whether all conditions hold.
+
+    >>> print(all_true([join("a"), join("b OR c")]), all_true([]))
+    (a) AND (b OR c) TRUE
+    """
+    return join(*(join("(", text, ")") for text in conditions), separator=" AND ") if conditions else join("TRUE")
+
+
+def verdict_columns(conditions: Iterable[Text]) -> Iterator[Text]:
+    """Columns that count where each condition is TRUE, FALSE and NULL, as `verdicts` reads them."""
+    for i, condition in enumerate(conditions):
+        yield join("count_if(", condition, f") AS t{i}")
+        yield join("count_if(NOT (", condition, f")) AS f{i}")
+        yield join("count_if((", condition, f") IS NULL) AS n{i}")
+
+
+def verdicts(written: Iterable[str], row: Mapping[str, Any]) -> tuple[Verdicts, ...]:
+    """The counts of conditions in a row with the columns of `verdict_columns`."""
+    return tuple(
+        Verdicts(written=text, true=row[f"t{i}"], false=row[f"f{i}"], null=row[f"n{i}"])
+        for i, text in enumerate(written)
+    )
 
 
 def report_text(start_here: Iterable[str], conditions: Iterable[str], work: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS
-from sqlext.engine.why.explain_rows import ChosenRows, partitions_why
+from sqlext.engine.why.explain_rows import ChosenRows
 from sqlext.engine.why.near_misses import NearMiss, near_misses
 from sqlext.pattern.why.row_search import Budget
 from sqlext.rewriter.text.lexemes import string_literal
@@ -54,7 +54,7 @@ def find_near_misses(
         parameters=plan.parameters,
         extra=extra,
     )
-    for why in partitions_why(rows):
+    for why in rows.partitions(rows.clause()):
         read = {str(text): why.partition.columns[str(text)].take(pa.array(why.order)) for text in extra}
         values = {name: _as_pandas(read[quoted(name)], zone) for name in columns}
         found[read[str(key)][0].as_py()] = PartitionMisses(near_misses(why), values)

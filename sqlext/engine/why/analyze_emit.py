@@ -13,14 +13,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from sqlext.engine.emit.run_emit import PlannedEmit, batch_firings, result_query, rows_query, window_plan
-from sqlext.engine.queries.counts import Verdicts
+from sqlext.engine.queries.counts import Verdicts, all_true, verdict_columns, verdicts
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.row_json import row_json
 from sqlext.engine.queries.whole_keys import with_whole_keys
 from sqlext.engine.why.emit_report import EmitReport
 from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.rewriter.emit.lower_emit import EmitPlan
-from sqlext.rewriter.text.splice import Text, TextLike, join
+from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.worker_functions import map_in_arrow
 
 _COUNTS, _HOLDS = "counts STRING", "__holds"
@@ -44,10 +44,7 @@ def analyze_emit(planned: PlannedEmit, queries: Queries, limit: int | None) -> E
         read=read["rows"],
         taken=read["taken"],
         timed=read["timed"],
-        conditions=tuple(
-            Verdicts(written=written, true=read[f"t{i}"], false=read[f"f{i}"], null=read[f"n{i}"])
-            for i, (written, _) in enumerate(plan.where)
-        ),
+        conditions=verdicts((written for written, _ in plan.where), read.asDict()),
         counts=_counts(rows, windows),
         having=having,
         examples=examples,
@@ -60,14 +57,10 @@ def analyze_emit(planned: PlannedEmit, queries: Queries, limit: int | None) -> E
 def _where_query(plan: EmitPlan, prefix: Text) -> Text:
     """One row: the rows of the data, the rows that WHERE keeps (`taken`), how many of these have a time (`timed`), and
     t, f, n (TRUE, FALSE, NULL) of each member of WHERE."""
-    whole = join(*(join("(", text, ")") for _, text in plan.where), separator=" AND ") if plan.where else "TRUE"
-    columns: list[TextLike] = ["count(*) AS rows", join("count_if(", whole, ") AS taken")]
-    _, of_row = plan.columns[plan.keys]
-    columns.append(join("count_if(", whole, " AND (", of_row, ") IS NOT NULL) AS timed"))
-    for i, (_, text) in enumerate(plan.where):
-        columns.append(join("count_if(", text, f") AS t{i}"))
-        columns.append(join("count_if(NOT (", text, f")) AS f{i}"))
-        columns.append(join("count_if((", text, f") IS NULL) AS n{i}"))
+    members = [text for _, text in plan.where]
+    whole, (_, of_row) = all_true(members), plan.columns[plan.keys]
+    taken, timed = join("count_if(", whole, ") AS taken"), join("count_if(", whole, " AND (", of_row, ") IS NOT NULL)")
+    columns = ("count(*) AS rows", taken, join(timed, " AS timed"), *verdict_columns(members))
     return join(prefix, "SELECT ", join(*columns, separator=", "), " FROM ", plan.data)
 
 
@@ -105,10 +98,9 @@ def _having(
     shown = result_query(replace(plan, having=None, shown=(*plan.shown, (_HOLDS, plan.having))), firings)
     row = row_json(f"struct(* EXCEPT ({_HOLDS}))")
     kept_out = f"CASE WHEN NOT coalesce({_HOLDS}, FALSE) THEN row END"
-    columns = (
-        f"count_if({_HOLDS}), count_if(NOT {_HOLDS}), count_if({_HOLDS} IS NULL), min({kept_out}), max({kept_out})"
-    )
+    counts = verdict_columns([join(_HOLDS)])
+    columns = join(*counts, f"min({kept_out}) AS least", f"max({kept_out}) AS most", separator=", ")
     named = join(f"SELECT {_HOLDS}, ", row, " AS row FROM (", shown, ")")
-    true, false, null, *examples = queries.run(join(f"SELECT {columns} FROM (", named, ")")).collect()[0]
-    verdicts = Verdicts(written=plan.clause.having.in_line, true=true, false=false, null=null)
-    return verdicts, tuple(dict.fromkeys(example for example in examples if example is not None))
+    read = queries.run(join("SELECT ", columns, " FROM (", named, ")")).collect()[0].asDict()
+    (having,) = verdicts([plan.clause.having.in_line], read)
+    return having, tuple(dict.fromkeys(example for example in (read["least"], read["most"]) if example is not None))

@@ -10,7 +10,7 @@ from pyspark.sql import Row
 
 from sqlext.engine.joins.bind_interval import bind_interval
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries.counts import Verdicts
+from sqlext.engine.queries.counts import Verdicts, verdicts
 from sqlext.engine.queries.shown_values import interval, shown_text
 from sqlext.engine.why.join_queries import (
     limited_keys_query,
@@ -36,12 +36,12 @@ def analyze_join(sides: JoinSides, time_zone: str, limit: int | None) -> JoinRep
     shape, clause = shape_of(sides), sides.clause
     pairs = _row(sides, pairs_query(shape, sides.prefix, limit))
     reports = {side: _side(sides, shape, side, pairs) for side in (LEFT, RIGHT)}
-    number, verdicts = int(pairs["pairs"]), tuple[Verdicts, ...]()
+    number, of_others = int(pairs["pairs"]), tuple[Verdicts, ...]()
     if shape.others and number:
         where = _where_limited(sides, shape, limit)
         pairs_text = join(_joined(sides, shape, time_zone, "INNER"), where)
         others = _row(sides, others_query(shape, sides.prefix, pairs_text))
-        number, verdicts = int(others["kept"]), _verdicts(shape.others, others)
+        number, of_others = int(others["kept"]), _verdicts(shape.others, others)
         semi = join(sides.prefix, "SELECT count(*) AS met FROM ", _joined(sides, shape, time_zone, "LEFT SEMI"), where)
         reports[LEFT] = replace(reports[LEFT], met=int(_row(sides, semi)["met"]))
     return JoinReport(
@@ -58,7 +58,7 @@ def analyze_join(sides: JoinSides, time_zone: str, limit: int | None) -> JoinRep
         pairs=number,
         keys=int(pairs["keys"]),
         largest=int(pairs["largest"]),
-        others=verdicts,
+        others=of_others,
         miss=_miss(shape, pairs),
         limit=limit if shape.keys else None,
         seconds=time.monotonic() - began,
@@ -91,10 +91,7 @@ def _side(sides: JoinSides, shape: JoinShape, side: str, pairs: Row) -> SideRepo
 
 
 def _verdicts(conditions: Sequence[Condition], row: Row) -> tuple[Verdicts, ...]:
-    return tuple(
-        Verdicts(written=c.written, true=row[f"t{i}"], false=row[f"f{i}"], null=row[f"n{i}"])
-        for i, c in enumerate(conditions)
-    )
+    return verdicts((condition.written for condition in conditions), row.asDict())
 
 
 def _where_limited(sides: JoinSides, shape: JoinShape, limit: int | None) -> Text:

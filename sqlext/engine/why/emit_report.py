@@ -65,8 +65,8 @@ class EmitReport:
         if not self.read:
             return "The input has no rows: look at its relation."
         if not self.taken:
-            verdicts = (f"{c.written} is FALSE on {c.false:,} and NULL on {c.null:,}" for c in self.conditions)
-            return f"WHERE keeps none of {count(self.read, 'row')}: {'; '.join(verdicts)}."
+            verdicts = "; ".join(condition.not_true for condition in self.conditions)
+            return f"WHERE keeps none of {count(self.read, 'row')}: {verdicts}."
         if not self.timed:
             rows = "the only row" if self.taken == 1 else f"all {self.taken:,} rows"
             return f"No row is in a window: {self.time} is NULL on {rows}."
@@ -74,8 +74,7 @@ class EmitReport:
             return f"No row is in a window of {self.window}: all times lie between two windows, its slide is too long."
         if self.having is not None and not self.having.true:
             example = f", as on {self.examples[0]}" if self.examples else ""
-            why = f"{self.having.written} is FALSE on {self.having.false:,} and NULL on {self.having.null:,}{example}"
-            return f"HAVING keeps none of {count(self.firings, 'firing')}: {why}."
+            return f"HAVING keeps none of {count(self.firings, 'firing')}: {self.having.not_true}{example}."
         fired = f"{self.counts['early']:,} EARLY, {self.counts['on_time']:,} ON_TIME"
         kept = "" if self.having is None else f"; HAVING keeps {self.having.true:,} of them"
         windows = count(self.counts["windows"], "window fires", "windows fire")

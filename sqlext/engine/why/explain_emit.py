@@ -15,12 +15,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sqlext.engine.emit.run_emit import PlannedEmit, firing_schema, result_query, rows_query, window_plan
+from sqlext.engine.queries.counts import all_true
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.row_json import row_json
-from sqlext.engine.queries.shown_values import shown, shown_text, typed_text
+from sqlext.engine.queries.shown_values import shown, typed_text
 from sqlext.engine.streams.kept_clause import NUMBER, coming_rows
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
 from sqlext.engine.why.emit_row import EmitWords, FiringResult, row_lines, shown_points
+from sqlext.engine.why.failed_conjuncts import refused
 from sqlext.engine.why.row_condition import RowCondition
 from sqlext.operators.emit.operator import EmitOperator
 from sqlext.operators.emit.parts import GLOBAL, SESSION
@@ -95,7 +97,7 @@ def _query(plan: EmitPlan, windows: EmitOperatorPlan, prefix: Text, condition: T
     members of WHERE, and o0_0, o0_1, …: what they compare, of chosen rows. `in_turn`: only of rows on which the members
     before them hold.
     """
-    where = join(*(join("(", text, ")") for _, text in plan.where), separator=" AND ") if plan.where else join("TRUE")
+    where = all_true([text for _, text in plan.where])
     chosen = join("coalesce((", condition, "), FALSE)")
     columns = [join("CASE WHEN ", where, " THEN (", text, f") END AS {name}") for name, text in plan.columns]
     columns += [join(chosen, f" AS {_CHOSEN}"), join("coalesce(", where, f", FALSE) AS {_KEPT}")]
@@ -145,9 +147,9 @@ def _dropped(plan: EmitPlan, table: pa.Table, i: int, *, in_turn: bool) -> str:
         verdict = value(f"w{number}")
         if verdict:
             continue
-        values = [f"{operand} = {shown_text(**value(f'o{number}_{k}'))}" for k, operand in enumerate(_operands(text))]
-        shown_values = f" ({', '.join(values)})" if values else ""
-        reasons.append(f"{written} is {'NULL' if verdict is None else 'false'}{shown_values}")
+        operands = [str(operand) for operand in _operands(text)]
+        values = [value(f"o{number}_{k}") for k in range(len(operands))]
+        reasons.append(refused(written, operands, values, is_null=verdict is None))
         if in_turn:
             break
     return f"It is in no window: of WHERE, {'; '.join(reasons)}."

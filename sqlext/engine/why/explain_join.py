@@ -16,12 +16,22 @@ from sqlext.engine.joins.bind_asof import bind_asof
 from sqlext.engine.joins.bind_interval import range_between
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.counts import count, short
-from sqlext.engine.queries.near_equal import difference, text_compared
 from sqlext.engine.queries.row_json import row_json
 from sqlext.engine.queries.shown_values import interval, shown_text, typed_text
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
+from sqlext.engine.why.failed_conjuncts import refused
 from sqlext.engine.why.join_operands import operand_of
-from sqlext.engine.why.join_shape import DATE, LOCAL, TEXT, TIMESTAMP, JoinShape, is_reversed, number, shape_of
+from sqlext.engine.why.join_shape import (
+    DATE,
+    LOCAL,
+    TEXT,
+    TIMESTAMP,
+    JoinShape,
+    is_reversed,
+    number,
+    reach_of,
+    shape_of,
+)
 from sqlext.engine.why.row_condition import ConditionOver, RowCondition, likeliest
 from sqlext.errors import BindError
 from sqlext.rewriter.joins.asof_sql import AsofJoin, is_backward
@@ -193,17 +203,17 @@ class _Pairing:
         """MATCH_CONDITION, WITHIN, the keys of USING, the conjuncts of ON."""
         clause = self.sides.clause
         using, condition = [name.fragment.text for name in clause.using], clause.match_condition
-        left, right = self._times(asof)
-        times = list(zip(self._names_of_times(asof), (left, right)))
-        far = self._distance(left, right)
+        times = self._times(asof)
+        (left_name, left), (right_name, right) = times
+        far, reach = self._distance(left, right), reach_of(asof, self.kind)
         if asof.operator != NEAREST:
-            shown, touching = f"{times[0][0]} {asof.operator} {times[1][0]}", ""
+            shown, touching = f"{left_name} {asof.operator} {right_name}", ""
             if condition is not None:
                 shown = f"{condition.left.in_line} {condition.operator} {condition.right.in_line}"
                 or_equal = f"{condition.left.in_line} {condition.operator}= {condition.right.in_line}"
                 touching = f"MATCH_CONDITION ({or_equal})" if condition.operator in (">", "<") else ""
             has_nearest = far is not None and condition is not None and not asof.conditions.bounds
-            nearest = f"MATCH_CONDITION (NEAREST ({times[0][0]}, {times[1][0]}))"
+            nearest = f"MATCH_CONDITION (NEAREST ({left_name}, {right_name}))"
             yield _Conjunct(
                 sql=join("(", left, f") {asof.operator} (", right, ")"),
                 shown=shown,
@@ -212,25 +222,23 @@ class _Pairing:
                 wider=(nearest, nearest) if has_nearest else None,
                 touching=touching,
             )
-        elif asof.distance is None or asof.distance.limit is None:  # else WITHIN is NULL if a time is
+        elif reach is None:  # else WITHIN is NULL if a time is
             yield _Conjunct(
                 sql=join("((", left, ") = (", right, ")) IS NOT NULL OR NULL"),
-                shown=f"NEAREST ({times[0][0]}, {times[1][0]})",
+                shown=f"NEAREST ({left_name}, {right_name})",
                 operands=times,
             )
-        limit = asof.distance.limit if asof.distance is not None else None
-        if limit is not None and far is not None:
-            most = join(str(limit.micros)) if self.kind in (TIMESTAMP, LOCAL) else limit.value
-            written = f"WITHIN {in_line(limit.written)}"
+        if reach is not None and far is not None:
+            assert asof.distance is not None and asof.distance.limit is not None
             yield _Conjunct(
-                sql=join(far, " <= ", most),
-                shown=written,
+                sql=join(far, " <= ", reach),
+                shown=f"WITHIN {in_line(asof.distance.limit.written)}",
                 operands=times,
                 far=far,
                 wider=("WITHIN {far}", "WITHIN {far}"),
             )
         for name in using if condition is not None else using[:-1]:
-            both = [(self._shown_of_using(side, name), self._of_using(side, name)) for side in (LEFT, RIGHT)]
+            both = [self._of_using(side, name) for side in (LEFT, RIGHT)]
             has_names = all(self.operands[side].name for side in (LEFT, RIGHT))
             yield _Conjunct(
                 sql=join(both[0][1], " = ", both[1][1]),
@@ -248,32 +256,21 @@ class _Pairing:
         sides = () if comparison is None else (comparison.left, comparison.right)
         return any(str(self.sides.text(part)) in bounds for part in sides)
 
-    def _times(self, asof: AsofJoin) -> tuple[Text, Text]:
-        """The times of the left and of the right relation."""
-        if not asof.using_time:
-            return asof.left_time, asof.right_time
-        left, right = (self._of_using(side, asof.using_time) for side in (LEFT, RIGHT))
-        return left, right
+    def _times(self, asof: AsofJoin) -> list[tuple[str, Text]]:
+        """The times of the left and of the right relation, each as it is shown and for Spark."""
+        if asof.using_time:
+            return [self._of_using(side, asof.using_time) for side in (LEFT, RIGHT)]
+        return [(in_line(time), time) for time in (asof.left_time, asof.right_time)]
 
-    def _names_of_times(self, asof: AsofJoin) -> tuple[str, str]:
-        """These times as they are shown."""
-        if not asof.using_time:
-            return in_line(asof.left_time), in_line(asof.right_time)
-        left, right = (self._shown_of_using(side, asof.using_time) for side in (LEFT, RIGHT))
-        return left, right
-
-    def _of_using(self, side: str, name: str) -> Text:
-        """A column that both relations have, of one of them."""
-        qualifier = self.operands[side].qualifier
-        if qualifier is not None:
-            return join(f"{qualifier}.{name}")
+    def _of_using(self, side: str, name: str) -> tuple[str, Text]:
+        """A column that both relations have, of one of them, as it is shown and for Spark."""
+        operand = self.operands[side]
+        shown = f"{operand.name}.{name}" if operand.name else f"{name} of the {side} relation"
+        if operand.qualifier is not None:
+            return shown, join(f"{operand.qualifier}.{name}")
         column = f"__using_{unquoted(name)}"
         self.before[column] = name
-        return join(f"__before.{quoted(column)}")
-
-    def _shown_of_using(self, side: str, name: str) -> str:
-        qualifier = self.operands[side].name
-        return f"{qualifier}.{name}" if qualifier else f"{name} of the {side} relation"
+        return shown, join(f"__before.{quoted(column)}")
 
     def _plain(self, text: Fragment) -> _Conjunct:
         operands = self._operands(*compared_parts(text))
@@ -379,7 +376,7 @@ class _Pairing:
             yield join("IF(", known, ", greatest(0, ", distances, "), NULL) AS __far") if far else "NULL AS __far"
             yield from ("FALSE AS __is_after", "NULL AS __time", "NULL AS __tie")
             return
-        left, right = self._times(self.asof)
+        left, right = (time for _, time in self._times(self.asof))
         yield join(self._distance(left, right) or "NULL", " AS __far")
         yield join("((", right, ") > (", left, ")) AS __is_after")
         yield join("(", right if self.side == LEFT else left, ") AS __time")
@@ -464,14 +461,17 @@ class _Pairing:
     def _apart(self, row: T.Row) -> str:
         """The times of a pair, and how far apart they are."""
         assert self.asof is not None
-        names = self._names_of_times(self.asof)
-        times = [f"{name} = {shown_text(*row[f'__{side}_time'])}" for name, side in zip(names, (LEFT, RIGHT))]
-        return ", ".join([*times, *([f"{self._shown_far(row['__far'])} apart"] if row["__far"] is not None else [])])
+        named = zip(self._times(self.asof), (LEFT, RIGHT))
+        texts = [f"{name} = {shown_text(*row[f'__{side}_time'])}" for (name, _), side in named]
+        if row["__far"] is not None:
+            texts.append(f"{self._shown_far(row['__far'])} apart")
+        return ", ".join(texts)
 
     def _farther(self, row: T.Row, partner: T.Row) -> str:
         """Why the partner of a left row comes before another candidate, whose pair is `row`."""
         assert self.asof is not None
-        time = f"{self._names_of_times(self.asof)[1]} = {shown_text(*partner['__right_time'])}"
+        _, (name, _) = self._times(self.asof)
+        time = f"{name} = {shown_text(*partner['__right_time'])}"
         taken = f"the partner {_shown_row(partner['__candidate'])} ({time})"
         by = None if row["__far"] is None else row["__far"] - partner["__far"]
         if by:
@@ -483,14 +483,8 @@ class _Pairing:
     def _refusal(self, row: T.Row, i: int) -> str:
         """The reason why a conjunct refuses a pair, with the values that it compares."""
         conjunct = self.conjuncts[i]
-        what = "is NULL" if row[f"__n{i}"] else "is false"
-        both = [row[f"__o{i}_{k}"] for k in range(len(conjunct.operands))]
-        values = [f"{name} = {shown_text(*value)}" for (name, _), value in zip(conjunct.operands, both)]
-        texts = [*(value["text"] for value in both), *filter(None, [text_compared(conjunct.shown)])]
-        note = difference(*texts) if len(texts) == 2 and not row[f"__n{i}"] else ""
-        values[-1:] = [f"{values[-1]}; {note}" if note else values[-1]] if values else []
-        shown = f" ({', '.join(values)})" if values else ""
-        return f"{conjunct.shown} {what}{shown}"
+        values = [row[f"__o{i}_{k}"] for k in range(len(conjunct.operands))]
+        return refused(conjunct.shown, (name for name, _ in conjunct.operands), values, is_null=row[f"__n{i}"])
 
     def _relaxation(self, row: T.Row, i: int) -> Iterator[str]:
         """The change of one condition that makes a candidate a partner."""

@@ -7,7 +7,7 @@ with this one change has been compiled and run over the partition by the search 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -51,7 +51,7 @@ _BOUNDS_TRIED = 12
 
 @dataclass(kw_only=True)
 class VariantMatches:
-    """The matches of the clause with one change, or without any (None: not decided), and the order of the rows."""
+    """The matches of the clause with one change (None: not decided), and the order of the rows."""
 
     order: np.ndarray
     matches: list[Match] | None
@@ -130,8 +130,7 @@ class PartitionWhy:
 
     def _begins_too(self, row: int) -> list[str]:
         """A line about the match that begins at a row in the middle of another one."""
-        every = self._every_start()
-        begins = next((m for m in every or () if m.start == row and m.mapped), None)
+        begins = next((m for m in self._every_start or () if m.start == row and m.mapped), None)
         if begins is None or any(match.start == row for match in self.matches or ()):
             return []
         return [
@@ -141,7 +140,7 @@ class PartitionWhy:
 
     def _jumped_over(self, row: int) -> list[str]:
         """The lines about a row whose match would begin where AFTER MATCH SKIP did not try."""
-        match = next((m for m in self._every_start() or () if m.maps(row)), None)
+        match = next((m for m in self._every_start or () if m.maps(row)), None)
         if match is None:
             return []
         taker = next((m for m in reversed(self.matches or []) if m.start <= match.start < self._resumed(m)), None)
@@ -155,15 +154,12 @@ class PartitionWhy:
             f"Would match with: AFTER MATCH SKIP TO NEXT ROW  -- {self._path(match.mapped)}",
         ]
 
+    @cached_property
     def _every_start(self) -> list[Match] | None:
         """The matches if the search begins at every row."""
         if self.task.skip.mode in (NO_SKIP, SKIP_TO_NEXT_ROW):
             return []
-        if "" not in self._variants:
-            task = replace(self.task, skip=Skip(SKIP_TO_NEXT_ROW))
-            self._variants[""] = VariantMatches(order=self.order, matches=self._matches_of(task, self.rows))
-        variant = self._variants[""]
-        return variant.matches if variant else None
+        return self._matches_of(replace(self.task, skip=Skip(SKIP_TO_NEXT_ROW)), self.rows)
 
     def _matches_of(self, task: Task, rows: Rows) -> list[Match] | None:
         """The matches of a changed clause; None if they are not decided, or if it fails."""
@@ -332,16 +328,14 @@ class PartitionWhy:
 
     def _candidates(self, near: Closest, row: int) -> list[Relaxation]:
         """All relaxations, those first that are about what ended the closest partial match."""
-        proposed = [*relaxations.relaxations(self.plan.clause), *self._other_orders()]
+        proposed = [*relaxations.relaxations(self.plan.clause), *(order for order, _ in self._order_relaxations)]
         failed = {conjunct.start for conjunct in self.failed_conjuncts(near)}
         names = {self._name(stop.label) for stop in near.stops if stop.label is not None}
         is_late = any(stop.reason == WITHIN for stop in near.stops)
         is_edge = any(stop.reason in (NOT_FIRST, NOT_LAST) for stop in near.stops)
         is_possible = any(stop.reason == MATCH for stop in near.stops)
         if is_possible:  # all conditions hold
-            proposed = [
-                relaxation for relaxation in proposed if relaxation.kind not in (CONDITION, relaxations.ABSENCE)
-            ]
+            proposed = [r for r in proposed if r.kind not in (CONDITION, relaxations.ABSENCE)]
 
         def rank(relaxation: Relaxation) -> int:
             if relaxation.kind == relaxations.WITHIN:
@@ -440,9 +434,6 @@ class PartitionWhy:
         ties = self.partition.ties()
         return int((ties == ties[self.order[row]]).sum()) > 1
 
-    def _other_orders(self) -> list[Relaxation]:
-        return [relaxation for relaxation, _ in self._order_relaxations]
-
     @cached_property
     def _orders(self) -> dict[str, np.ndarray]:
         return {relaxation.sql: order for relaxation, order in self._order_relaxations}
@@ -453,10 +444,9 @@ class PartitionWhy:
         ascending = relaxations.without_descending(self.plan.clause)
         plan = None if ascending is None else self.clause.relaxed(ascending)
         if ascending is None or plan is None:
-            return self._tie_relaxations
-        return [(ascending, replace(self.partition, sort=sort_keys(plan)).order()), *self._tie_relaxations]
+            return self._tie_relaxations()
+        return [(ascending, replace(self.partition, sort=sort_keys(plan)).order()), *self._tie_relaxations()]
 
-    @cached_property
     def _tie_relaxations(self) -> list[tuple[Relaxation, np.ndarray]]:
         """Other orders of rows that tie, each with the order of all rows."""
         ties = self.partition.ties()
@@ -467,10 +457,8 @@ class PartitionWhy:
             for is_descending in (True, False):
                 order = self.partition.order([SortKey(text, is_descending, is_descending)])
                 if not any(np.array_equal(order, other) for other in (self.order, *(o for _, o in found))):
-                    name = unquoted(text)
-                    found.append(
-                        (relaxations.with_tie_order(self.plan.clause, name, is_descending=is_descending), order)
-                    )
+                    change = relaxations.with_tie_order(self.plan.clause, unquoted(text), is_descending=is_descending)
+                    found.append((change, order))
         return found
 
     # names of rows
@@ -485,18 +473,23 @@ class PartitionWhy:
     def _row(self, row: int) -> str:
         if row >= len(self.order):
             return f"Row {self._n(row)}"
-        return f"Row {self._n(row)}{self.keys_of(row, ' (', ')')}"
+        keys = ", ".join(self.keys(row))
+        return f"Row {self._n(row)}{f' ({keys})' if keys else ''}"
 
-    def keys_of(self, row: int, before: str = "", after: str = "") -> str:
-        """The values of the ORDER BY keys on a row."""
-        at = int(self.order[row])
-        values = []
-        for text, _ in self.partition.sort[: self.partition.keys]:
-            spark_type = self.clause.type_of(text)
-            values.append(
-                f"{shown_name(text)} = {shown_cell(self.partition.columns[text], spark_type, at, self.settings)}"
-            )
-        return f"{before}{', '.join(values)}{after}" if values else ""
+    def keys(self, row: int) -> list[str]:
+        """The keys of ORDER BY with their values on a row."""
+        return self._values((text for text, _ in self.partition.sort[: self.partition.keys]), row)
+
+    def partition_keys(self, row: int) -> list[str]:
+        """The keys of PARTITION BY with their values on a row."""
+        return self._values(map(str, self.plan.partition_by), row)
+
+    def _values(self, texts: Iterable[str], row: int) -> list[str]:
+        at, columns = int(self.order[row]), self.partition.columns
+        return [
+            f"{shown_name(text)} = {shown_cell(columns[text], self.clause.type_of(text), at, self.settings)}"
+            for text in texts
+        ]
 
     def _path(self, mapped: Mapped) -> str:
         """The mapped rows with their variables, in short.

@@ -19,7 +19,6 @@ from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.python_functions import python_function
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver
 from sqlext.engine.queries.session_settings import execution_settings
-from sqlext.engine.queries.shown_values import shown_cell, shown_name
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row
 from sqlext.engine.why.explain_row import PartitionWhy
@@ -27,7 +26,7 @@ from sqlext.engine.why.row_condition import RowCondition
 from sqlext.engine.why.why_clause import PartitionRows, WhyClause, sort_keys
 from sqlext.errors import BindError, SqlExtError, UnsupportedError
 from sqlext.expressions.scalar_tree import Constant
-from sqlext.operators.rows.arrow import as_numpy
+from sqlext.operators.rows.arrow import as_numpy, one_chunk
 from sqlext.operators.rows.row_order import key_codes
 from sqlext.pattern.task.task import LiteralValue
 from sqlext.pattern.why.row_search import Budget
@@ -78,10 +77,11 @@ class ChosenRows:
             raise UnsupportedError("WHY", f"WHY does not explain {what}", place=plan.clause.keyword.place)
         return input_of(self.physical, self.queries, self.call.spark)
 
-    def partitions(self, clause: WhyClause, plan: SearchPlan) -> Iterator[tuple[Mapping[str, pa.Array], PartitionWhy]]:
-        """The partitions of the chosen rows, each with the columns of its keys."""
-        for keys, partition in _partitions(self._read(plan), plan, self._texts(plan)):
-            yield keys, PartitionWhy(clause=clause, plan=plan, partition=partition, budget=self.budget)
+    def partitions(self, clause: WhyClause) -> Iterator[PartitionWhy]:
+        """The partitions of the chosen rows."""
+        plan = clause.plan()
+        for partition in _partitions(self._read(plan), plan, self._texts(plan)):
+            yield PartitionWhy(clause=clause, plan=plan, partition=partition, budget=self.budget)
 
     def _read(self, plan: SearchPlan) -> pa.Table:
         """The rows of the partitions of chosen rows, by partition and in order, at most MAX_READ of them."""
@@ -149,21 +149,15 @@ def explain_rows(rows: ChosenRows, condition: RowCondition) -> str:
 
 def _answers(rows: ChosenRows, clause: WhyClause, condition: str) -> Iterator[str]:
     shown = 0
-    for keys, why in rows.partitions(clause, clause.plan()):
+    for why in rows.partitions(clause):
         partition = why.partition
         for row in why.chosen():
             if shown == MAX_ROWS:
                 yield more_rows(condition)
                 return
             shown += 1
-            title = f"Row {row + 1 + partition.first} of {partition.total}"
-            at = int(why.order[row])
-            values = [
-                f"{shown_name(t)} = {shown_cell(c, clause.type_of(t), at, why.settings)}" for t, c in keys.items()
-            ]
-            title = ", ".join(
-                [title + (" of its partition" if keys else ""), *values, *filter(None, [why.keys_of(row)])]
-            )
+            of = f" of {partition.total}{' of its partition' if why.plan.partition_by else ''}"
+            title = ", ".join([f"Row {row + 1 + partition.first}{of}", *why.partition_keys(row), *why.keys(row)])
             lines = why.lines(row)
             if not partition.is_whole:
                 n = len(partition.is_chosen)
@@ -171,13 +165,6 @@ def _answers(rows: ChosenRows, clause: WhyClause, condition: str) -> Iterator[st
             yield "\n".join([title, *lines])
     if not shown:
         yield no_row(condition)
-
-
-def partitions_why(rows: ChosenRows) -> Iterator[PartitionWhy]:
-    """The partitions of the chosen rows."""
-    clause = rows.clause()
-    for _, why in rows.partitions(clause, clause.plan()):
-        yield why
 
 
 def input_of(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> InputRelation:
@@ -202,10 +189,8 @@ def index_of(text: str, physical: PhysicalPlan) -> int:
     return next(i for i, site in enumerate(scan(text)) if site.keyword.start == keyword)
 
 
-def _partitions(
-    table: pa.Table, plan: SearchPlan, texts: Mapping[str, Text]
-) -> Iterator[tuple[Mapping[str, pa.Array], PartitionRows]]:
-    """(partition keys, rows) of each partition."""
+def _partitions(table: pa.Table, plan: SearchPlan, texts: Mapping[str, Text]) -> Iterator[PartitionRows]:
+    """The rows of each partition."""
     if not table.num_rows:
         return
     names = list(texts)
@@ -214,20 +199,14 @@ def _partitions(
     starts = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))
     for lo, hi in zip(starts.tolist(), [*starts[1:].tolist(), table.num_rows]):
         rows = table.slice(lo, hi - lo).combine_chunks()
-        columns = {name: _one_array(rows.column(i)) for i, name in enumerate(names)}
-        partition = PartitionRows(
-            columns=columns,
+        yield PartitionRows(
+            columns={name: one_chunk(rows.column(i)) for i, name in enumerate(names)},
             sort=sort_keys(plan),
             keys=len(plan.clause.order_by),
-            is_chosen=as_numpy(_one_array(rows.column(_CHOSEN))),
+            is_chosen=as_numpy(one_chunk(rows.column(_CHOSEN))),
             first=rows.column(_NUMBER)[0].as_py() - 1,
             total=rows.column(_TOTAL)[0].as_py(),
         )
-        yield {str(key): columns[str(key)] for key in plan.partition_by}, partition
-
-
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.chunks)
 
 
 class _Resolver(SparkTypeResolver):

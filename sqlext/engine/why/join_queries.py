@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sqlext.engine.queries.counts import all_true, verdict_columns
 from sqlext.engine.queries.shown_values import typed_text
 from sqlext.engine.why.join_shape import TEXT, End, JoinShape
 from sqlext.rewriter.joins.asof_sql import Key
@@ -30,10 +31,7 @@ def side_query(shape: JoinShape, side: str, prefix: Text) -> Text:
     columns: list[TextLike] = ["count(*) AS rows"]
     columns.append(join("count_if(", _any_null(_key_texts(shape, side)), ") AS null_key"))
     columns.append(join("count_if(", _any_null(shape.needs.get(side, ())), ") AS null_time"))
-    for i, condition in enumerate(shape.own[side]):
-        columns.append(join("count_if(", condition.sql, f") AS t{i}"))
-        columns.append(join("count_if(NOT (", condition.sql, f")) AS f{i}"))
-        columns.append(join("count_if((", condition.sql, f") IS NULL) AS n{i}"))
+    columns += verdict_columns(condition.sql for condition in shape.own[side])
     columns.append(join("count_if(", _is_able(shape, side), ") AS able"))
     empty, reversed_ = (shape.is_empty, shape.is_reversed) if side == shape.ranges else ("FALSE", "FALSE")
     columns.append(join("count_if(", empty, ") AS empty"))
@@ -134,12 +132,8 @@ def _miss(shape: JoinShape) -> str:
 def others_query(shape: JoinShape, prefix: Text, pairs: TextLike) -> Text:
     """One row: `kept`, the pairs on which all other conditions hold, and t, f, n of each of them. `pairs`: the join
     without the other conditions."""
-    whole = join(*(join("(", c.sql, ")") for c in shape.others), separator=" AND ")
-    columns: list[TextLike] = [join("count_if(", whole, ") AS kept")]
-    for i, condition in enumerate(shape.others):
-        columns.append(join("count_if(", condition.sql, f") AS t{i}"))
-        columns.append(join("count_if(NOT (", condition.sql, f")) AS f{i}"))
-        columns.append(join("count_if((", condition.sql, f") IS NULL) AS n{i}"))
+    others = [condition.sql for condition in shape.others]
+    columns = [join("count_if(", all_true(others), ") AS kept"), *verdict_columns(others)]
     return join(prefix, "SELECT ", join(*columns, separator=",\n       "), "\nFROM ", pairs)
 
 

@@ -149,7 +149,7 @@ class JoinReport:
         if not self.in_range:
             miss = f": {self.miss.text}" if self.miss else ""
             return f"{pairs}, but no time is in its range{miss}{self._also_no_range()}."
-        verdicts = "; ".join(f"{c.written} is FALSE on {c.false:,} and NULL on {c.null:,}" for c in self.others)
+        verdicts = "; ".join(condition.not_true for condition in self.others)
         return f"{count(self.in_range, 'pair has', 'pairs have')} the time in the range, but {verdicts}."
 
     @property

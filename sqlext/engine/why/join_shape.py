@@ -8,7 +8,7 @@ nearest right row in this range.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlext.engine.joins.bind_asof import bind_asof
 from sqlext.engine.joins.bind_interval import bound_text, range_between
@@ -108,6 +108,14 @@ def number(kind: str, time: Text) -> Text:
     return join(before, time, after)
 
 
+def reach_of(asof: AsofJoin, kind: str) -> Text | None:
+    """SQL for the distance that WITHIN allows between times of a kind; None without WITHIN."""
+    limit = asof.distance.limit if asof.distance is not None else None
+    if limit is None:
+        return None
+    return join(str(limit.micros)) if kind in (TIMESTAMP, LOCAL) else limit.value
+
+
 def is_reversed(low: Text, high: Text) -> Text:
     """SQL for whether the bounds of a range are in the wrong order, from their numbers."""
     return join("(", low, ") > (", high, ")")
@@ -146,10 +154,7 @@ def _asof(sides: JoinSides, asof: AsofJoin) -> JoinShape:
 def _ends(asof: AsofJoin, kind: str) -> tuple[End | None, End | None]:
     """The ends of the range in which the right time must be."""
     time = number(kind, asof.left_time)
-    limit = asof.distance.limit if asof.distance else None
-    reach = None
-    if limit is not None:
-        reach = join(str(limit.micros)) if kind in (TIMESTAMP, LOCAL) else limit.value
+    reach = reach_of(asof, kind)
     far = [None if reach is None else End(join("(", time, f" {sign} ", reach, ")")) for sign in "-+"]
     if asof.operator == NEAREST:
         return far[0], far[1]
@@ -199,11 +204,8 @@ def _interval(sides: JoinSides) -> JoinShape:
     time, (lower, upper) = sides.text(range_.time), (bound_text(sides, b) for b in (range_.lower, range_.upper))
     of = {points: [time], ranges: [lower, upper]}
     kind = _kind(sides, {side: texts[0] for side, texts in of.items()})
-    return JoinShape(
-        relations=sides.relations,
-        own=own,
-        keys=tuple(keys),
-        others=tuple(others),
+    return replace(
+        shape,
         points=points,
         time=number(kind, time),
         lower=End(number(kind, lower), str(range_.excludes_lower).upper()),
