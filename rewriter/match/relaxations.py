@@ -27,7 +27,7 @@ from sqlext.rewriter.match.match_clause import Definition, MatchClause
 from sqlext.rewriter.scalars.references import QUOTES
 from sqlext.rewriter.text.and_list import split_at_all_ands
 from sqlext.rewriter.text.lexemes import lexemes
-from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.names import quoted_if_needed
 from sqlext.rewriter.text.splice import Edit
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.keywords import ORDER_WORDS
@@ -294,7 +294,7 @@ def _end_of_order(clause: MatchClause) -> int:
 def with_tie_order(clause: MatchClause, column: str, *, is_descending: bool) -> Relaxation:
     """ORDER BY with one more key, which orders the rows that are equal on the others."""
     text, stop = clause.whole.source, _end_of_order(clause)
-    key = f", {quoted(column) if not column.isidentifier() else column}{' DESC' if is_descending else ''}"
+    key = f", {quoted_if_needed(column)}{' DESC' if is_descending else ''}"
     written = text[clause.order_by[0].expression.start : stop]
     return Relaxation(
         kind=TIES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -51,6 +52,15 @@ def split_name(name: str) -> Parts:
 def quoted(name: str) -> str:
     """A name in backticks."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def quoted_if_needed(name: str) -> str:
+    """A name as it is written in a statement.
+
+    >>> quoted_if_needed("a"), quoted_if_needed("a b")
+    ('a', '`a b`')
+    """
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else quoted(name)
 
 
 def unquoted(raw: str) -> str:

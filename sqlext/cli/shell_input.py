@@ -12,7 +12,7 @@ from prompt_toolkit.document import Document
 from sqlext.cli.shell_commands import NAMES, is_command
 from sqlext.errors import ParseError
 from sqlext.rewriter.statements.script import semicolons
-from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.names import quoted_if_needed
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.sources import relations
 
@@ -112,15 +112,6 @@ class SqlCompleter(Completer):
         yield from ((table, "table") for table in tables)
         if "." not in word and word:
             yield from ((keyword, "") for keyword in KEYWORDS)
-
-
-def quoted_if_needed(name: str) -> str:
-    """A name as it is written in a statement.
-
-    >>> quoted_if_needed("a"), quoted_if_needed("a b")
-    ('a', '`a b`')
-    """
-    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else quoted(name)
 
 
 def _relations(text: str) -> list[str]:

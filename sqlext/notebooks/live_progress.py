@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from IPython.core.getipython import get_ipython
 from IPython.display import display
 from pyspark.sql.streaming import StreamingQuery
 
 from sqlext.notebooks.html_table import html_table
-from sqlext.notebooks.stop_button import stop_button
 from sqlext.sessions.failures import reason
 from sqlext.spark.progress import kept_state, recent_progress
 
@@ -93,7 +94,7 @@ def show_progress(queries: Sequence[StreamingQuery], *, waits: bool) -> None:
                 handle.update(progress_of(queries))
         handle.update(progress_of(queries))
         return
-    button = stop_button(queries)
+    button = _stop_button(queries)
     if button is not None:
         display(button)
     threading.Thread(target=_follow, args=(handle, queries, button), name="sqlext-progress", daemon=True).start()
@@ -112,3 +113,24 @@ def _follow(handle: Any, queries: Sequence[StreamingQuery], button: Any | None) 
     finally:  # also if the session was stopped, and the state of the queries is unknown
         if button is not None:
             button.close()
+
+
+def _stop_button(queries: Sequence[StreamingQuery]) -> Any | None:
+    """A button that stops queries; None if nobody could press it, outside a kernel or without ipywidgets."""
+    if not hasattr(get_ipython(), "kernel"):
+        return None
+    try:
+        from ipywidgets import Button
+    except ImportError:
+        return None
+    names = ", ".join(query.name or query.id for query in queries)
+    button = Button(description="Stop", icon="stop", tooltip=f"stop {names}")
+
+    def stop(_: Any) -> None:
+        button.disabled = True  # until the queries have ended, when `show_progress` removes it
+        with ExitStack() as all_queries:  # if one query cannot be stopped, the others are stopped nevertheless
+            for query in queries:
+                all_queries.callback(query.stop)
+
+    button.on_click(stop)
+    return button

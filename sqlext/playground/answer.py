@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlext.errors import SqlExtError, SqlExtErrors
-from sqlext.pattern.batch.recorder import Attempt, Mapped, Step
+from sqlext.pattern.batch.recorder import Attempt, Step
 from sqlext.pattern.task.task import Spans
 from sqlext.pattern.why.row_search import lacks_one_row, rows_missing
 from sqlext.playground.automaton import automaton_of
@@ -38,16 +38,19 @@ def answer(text: str, table: Table, known: KnownTruth, budget: WorkBudget) -> Js
     except SqlExtError as error:
         return {"errors": errors_of(error, text)}
     except RecursionError:
-        return {"errors": [_error("", "the statement is nested too deep", None)]}
+        return {"errors": [error_of("", "the statement is nested too deep")]}
 
 
 def errors_of(error: SqlExtError, text: str) -> list[Json]:
     """The errors, each with the characters of the text that it is about; without a place it is about none."""
     several = error.errors if isinstance(error, SqlExtErrors) else [error]
-    return [_error(e.error_class, e.message, e.hint, *_place(e, text)) for e in several]
+    return [error_of(e.error_class, e.message, e.hint, *_place(e, text)) for e in several]
 
 
-def _error(name: str, message: str, hint: str | None, start: int | None = None, stop: int | None = None) -> Json:
+def error_of(
+    name: str, message: str, hint: str | None = None, start: int | None = None, stop: int | None = None
+) -> Json:
+    """An error as the page shows it; `name` is empty if it is none of sqlext."""
     return {"class": name, "message": message, "hint": hint, "start": start, "stop": stop}
 
 
@@ -136,8 +139,5 @@ def _failed_skip(spans: Spans) -> str:
 
 
 def _near(attempt: Attempt) -> Json:
-    return {**_mapped(attempt.furthest), "reason": attempt.ending}
-
-
-def _mapped(mapped: Mapped) -> Json:
-    return {"rows": [row for row, _ in mapped], "labels": [label for _, label in mapped]}
+    rows, labels = ([pair[i] for pair in attempt.furthest] for i in (0, 1))
+    return {"rows": rows, "labels": labels, "reason": attempt.ending}

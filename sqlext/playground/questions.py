@@ -28,6 +28,7 @@ from sqlext.playground.statement import read_statement
 from sqlext.playground.stream import at_watermark
 from sqlext.playground.stream import refusal as stream_refusal
 from sqlext.playground.table import Table
+from sqlext.rewriter.text.names import quoted_if_needed
 from sqlext.rewriter.text.tokens import SPARK_KEYWORDS
 
 MOST_CHARACTERS = 20_000  # of a statement
@@ -185,15 +186,11 @@ def first_statement(table: Table) -> str:
     columns = table.as_json()["columns"]
     times = [c["name"] for c in columns if c["is_time"]] or [c["name"] for c in columns]
     values = [c["name"] for c in columns if c["numbers"] is not None and not c["is_time"]] or times
-    order, value = _name(times[0]), _name(values[0])
+    order, value = quoted_if_needed(times[0]), quoted_if_needed(values[0])
     return (
         f"SELECT * FROM {table.name} MATCH_RECOGNIZE (\n  ORDER BY {order}\n  MEASURES FIRST({order}) AS begins, "
         f"LAST({order}) AS ends\n  PATTERN (low up+)\n  DEFINE up AS {value} > PREV({value})\n)"
     )
-
-
-def _name(column: str) -> str:
-    return column if column.isidentifier() else "`" + column.replace("`", "``") + "`"
 
 
 def _statement(asked: Json) -> str:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from sqlext.errors import BYTE_ORDER_MARK, DataError, file_fault
+from sqlext.operators.rows.arrow import one_chunk
 from sqlext.playground.table import MOST_ROWS, Table
 
 _MOST_BYTES = 1 << 24  # are read; 10,000 rows need less unless their texts are long
@@ -72,9 +73,7 @@ def arrow_table(read: pa.Table, name: str, note: str = "") -> Table:
     columns: dict[str, pa.Array] = {}
     for column in read.column_names:
         types[column], kind = _spark_type(read.schema.field(column).type)
-        columns[column] = read.column(column).cast(kind).combine_chunks()
-        if isinstance(columns[column], pa.ChunkedArray):  # of an older Arrow
-            columns[column] = pa.concat_arrays(columns[column].chunks)
+        columns[column] = one_chunk(read.column(column).cast(kind))
     return Table(name=name, types=types, columns=columns, note=note)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.why.computed_columns import ComputedColumns
-from sqlext.engine.why.why_clause import sort_keys
+from sqlext.engine.why.why_clause import numbered, sort_keys
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.match.read_rows import read_rows
 from sqlext.operators.rows.arrow import as_arrow
@@ -73,13 +73,9 @@ class RowsSearch:
     @cached_property
     def codes(self) -> np.ndarray:
         """`int64[n]`: the number of the partition of each row of the table."""
-        keys = [
-            ranked(self.computed[str(key)], SortKey("", is_descending=False, nulls_last=False))
-            for key in self.plan.partition_by
-        ]
-        if not keys:
-            return np.zeros(self.statement.table.rows, np.int64)
-        return np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+        ascending = SortKey("", is_descending=False, nulls_last=False)
+        ranks = [ranked(self.computed[str(key)], ascending) for key in self.plan.partition_by]
+        return numbered(ranks, self.statement.table.rows)
 
     @cached_property
     def order(self) -> np.ndarray:
@@ -151,7 +147,7 @@ class RowsSearch:
     @cached_property
     def _order_name(self) -> str:
         keys = [str(key) for key in self.plan.partition_by]
-        return f"{keys} {[(text, way) for text, way in self.plan.order_by]}"
+        return f"{keys} {[(str(text), way) for text, way in self.plan.order_by]}"
 
     @cached_property
     def task(self) -> Task:

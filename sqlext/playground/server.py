@@ -20,6 +20,7 @@ from time import monotonic
 from typing import Any
 
 from sqlext.errors import SqlExtError
+from sqlext.playground.answer import error_of
 from sqlext.playground.questions import Playground
 
 LOOPBACK = "127.0.0.1"
@@ -151,7 +152,8 @@ class _Handler(BaseHTTPRequestHandler):
         except SqlExtError as error:
             raise _Refused(HTTPStatus.BAD_REQUEST, error.message) from None
         except Exception as error:  # a fault of ours ends this answer only, and is shown to the user
-            answered = {"errors": [_fault(error)]}
+            message = f"the playground failed on this statement ({type(error).__name__}: {str(error)[:200]})"
+            answered = {"errors": [error_of("", message)]}
         return "application/json", json.dumps(answered, allow_nan=False, separators=(",", ":")).encode()
 
     def _body(self) -> bytes:
@@ -176,11 +178,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing: the address has the token."""
-
-
-def _fault(error: Exception) -> dict[str, Any]:
-    message = f"the playground failed on this statement ({type(error).__name__}: {str(error)[:200]})"
-    return {"class": "", "message": message, "hint": None, "start": None, "stop": None}
 
 
 class _Patient:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from sqlext.engine.queries.queries import Queries
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.expressions.spark_types import is_sent
 from sqlext.expressions.values import arrow_type
+from sqlext.operators.rows.arrow import one_chunk
 from sqlext.playground.table import MOST_ROWS, Table
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Source
@@ -49,7 +48,7 @@ def read_table(spark: SparkSession, name: str) -> Table:
     if left_out:
         notes.append(f"Not here, because of their types: {', '.join(left_out)}.")
     first = read.slice(0, MOST_ROWS)
-    columns = {column: _array(first.column(column), kind) for column, kind in types.items()}
+    columns = {column: one_chunk(first.column(column).cast(arrow_type(kind))) for column, kind in types.items()}
     return Table(name=unquoted(name.split(".")[-1]), types=types, columns=columns, note=" ".join(notes))
 
 
@@ -59,8 +58,3 @@ def _is_read(spark_type: str) -> bool:
     except SqlExtError:
         return False
     return True
-
-
-def _array(column: pa.ChunkedArray, spark_type: str) -> pa.Array:
-    whole = column.cast(arrow_type(spark_type)).combine_chunks()
-    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from sqlext.operators.rows.arrow import as_arrow, to_values
 from sqlext.operators.rows.columns import WITHIN_END
@@ -17,6 +16,7 @@ from sqlext.pattern.task.event_time import NEVER, Decisions, EventTimes, StreamF
 from sqlext.pattern.task.task import NO_SKIP
 from sqlext.pattern.task.within import in_order
 from sqlext.playground.rows_search import TRUE, RowsSearch
+from sqlext.playground.table import is_time, per_millisecond
 
 
 def refusal(search: RowsSearch) -> str | None:
@@ -25,7 +25,7 @@ def refusal(search: RowsSearch) -> str | None:
         return "A stream needs ORDER BY with the time of the rows."
     text, key = search.sort[0]
     column = search.computed[text]
-    if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
+    if not is_time(column.type):
         return f"A stream is ordered by the time of its rows, and {text.strip('`')} is not a time."
     if key.is_descending:
         return "A stream is ordered by ascending times."
@@ -51,19 +51,17 @@ def at_watermark(search: RowsSearch, watermark: float | None) -> dict[str, Any]:
     is missing. `kept`: the places of the rows that a stream keeps, including rows that the watermark has not
     passed. `waiting`: the places of these. A row that comes now with a time up to the watermark is late.
     """
-    key = in_order(to_values(search.computed[search.sort[0][0]].take(as_arrow(search.order))).values)
-    unit = 1000 if key.dtype == np.int64 and _is_timestamp(search) else 1 / 86_400_000
-    passed = NEVER - 1
-    every = _decided(search, key, passed)
+    column = search.computed[search.sort[0][0]]
+    key, unit = in_order(to_values(column.take(as_arrow(search.order))).values), per_millisecond(column.type)
+    every = _decided(search, key, NEVER - 1)
     names = zip(every.spans.start.tolist(), every.spans.number.tolist(), every.time.tolist())
     times = {f"{start} {number}": time / unit for start, number, time in names if time != NEVER}
     at = int(min(max((watermark or 0) * unit, -(2**62)), 2**62)) if watermark is not None else int(key.min()) - 1
     has_passed = key <= at
     kept = ~has_passed
-    now = _decided(search, key, at) if has_passed.any() else None
     back, bounds = _back(search), search.rows.bounds
-    if now is not None:
-        first = _first_needed(search, now, has_passed)
+    if has_passed.any():
+        first = _first_needed(search, _decided(search, key, at), has_passed)
         for p, row in first.items():
             lo = max(int(bounds[p]), row - back)
             kept[lo : int(bounds[p + 1])] = True
@@ -73,10 +71,6 @@ def at_watermark(search: RowsSearch, watermark: float | None) -> dict[str, Any]:
         "waiting": np.flatnonzero(~has_passed).tolist(),
         "watermark": at / unit,
     }
-
-
-def _is_timestamp(search: RowsSearch) -> bool:
-    return pa.types.is_timestamp(search.computed[search.sort[0][0]].type)
 
 
 def _decided(search: RowsSearch, key: np.ndarray, watermark: int) -> Decisions:

@@ -35,11 +35,6 @@ class Table:
     def rows(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
-    @property
-    def values(self) -> ColumnValues:
-        """Evaluates expressions over the rows."""
-        return ColumnValues(columns=self.columns, rows=self.rows)
-
     def as_json(self) -> dict[str, Any]:
         """The name, and for each column its type, its values as text, and as numbers that the page draws.
 
@@ -47,7 +42,7 @@ class Table:
         >>> table.as_json()["columns"]
         [{'name': 'v', 'type': 'int', 'cells': ['7', None], 'numbers': [7.0, None], 'is_time': False}]
         """
-        values = self.values
+        values = ColumnValues(columns=self.columns, rows=self.rows)
         return {
             "name": self.name,
             "note": self.note,
@@ -58,7 +53,7 @@ class Table:
                     "type": self.types[name],
                     "cells": cells(values, Column(name, self.types[name])),
                     "numbers": numbers(column),
-                    "is_time": pa.types.is_timestamp(column.type) or pa.types.is_date(column.type),
+                    "is_time": is_time(column.type),
                 }
                 for name, column in self.columns.items()
             ],
@@ -74,11 +69,20 @@ def cells(values: ColumnValues, tree: Scalar) -> list[str | None]:
     return [None if text is None else text[:_LONGEST] for text in texts]
 
 
+def is_time(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) or pa.types.is_date(kind)
+
+
+def per_millisecond(kind: pa.DataType) -> float:
+    """How many units of a time, microseconds or days, are a millisecond."""
+    return 1000 if pa.types.is_timestamp(kind) else 1 / 86_400_000
+
+
 def numbers(column: pa.Array) -> list[float | None] | None:
     """The values as numbers, times in milliseconds; None for a column that cannot be drawn."""
     kind = column.type
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return _finite(to_values(column), 1000 if pa.types.is_timestamp(kind) else 1 / 86_400_000)
+    if is_time(kind):
+        return _finite(to_values(column), per_millisecond(kind))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return _finite(to_values(column), 1)
     if pa.types.is_decimal(kind):

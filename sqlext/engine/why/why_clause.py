@@ -112,9 +112,14 @@ class PartitionRows:
     def ties(self) -> np.ndarray:
         """`int64[n]`: a number for each row, equal for rows that are equal on all keys of ORDER BY."""
         ranks = [ranked(self.columns[key.column], key) for key in self._sort(0, self.keys)]
-        if not ranks:
-            return np.zeros(len(self.is_chosen), np.int64)
-        return np.unique(np.stack(ranks, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+        return numbered(ranks, len(self.is_chosen))
+
+
+def numbered(ranks: Sequence[np.ndarray], n: int) -> np.ndarray:
+    """`int64[n]`: a number for each row, equal for rows that are equal in all ranks."""
+    if not ranks:
+        return np.zeros(n, np.int64)
+    return np.unique(np.stack(ranks, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
 
 
 # by the order of the rows, variable and text of a conjunct: the rows on which it holds
