@@ -4,11 +4,13 @@ import pytest
 
 from sqlext.errors import DataError
 from sqlext.expressions.effort import METER, NO_CEILING
+from sqlext.playground.answer import answer
 from sqlext.playground.budget import WorkBudget
 from sqlext.playground.clause_edits import controls_of, with_control
 from sqlext.playground.lessons import lessons
 from sqlext.playground.questions import Playground, first_statement
 from sqlext.playground.read_csv import csv_table, read_csv
+from sqlext.playground.rows_search import KnownTruth
 from sqlext.playground.statement import read_statement
 
 ROWS = csv_table(b"ts,v\n2026-03-02 09:00:00,5\n2026-03-02 09:01:00,\n2026-03-02 09:02:00,7\n", "t")
@@ -23,6 +25,14 @@ def test_a_condition_is_true_false_or_null_on_each_row():
     found = ask("answer", "ORDER BY ts PATTERN (a b) DEFINE a AS v > 4, b AS v > 5 AND ts IS NOT NULL")
     assert found["truth"] == ["tnt", "fnt"]
     assert [c["truth"] for c in found["conjuncts"][1]] == ["fnt", "ttt"]
+
+
+def test_the_truth_of_a_condition_is_kept_while_other_text_changes():
+    known = KnownTruth()
+    for blanks in (" ", "   "):
+        text = f"SELECT{blanks}* FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (a b) DEFINE b AS v > 6)"
+        assert "matches" in answer(text, ROWS, known, WorkBudget())
+    assert len(known) == 1
 
 
 PATTERN = "PATTERN (a b+) DEFINE b AS coalesce(v, 9) > 6"
