@@ -13,7 +13,7 @@ import pytest
 
 from sqlext.errors import SqlExtError
 from sqlext.spark.quiet_probes import quiet_probes
-from tests.statements.cases import as_lines, result_of
+from tests.statements.cases import results_of
 
 from .statements import HERE, SYSTEMS, Outcome, System, Version, all_versions, read
 
@@ -39,16 +39,15 @@ def run(spark, versions: list[Version]) -> list[Outcome]:
         spark.sql(text)
     try:
         with quiet_probes():
-            rows = spark.sql("\nUNION ALL\n".join(as_lines(v.text, i) for i, v in enumerate(versions))).collect()
+            return [Outcome("rows", *result) for result in results_of(spark.sql, (v.text for v in versions))]
     except Exception as e:
         if len(versions) > 1:
             return [outcome for version in versions for outcome in run(spark, [Version(version.text)])]
         return [error_of(spark, versions[0].text, e)]
-    return [Outcome("rows", *result_of(row)) for row in sorted(rows, key=lambda row: row.n)]
 
 
 def error_of(spark, text: str, wrapped: Exception | None = None) -> Outcome | None:
-    """The error of the statement as its author sees it: without the query that `as_lines` puts around it. If it gives
+    """The error of the statement as its author sees it: without the query that `results_of` puts around it. If it gives
     rows so, the error `wrapped` of the query around it, or None."""
     error = wrapped
     try:

@@ -153,6 +153,12 @@ def result_of(row) -> tuple[str, list[str]]:
     return row.kind[len("struct<") : -1], sorted(line[1:-1] for line in row.lines)
 
 
+def results_of(sql, queries) -> list[tuple[str, list[str]]]:
+    """(columns, rows) of each query; all are run as one statement by `sql`."""
+    text = "\nUNION ALL\n".join(as_lines(query, number) for number, query in enumerate(queries))
+    return [result_of(row) for row in sorted(sql(text).collect(), key=lambda row: row.n)]
+
+
 def expected_of(step: Step) -> tuple[str, list[str]]:
     return step.columns, sorted(step.lines)
 

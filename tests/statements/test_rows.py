@@ -9,7 +9,7 @@ import pytest
 import sqlext
 from sqlext.sessions.hook import unhooked
 
-from .cases import HERE, WAYS, Case, as_lines, cases, difference, result_of, settings
+from .cases import HERE, WAYS, Case, cases, difference, results_of, settings
 
 pytestmark = pytest.mark.spark
 FILES = ["modes.txt", "names.txt", "types.txt", "measures.txt", "define.txt", "within.txt", "pushed.txt", "unread.txt",
@@ -38,10 +38,8 @@ def query(spark, way: str, text: str) -> str:
 
 def run(spark, way: str, group: list[Case]) -> list:
     """(columns, rows) of each case. All cases run as one statement."""
-    texts = [as_lines(query(spark, way, case.step.text), i) for i, case in enumerate(group)]
     sql = unhooked(spark) if way == "portable" else spark.sql
-    rows = sql("\nUNION ALL\n".join(texts)).collect()
-    return [result_of(row) for row in sorted(rows, key=lambda row: row.n)]
+    return results_of(sql, (query(spark, way, case.step.text) for case in group))
 
 
 def run_each(spark, way: str, group: list[Case]) -> list:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.statements.cases import Case, as_lines, cases, expected_of, message, result_of, settings
+from tests.statements.cases import Case, as_lines, cases, expected_of, message, result_of, results_of, settings
 
 pytestmark = pytest.mark.spark
 QUERIES = [case for name in ("asof", "interval") for case in cases(f"../engine/joins/{name}.txt")]
@@ -23,9 +23,8 @@ GROUPS = [TOGETHER[i : i + AT_ONCE] for i in range(0, len(TOGETHER), AT_ONCE)]
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0].title)
 def test_queries_give_their_rows(given, group):
-    rows = given.sql("\nUNION ALL\n".join(as_lines(case.step.text, i) for i, case in enumerate(group))).collect()
-    results = {(row.n, group[row.n].title): result_of(row) for row in rows}
-    assert results == {(i, case.title): expected_of(case.step) for i, case in enumerate(group)}
+    titles, results = [case.title for case in group], results_of(given.sql, (case.step.text for case in group))
+    assert list(zip(titles, results)) == [(case.title, expected_of(case.step)) for case in group]
 
 
 @pytest.mark.parametrize("case", [case for case in QUERIES if not alike(case)], ids=str)

@@ -14,7 +14,7 @@ from sqlext.engine.match import lead
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.sessions.hook import unhooked
-from tests.statements.cases import as_lines, result_of, settings
+from tests.statements.cases import results_of, settings
 
 pytestmark = pytest.mark.spark
 AT_ONCE = 12  # queries in one statement: Spark's cost per job would be most of the time
@@ -66,10 +66,8 @@ def test_a_clause_is_taken_or_the_reason_is_given(facts, clause, expected):
 
 
 def rows(spark, strategy: str, texts: list[str]) -> list[tuple[str, list[str]]]:
-    """(columns, rows) of each query, run as one statement."""
-    union = "\nUNION ALL\n".join(as_lines(text, number) for number, text in enumerate(texts))
     with settings(spark, {"sqlext.strategy": strategy}):
-        return [result_of(row) for row in sorted(spark.sql(union).collect(), key=lambda row: row.n)]
+        return results_of(spark.sql, texts)
 
 
 @pytest.mark.random(every=2)

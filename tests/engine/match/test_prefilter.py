@@ -11,7 +11,7 @@ import pytest
 import sqlext
 from sqlext.engine.match import prefilter
 from sqlext.engine.match.prefilter import KeyCounts, Sample, pays
-from tests.statements.cases import as_lines, cases, expected_of, result_of, settings
+from tests.statements.cases import cases, expected_of, results_of, settings
 
 HERE = Path(__file__).parent
 SAMPLES = [line.split(" ; ") for line in (HERE / "samples.txt").read_text("utf-8").splitlines() if line[0] != "#"]
@@ -62,12 +62,8 @@ def tables(spark):
 
 
 def rows_of(spark, mode: str, queries: list[str]) -> list:
-    """(columns, rows) of each query, run as one statement."""
     with settings(spark, {"sqlext.prefilter": mode}):
-        texts = [as_lines(query, i) for i, query in enumerate(queries)]
-        return [
-            result_of(row) for row in sorted(spark.sql("\nUNION ALL\n".join(texts)).collect(), key=lambda row: row.n)
-        ]
+        return results_of(spark.sql, queries)
 
 
 @pytest.mark.parametrize("title", BLOCKS)

@@ -21,7 +21,7 @@ from sqlext.operators.rows.limits import Limits
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.task.task import Aggregate, MachineCall, MatchTask, Navigation, Operand, Output, Skip
 from sqlext.rewriter.match.parse_pattern import parse_pattern
-from tests.statements.cases import as_lines, result_of, settings
+from tests.statements.cases import results_of, settings
 
 V, KEY, BEFORE, TWO_LATER = (Operand(Navigation(argument=0, step=step), "int") for step in (0, 0, -1, 2))
 FALLS, RISES = (
@@ -172,10 +172,9 @@ def test_which_clauses_are_run_in_ranges(facts, title, clause, outcome):
 @pytest.mark.parametrize("first", range(0, len(CASES), AT_ONCE))
 def test_clauses_in_ranges_give_their_rows(facts, first):
     clauses = [clause for _, clause, outcome in CASES[first : first + AT_ONCE] if outcome == "parallel"]
-    text = "\nUNION ALL\n".join(as_lines(query(clause), n) for n, clause in enumerate(clauses))
     answers = {}
     for parallel in ("on", "off"):
         with settings(facts, {"sqlext.parallel": parallel, **FOUR}):
-            answers[parallel] = {row.n: result_of(row) for row in facts.sql(text).collect()}
+            answers[parallel] = results_of(facts.sql, map(query, clauses))
     assert answers["on"] == answers["off"]
     assert len(answers["on"]) == len(clauses)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import sqlext
-from tests.statements.cases import as_lines, result_of, settings
+from tests.statements.cases import results_of, settings
 
 pytestmark = pytest.mark.spark
 READ = "rows: only those with {} are read: no match can use others."
@@ -67,9 +67,8 @@ def test_explain_says_which_rows_are_read(events):
 
 
 def rows_of(spark, prefilter: str) -> list:
-    texts = [as_lines(query(*case), i) for i, (*case, _) in enumerate(CASES)]
     with settings(spark, {"sqlext.prefilter": prefilter}):
-        return [result_of(row) for row in sorted(spark.sql("\nUNION ALL\n".join(texts)).collect(), key=lambda r: r.n)]
+        return results_of(spark.sql, (query(*case) for *case, _ in CASES))
 
 
 def test_results_are_those_of_all_rows(events):
