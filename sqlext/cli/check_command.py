@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     if options.schema is None:
         findings = [Finding(file.name, error) for file in files for error in check_text(file.text)]
     else:
-        from sqlext.cli.check_session import findings_with_names  # PySpark takes half a second to load
+        from sqlext.cli.check_names import findings_with_names  # PySpark takes half a second to load
 
         findings = findings_with_names(files, schema, options.warehouse)
     for report in _REPORTS[options.form](findings):

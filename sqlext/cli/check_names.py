@@ -6,14 +6,17 @@ table, by an empty table in a separate warehouse.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from tempfile import TemporaryDirectory
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog.pattern_rules import RulesTable
-from sqlext.cli.declared_tables import DeclaredTable, declared_table
+from sqlext.cli.check_reports import Finding
+from sqlext.cli.declared_tables import DeclaredTable, declared_table, declared_tables
+from sqlext.cli.sql_files import SqlFile
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.check_rule import check_rule, parse_rule
@@ -21,6 +24,7 @@ from sqlext.engine.rules.rule_commands import rules_of, run_rule_statement
 from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.engine.streams.target_table import renamed
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, raise_all
+from sqlext.formatting.check_syntax import check_text
 from sqlext.rewriter.heads.heads import Cursor, parse_create_view
 from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.rules.rule_statements import CREATE, RuleStatement, parse_rule_statement
@@ -32,13 +36,45 @@ from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import QUERY_STARTS, tokenize
 from sqlext.sessions.hook import unhooked
 from sqlext.sessions.quoted_names import names_in_backticks
+from sqlext.sessions.session import session
 from sqlext.spark.quiet_probes import quiet_probes
 
 _OF_SESSION = frozenset({"SET", "USE", "DECLARE", "RESET"})  # the effect of these statements ends with the session
 
 
+def findings_with_names(files: Sequence[SqlFile], schema: SqlFile | None, warehouse: str | None) -> list[Finding]:
+    """The findings of a session that has the tables of `schema` or (None) of the warehouse."""
+    if schema is None:
+        return check_on_session(_session(warehouse), files, schema)
+    with TemporaryDirectory() as scratch:
+        try:
+            return check_on_session(_session(scratch), files, schema)
+        finally:
+            SparkSession.active().stop()
+
+
+def _session(warehouse: str | None) -> SparkSession:
+    settings = {"spark.log.level": "OFF", "spark.sql.shuffle.partitions": "1"}
+    return session(master="local[1]", warehouse=warehouse, **settings)
+
+
+def check_on_session(spark: SparkSession, files: Sequence[SqlFile], schema: SqlFile | None) -> list[Finding]:
+    """The findings in syntax, names and types. If there is a schema, the session is used for nothing else."""
+    findings: list[Finding] = []
+    checker = NameChecker(spark, is_scratch=schema is not None)
+    try:
+        checker.declare(declared_tables(schema.text) if schema is not None else ())
+    except SqlExtError as error:
+        assert schema is not None
+        return [Finding(schema.name, error)]
+    for file in files:
+        findings += (Finding(file.name, error) for error in check_text(file.text, checker.check))
+    checker.close()
+    return findings
+
+
 class NameChecker:
-    """Checks the statements of one file, one after the other.
+    """Checks the statements of files, one after the other.
 
     `is_scratch`: the session and its warehouse are used only for the check, so that declared tables may be created in
     it.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from sqlext.cli.check_names import check_on_session
 from sqlext.cli.check_reports import Finding
-from sqlext.cli.check_session import check_on_session
 from sqlext.cli.sql_files import SqlFile
 
 _PARTS = re.compile(r"== schema\n(.*\n)== statements\n(.*\n)== findings\n(.*)", re.DOTALL)
