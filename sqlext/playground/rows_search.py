@@ -8,15 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
 from sqlext.engine.why.computed_columns import ComputedColumns
-from sqlext.engine.why.why_clause import numbered, sort_keys
+from sqlext.engine.why.why_clause import numbered, ranks_of, sort_keys
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.match.read_rows import read_rows
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.operators.rows.columns import PARTITION_START, SortKey
-from sqlext.operators.rows.row_order import ranked
 from sqlext.pattern.batch import reference
 from sqlext.pattern.batch.recorder import Recorder
 from sqlext.pattern.cep import path_search
@@ -74,17 +72,13 @@ class RowsSearch:
     def codes(self) -> np.ndarray:
         """`int64[n]`: the number of the partition of each row of the table."""
         ascending = SortKey("", is_descending=False, nulls_last=False)
-        ranks = [ranked(self.computed[str(key)], ascending) for key in self.plan.partition_by]
-        return numbered(ranks, self.statement.table.rows)
+        keys = [(str(key), ascending) for key in self.plan.partition_by]
+        return numbered(ranks_of(self.computed, keys), self.statement.table.rows)
 
     @cached_property
     def order(self) -> np.ndarray:
         """`int64[n]`: the rows of the table, by partition and order."""
-        ranks = [ranked(self.computed[text], key) for text, key in self.sort if not self._is_nested(text)]
-        return np.lexsort([*ranks[::-1], self.codes])
-
-    def _is_nested(self, text: str) -> bool:
-        return pa.types.is_nested(self.computed[text].type)
+        return np.lexsort([*ranks_of(self.computed, self.sort)[::-1], self.codes])
 
     @cached_property
     def rows(self) -> Rows:

@@ -455,7 +455,7 @@ class PartitionWhy:
         found: list[tuple[Relaxation, np.ndarray]] = []
         for text, _ in self.partition.sort[self.partition.keys :][:5]:
             for is_descending in (True, False):
-                order = self.partition.order([SortKey(text, is_descending, is_descending)])
+                order = self.partition.order([(text, SortKey("", is_descending, is_descending))])
                 if not any(np.array_equal(order, other) for other in (self.order, *(o for _, o in found))):
                     change = relaxations.with_tie_order(self.plan.clause, unquoted(text), is_descending=is_descending)
                     found.append((change, order))

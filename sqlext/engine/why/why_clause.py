@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -97,22 +98,41 @@ class PartitionRows:
     def is_whole(self) -> bool:
         return self.total == len(self.is_chosen)
 
-    def order(self, before_ties: Sequence[SortKey] = ()) -> np.ndarray:
-        """`int64[n]`: the rows in order; `before_ties`: the sort keys between ORDER BY's and the others."""
-        keys = [*self._sort(0, self.keys), *before_ties, *self._sort(self.keys, len(self.sort))]
-        ranks = [ranked(self.columns[key.column], key) for key in keys if self._is_orderable(key.column)]
+    def order(self, before_ties: Sequence[tuple[str, SortKey]] = ()) -> np.ndarray:
+        """`int64[n]`: the rows in order; `before_ties`: what sorts between the keys of ORDER BY and the other texts."""
+        ranks = ranks_of(self.columns, [*self.sort[: self.keys], *before_ties, *self.sort[self.keys :]])
         return np.lexsort(ranks[::-1]) if ranks else np.arange(len(self.is_chosen))
-
-    def _sort(self, first: int, stop: int) -> list[SortKey]:
-        return [replace(key, column=text) for text, key in self.sort[first:stop]]
-
-    def _is_orderable(self, column: str) -> bool:
-        return not pa.types.is_nested(self.columns[column].type)
 
     def ties(self) -> np.ndarray:
         """`int64[n]`: a number for each row, equal for rows that are equal on all keys of ORDER BY."""
-        ranks = [ranked(self.columns[key.column], key) for key in self._sort(0, self.keys)]
-        return numbered(ranks, len(self.is_chosen))
+        return numbered(ranks_of(self.columns, self.sort[: self.keys]), len(self.is_chosen))
+
+
+def ranks_of(columns: Mapping[str, pa.Array], sort: Sequence[tuple[str, SortKey]]) -> list[np.ndarray]:
+    """`int64[n]` for each text that sorts rows: smaller for rows that come first. Maps have no order."""
+    return [ranked(_numbers(columns[text]), key) for text, key in sort if not pa.types.is_map(columns[text].type)]
+
+
+def _numbers(values: pa.Array) -> pa.Array:
+    """Values of a nested type as numbers in the order of the values; all others as they are.
+
+    >>> _numbers(pa.array([[2], None, [1, 5], [1], [1, None]])).to_pylist()
+    [3, None, 2, 0, 1]
+    """
+    if not pa.types.is_nested(values.type):
+        return values
+    parts = [None if value is None else _comparable(value) for value in values.to_pylist()]
+    numbers = {part: number for number, part in enumerate(sorted({part for part in parts if part is not None}))}
+    return pa.array([None if part is None else numbers[part] for part in parts], pa.int64())
+
+
+def _comparable(value: Any) -> tuple:
+    """What Python orders as Spark orders the values of a column: NULL first, NaN last, fields and elements in turn."""
+    if value is None:
+        return (0,)
+    if isinstance(value, (dict, list)):
+        return (1, tuple(map(_comparable, value.values() if isinstance(value, dict) else value)))
+    return (2,) if value != value else (1, value)
 
 
 def numbered(ranks: Sequence[np.ndarray], n: int) -> np.ndarray:
