@@ -12,9 +12,12 @@ from sqlext.operators.rows.columns import SortKey
 NAN = float("nan")
 COLUMNS = {
     "arrays": (pa.array([[2], None, [1, 5], [1], [1, None], [2]]), [1, 3, 4, 2, 0, 5]),
-    "structs": (pa.array([{"x": x, "y": y} for x, y in ((1.0, "b"), (NAN, "a"), (None, "c"), (1.0, "a"))]), [2, 3, 0, 1]),
+    "structs": (
+        pa.array([{"x": x, "y": y} for x, y in ((1.0, "b"), (NAN, "a"), (None, "c"), (1.0, "a"))]),
+        [2, 3, 0, 1],
+    ),
     "nested": (pa.array([[{"x": 2}], [{"x": 1}, {"x": 1}], []]), [2, 1, 0]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
