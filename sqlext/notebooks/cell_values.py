@@ -10,6 +10,7 @@ from typing import Any
 from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors
 from sqlext.notebooks.widgets import Widgets
 from sqlext.rewriter.statements.parameters import literal, markers
+from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.text.tokens import STRING, tokenize
 from sqlext.sessions.typed_values import typed_value
@@ -80,12 +81,12 @@ def _argument_edits(text: str, widgets: Widgets) -> Iterator[Edit]:
         return
     tokens = tokenize(text)
     for i, token in enumerate(tokens[:-3]):
-        if token.word == "GETARGUMENT" and tokens[i + 1].text == "(" and tokens[i + 2].kind == STRING:
-            name, stop = tokens[i + 2].text[1:-1], tokens[i + 3].stop
+        opening, name, close = tokens[i + 1 : i + 4]
+        if token.word == "GETARGUMENT" and (opening.text, name.kind, close.text) == ("(", STRING, ")"):
             try:
-                yield Edit(token.start, stop, literal(widgets.get(name)))
+                yield Edit(token.start, close.stop, literal(widgets.get(string_value(name.text))))
             except BindError as error:
-                raise error.with_(place=Place(text, token.start, stop)) from None
+                raise error.with_(place=Place(text, token.start, close.stop)) from None
 
 
 def in_cell(error: SqlExtError, text: Text, cell: str) -> SqlExtError:

@@ -90,6 +90,9 @@ def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | Non
     except SqlExtError as error:
         raise UnsupportedError("DRAWING", f"the matches cannot be drawn: {error.message}", hint=error.hint) from None
     check_ends(frame)
+    names = {name.lower(): name for name in frame.columns}
+    time, *keys = (names.get(name.lower(), name) for name in (query.time, *query.keys))
+    query = replace(query, time=time, keys=tuple(keys))
     if query.time not in frame.columns:
         raise UnsupportedError(
             "DRAWING",

@@ -12,6 +12,8 @@ from typing import Any
 
 from sqlext.errors import BindError, ParseError, Place
 from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import string_value
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.tokens import STRING, Token, tokenize, words_of
 
 KINDS = ("TEXT", "DROPDOWN", "COMBOBOX", "MULTISELECT")
@@ -159,7 +161,7 @@ def _parts(text: str, tokens: Sequence[Token]) -> WidgetStatement:
 
 
 def _plain(token: Token) -> str:
-    return token.text[1:-1] if token.kind == STRING or token.text[0] == "`" else token.text
+    return string_value(token.text) if token.kind == STRING else unquoted(token.text)
 
 
 def _error(text: str, token: Token, message: str, hint: str) -> ParseError:

@@ -6,6 +6,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors
+from sqlext.notebooks.cell_values import with_texts
 from sqlext.notebooks.failed_line import failed_line
 from sqlext.notebooks.live_progress import LiveProgress
 from sqlext.notebooks.magic_line import MagicLine, parse_magic_line
@@ -49,6 +50,7 @@ STATEMENTS = [
     ("CREATE WIDGET TEXT day DEFAULT '2026-01-01'", ("day", "TEXT", "2026-01-01", None)),
     ('create widget text day default ""', ("day", "TEXT", "", None)),
     ("CREATE WIDGET TEXT day", ("day", "TEXT", "", None)),
+    ("CREATE WIDGET TEXT `a``b` DEFAULT 'O''Neil'", ("a`b", "TEXT", "O'Neil", None)),
     ("CREATE WIDGET COMBOBOX `a b` DEFAULT 'x' CHOICES SELECT y FROM t", ("a b", "COMBOBOX", "x", "SELECT y FROM t")),
     ("REMOVE WIDGET day", ("day", None, "", None)),
     ("CREATE WIDGET day", "CREATE WIDGET needs a kind and a name"),
@@ -67,6 +69,12 @@ def test_a_statement_about_a_widget_is_read(text, parts):
     widget = parse_widget_statement(text)
     choices = widget and widget.choices and widget.choices.text
     assert parts == (widget and (widget.name, widget.kind, widget.default, choices))
+
+
+def test_only_a_whole_call_of_get_argument_is_replaced():
+    widgets = Widgets({"it's": "1"})
+    assert str(with_texts("SELECT getArgument('it''s')", widgets)) == "SELECT CAST(X'31' AS STRING)"
+    assert str(with_texts("SELECT getArgument('it''s', 'b')", widgets)) == "SELECT getArgument('it''s', 'b')"
 
 
 CODE = "%%sql\nSELECT 1;\nSELECT x\n"

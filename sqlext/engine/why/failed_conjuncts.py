@@ -34,7 +34,7 @@ def refused(condition: str, operands: Iterable[str], values: Sequence[Mapping[st
     "c = 'a' is false (c = 'A'; they differ only in case)"
     """
     texts = [*(value["text"] for value in values), *filter(None, [text_compared(condition)])]
-    note = difference(*texts) if len(texts) == 2 and not is_null else ""
+    note = _about_null(condition) or (difference(*texts) if len(texts) == 2 and not is_null else "")
     shown_values = [f"{name} = {shown_text(v['text'], v['spark_type'])}" for name, v in zip(operands, values)]
     return f"{condition} is {'NULL' if is_null else 'false'}{_in_brackets(shown_values, note)}"
 
