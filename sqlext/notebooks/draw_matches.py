@@ -91,8 +91,8 @@ def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | Non
         raise UnsupportedError("DRAWING", f"the matches cannot be drawn: {error.message}", hint=error.hint) from None
     check_ends(frame)
     names = {name.lower(): name for name in frame.columns}
-    time, *keys = (names.get(name.lower(), name) for name in (query.time, *query.keys))
-    query = replace(query, time=time, keys=tuple(keys))
+    time, *own_keys = (names.get(name.lower(), name) for name in (query.time, *query.keys))
+    query = replace(query, time=time, keys=tuple(own_keys))
     if query.time not in frame.columns:
         raise UnsupportedError(
             "DRAWING",

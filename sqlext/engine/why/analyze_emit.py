@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from sqlext.engine.queries.whole_keys import with_whole_keys
 from sqlext.engine.why.emit_report import EmitReport
 from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.rewriter.emit.lower_emit import EmitPlan
-from sqlext.rewriter.text.splice import Text, join
+from sqlext.rewriter.text.splice import Text, TextLike, join
 from sqlext.spark.worker_functions import map_in_arrow
 
 _COUNTS, _HOLDS = "counts STRING", "__holds"
@@ -60,7 +60,7 @@ def _where_query(plan: EmitPlan, prefix: Text) -> Text:
     members = [text for _, text in plan.where]
     whole, (_, of_row) = all_true(members), plan.columns[plan.keys]
     taken, timed = join("count_if(", whole, ") AS taken"), join("count_if(", whole, " AND (", of_row, ") IS NOT NULL)")
-    columns = ("count(*) AS rows", taken, join(timed, " AS timed"), *verdict_columns(members))
+    columns: Sequence[TextLike] = ("count(*) AS rows", taken, join(timed, " AS timed"), *verdict_columns(members))
     return join(prefix, "SELECT ", join(*columns, separator=", "), " FROM ", plan.data)
 
 
