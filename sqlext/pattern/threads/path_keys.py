@@ -20,6 +20,7 @@ KEY_NUMBER = 9
 KEY_VALUE, KEY_VALUE_COUNT, KEY_HAS_VALUE = range(10, 13)  # accumulator
 KEY_LIMIT = 13
 KEY_NEVER = 14  # no exact key is short enough: such states are not remembered
+_MOST_PARTS = 1 << 10  # of an exact key, for one navigation
 
 KeyPart = tuple[int, int, int, int]
 
@@ -68,13 +69,13 @@ class SeenParts:
         number = self.set_number(source.labels)
         if source.from_first:
             return [(KEY_FIRST, number, offset, 0), (KEY_COUNT, number, offset + 1, 0)]
-        return [(KEY_LAST, number, j, 0) for j in range(self._older_bases(source, tested))]
+        return _parts(self._older_bases(source, tested), lambda j: (KEY_LAST, number, j, 0))
 
     def _labels(self, source: Navigation, tested: int) -> list[KeyPart]:
         """The labels that CLASSIFIER can reach: those next to the rows seen, and the last ones before the next row."""
         offset, step = source.offset, source.step
         is_last_all = source.labels is None and not source.from_first
-        recent = [(KEY_RECENT_LABEL, k, 0, 0) for k in range((offset if is_last_all else 0) - step)]
+        recent = _parts((offset if is_last_all else 0) - step, lambda k: (KEY_RECENT_LABEL, k, 0, 0))
         if is_last_all or is_current(source, tested):
             return recent
         if source.labels is None:
@@ -82,7 +83,13 @@ class SeenParts:
         number = self.set_number(source.labels)
         if source.from_first:
             return [*recent, (KEY_FIRST_LABEL, number, offset, step)]
-        return [*recent, *((KEY_LAST_LABEL, number, j, step) for j in range(self._older_bases(source, tested)))]
+        older = _parts(self._older_bases(source, tested), lambda j: (KEY_LAST_LABEL, number, j, step))
+        return [*recent, *older]
+
+
+def _parts(count: int, part: Callable[[int], KeyPart]) -> list[KeyPart]:
+    """`count` parts of a key, or KEY_NEVER if they are too many."""
+    return [(KEY_NEVER, 0, 0, 0)] if count > _MOST_PARTS else [part(i) for i in range(count)]
 
 
 def seen_after(instructions: Sequence[Instruction], seen: Sequence[frozenset[KeyPart]]) -> list[frozenset[KeyPart]]:
