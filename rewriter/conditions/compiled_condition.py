@@ -102,7 +102,7 @@ class CompiledCondition:
         """The node as an operand that Spark computes on the current row."""
         text, have = self.parts.text(node, self.parts.local_text), self.parts.type(node)
         if node.kind == "literal" and _kind_of(wanted) != "rank":
-            value = self.parts.resolver.constants([self.parts.cast(text, have, wanted)])[0]
+            value = self.parts.resolver.constant(self.parts.cast(text, have, wanted))
             return Literal(self._within_64_bits(value, node), self._kind(wanted, node))
         if not self.parts.spark_computes:
             operand = Operand(Navigation(argument=self._column(text, have)), self._kind(have, node))
@@ -126,8 +126,8 @@ class CompiledCondition:
         missing = self.parts.cast(self.parts.missing_text(node), self.parts.type(node), wanted)
         if not self.parts.holds_query(node):
             if _kind_of(wanted) != "rank":
-                return Operand(source, kind, self.parts.resolver.constants([missing])[0])
-            if self.parts.resolver.constants([join("(", missing, ") IS NULL")])[0]:
+                return Operand(source, kind, self.parts.resolver.constant(missing))
+            if self.parts.resolver.constant(join("(", missing, ") IS NULL")):
                 return Operand(source, kind)
         one = Operand(self.parts.navigation(reference, self._column(join("1"), "int")), "int")
         constant = Operand(Navigation(argument=self._column(missing, wanted)), kind)

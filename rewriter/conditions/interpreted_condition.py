@@ -5,11 +5,9 @@ Every function of `expressions.function_table` may read several rows, with the t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.expressions.function_table import parameter_types
@@ -25,7 +23,6 @@ from sqlext.rewriter.scalars.references import Reference
 from sqlext.rewriter.text.nesting import MAX_NESTING
 from sqlext.rewriter.text.splice import Text, join
 
-_PLAIN_STRING = re.compile(r"'[^'\\]*'")  # without quotes and escapes inside
 _NAMES = {"iff": "if", "DIV": "div", "element": "[]", "field": "."}  # names of nodes and aliases → names of functions
 
 
@@ -100,18 +97,10 @@ class InterpretedCondition:
         """The value of a node that the current row alone decides."""
         text = self.parts.text(node, self.parts.local_text)
         if node.kind == "literal":
-            return Constant(self._constant(text, have, wanted), wanted)
+            (value,) = self.parts.resolver.values([self.parts.cast(text, have, wanted)], [wanted])
+            return Constant(value, wanted)
         text, have = self._spark_cast(text, have, wanted)
         return self._cast(self._operand(text, have), wanted)
-
-    def _constant(self, text: Text, have: str, wanted: str) -> Any:
-        """The value of a literal. Spark computes it with a job, unless the literal is plain."""
-        raw = str(text)
-        if have == wanted == "int" and raw.isdigit():
-            return int(raw)
-        if have == wanted == "string" and _PLAIN_STRING.fullmatch(raw):
-            return raw[1:-1]
-        return self.parts.resolver.values([self.parts.cast(text, have, wanted)], [wanted])[0]
 
     def _navigated(self, node: Node, reference: Reference, have: str, wanted: str) -> Scalar:
         """The value of a node that Spark computes on every row and the navigation reads.
@@ -124,7 +113,7 @@ class InterpretedCondition:
         if node.kind == "reference":
             return self._cast(value, wanted)
         missing = parts.cast(parts.missing_text(node), "", have)
-        if not parts.holds_query(node) and parts.resolver.constants([join("(", missing, ") IS NULL")])[0]:
+        if not parts.holds_query(node) and parts.resolver.constant(join("(", missing, ") IS NULL")):
             return self._cast(value, wanted)
         is_there = Read(parts.navigation(reference, self.parts.object_column(join("TRUE"), "boolean")), "boolean")
         whole = self._bound("if", (is_there, value, self._operand(missing, have)), have, None)

@@ -94,8 +94,7 @@ def number_type(fragment: Fragment, source: Source, resolver: TypeResolver, erro
 
 def _constant(text: Text, resolver: TypeResolver) -> LiteralValue:
     try:
-        (value,) = resolver.constants([text])
+        return resolver.constant(text)
     except BindError as e:
         is_column = "UNRESOLVED_COLUMN" in e.error_class
         raise (e.with_(hint="write a constant: a column differs from row to row.") if is_column else e) from None
-    return value

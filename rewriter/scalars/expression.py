@@ -137,6 +137,11 @@ def has_column(node: Node, items: Sequence[Item]) -> bool:
     return node.kind == "column" or any(has_column(child, items) for child in node.children)
 
 
+def calls_by_name(node: Node) -> bool:
+    """True if the node holds the call of a function by its name."""
+    return node.kind == "call" or any(map(calls_by_name, node.children))
+
+
 def holds_query(items: Sequence[Item]) -> bool:
     """True if there is a subquery among the items."""
     return any(word == "(" and after in SUBQUERY_STARTS for word, after in pairwise(words_of_items(items)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
 from sqlext.expressions.function import CALENDAR_INTERVALS, ExecutionSettings
 from sqlext.expressions.function_table import FUNCTIONS
 from sqlext.expressions.python_functions import PythonFunction
@@ -23,7 +23,7 @@ from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task.task import LiteralValue
 from sqlext.rewriter.scalars.aggregate_text import aggregate_type_of
 from sqlext.rewriter.scalars.char_padding import padded_lengths
-from sqlext.rewriter.scalars.expression import Node, own_items, parse
+from sqlext.rewriter.scalars.expression import Node, calls_by_name, own_items, parse
 from sqlext.rewriter.scalars.literals import literal
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
@@ -78,10 +78,9 @@ class StaticBinder:
     def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]:
         return [self._constant(text) for text in texts]
 
-    def constants(self, texts: Sequence[Text]) -> list[LiteralValue]:
-        """The values of constant expressions; NULL for an expression that cannot be computed, as it is on rows."""
-        values = zip((self._constant_or_null(text) for text in texts), self.types(texts))
-        return [_stored(value, kind) for value, kind in values]
+    def constant(self, text: Text) -> LiteralValue:
+        """The value of a constant expression; NULL for an expression that cannot be computed, as it is on rows."""
+        return stored_value(self._constant_or_null(text), self.types([text])[0])
 
     def _constant_or_null(self, text: Text) -> Any:
         tree = self.tree(text)
@@ -103,10 +102,30 @@ class StaticBinder:
         return Place(self.text, min(origins), max(origins) + 1) if origins and self.text else None
 
 
-def _stored(value: Any, spark_type: str) -> LiteralValue:
+def stored_value(value: Any, spark_type: str) -> LiteralValue:
     """A value as compiled conditions store it."""
     digits = decimal_of(spark_type)
     return int(value.scaleb(digits[1])) if digits and value is not None else value
+
+
+def certain_constant(text: Text, settings: ExecutionSettings) -> Constant | None:
+    """The value of literals, casts and operators over them, as Spark computes it; None for all other expressions.
+
+    Functions that are called by name are left to Spark, where the session may have another one of the name.
+
+    >>> from sqlext.rewriter.text.splice import join
+    >>> utc = ExecutionSettings(is_ansi=True, time_zone="UTC")
+    >>> [certain_constant(join(text), utc) for text in ("CAST(NULL AS int) + 5", "1.50", "abs(1)", "v + 1")]
+    [Constant(value=None, type='int'), Constant(value=Decimal('1.50'), type='decimal(3,2)'), None, None]
+    """
+    items = lexemes(Fragment(str(text), 0, len(str(text))))
+    if calls_by_name(parse(items, 0, len(items))):
+        return None
+    try:
+        tree = StaticBinder(columns={}, settings=settings).tree(text)
+    except SqlExtError:
+        return None
+    return tree if isinstance(tree, Constant) else None
 
 
 @dataclass(frozen=True)

@@ -56,15 +56,12 @@ class AnyType(StaticBinder):
         except SqlExtError:
             return TYPES[sum(map(ord, str(text))) % len(TYPES)]
 
-    def constants(self, texts: Sequence[Text]) -> list:
-        return [self._constant_if_any(text) for text in texts]
-
     def values(self, texts: Sequence[Text], types: Sequence[str]) -> list:
         return [None for _ in texts]
 
-    def _constant_if_any(self, text: Text):
+    def constant(self, text: Text):
         try:
-            return super().constants([text])[0]
+            return super().constant(text)
         except SqlExtError:
             return None
 

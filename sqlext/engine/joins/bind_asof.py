@@ -302,7 +302,7 @@ class _AsofBinder:
 def _is_positive(number: Text, resolver: SparkTypeResolver) -> bool:
     """Return True for a constant ≥ 0, False for a negative one and for NULL. Raises BindError for a column."""
     try:
-        return resolver.constants([join(number, " >= 0")]) == [True]
+        return resolver.constant(join(number, " >= 0")) is True
     except BindError as error:
         raise with_outer_hint(error, "write a constant: a column differs from row to row.") from None
 

@@ -109,13 +109,16 @@ class ClauseBinder:
             _check_order(clause, watermarks(rows))
         self._check_subqueries(clause, prefix, source, tuple(rows.schema.names))
         columns = tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields)
+        settings = execution_settings(self.spark)
         inputs = InputRelation(
             columns=columns,
             # Spark also sees the hidden columns, which may have the names of others
-            resolver=SparkTypeResolver(self.queries, prefix, relation, columns=() if hidden else columns),
+            resolver=SparkTypeResolver(
+                self.queries, prefix, relation, columns=() if hidden else columns, settings=settings
+            ),
             is_aggregate=self.queries.is_aggregate,
             python_function=cache(partial(python_function, self.spark)),
-            settings=execution_settings(self.spark),
+            settings=settings,
             takes_start_bounds=not self.is_portable,
             is_streaming=is_streaming,
             ambiguous=repeated(rows.columns),

@@ -128,7 +128,9 @@ class _QueryPlanner:
         columns = tuple((n, t) for n, t in types.items() if grouped is None or n.lower() in grouped)
         return InputRelation(
             columns=columns,
-            resolver=SparkTypeResolver(self.queries, self.prefix, self.relation, beside=self._items()),
+            resolver=SparkTypeResolver(
+                self.queries, self.prefix, self.relation, beside=self._items(), settings=self.settings
+            ),
             is_aggregate=self.queries.is_aggregate,
             python_function=cache(partial(python_function, self.planner.spark)),
             shown=self._shown(columns),

@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import Any
 from weakref import WeakSet
 
+import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame
 
@@ -15,10 +16,13 @@ from sqlext.engine.queries.sent_texts import note
 from sqlext.engine.queries.shown_values import shown_name
 from sqlext.engine.queries.spark_errors import HELPER, user_error
 from sqlext.errors import BindError
+from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.scalar_tree import Constant
 from sqlext.expressions.values import from_arrow
 from sqlext.operators.rows.arrow import to_values
 from sqlext.pattern.task.task import LiteralValue
 from sqlext.rewriter.scalars.certain_types import certain_types
+from sqlext.rewriter.scalars.static_binder import certain_constant, stored_value
 from sqlext.rewriter.text.names import only_column, quoted
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.quiet_probes import quiet_probes
@@ -122,7 +126,8 @@ def names_views(frame: DataFrame) -> bool:
 class SparkTypeResolver:
     """The types and constants that Spark computes for the lowering of a clause, over the rows of one relation.
 
-    Spark is asked only once for the type of a text, and not at all while all types are certain.
+    Spark is asked only once for the type or the value of a text; not at all while all types are certain, and not for a
+    value that is certain, because Spark computes it by a job.
     """
 
     def __init__(
@@ -132,12 +137,16 @@ class SparkTypeResolver:
         relation: Text,
         beside: Text | None = None,
         columns: Sequence[tuple[str, str]] = (),
+        settings: ExecutionSettings | None = None,
     ):
         """`beside`: the select list to which the relation's GROUP BY and HAVING may refer; `columns`: the name and type
-        of all columns of the relation, if they are known."""
+        of all columns of the relation, if they are known; `settings`: those of the session, without which Spark
+        computes all constants."""
         self.queries, self.prefix, self.relation, self.beside = queries, prefix, relation, beside
-        self.columns = columns
+        self.columns, self.settings = columns, settings
         self._types: dict[str, str] = {}
+        self._constants: dict[str, LiteralValue] = {}
+        self._values: dict[str, Any] = {}
 
     def types(self, texts: Sequence[Text]) -> list[str]:
         new = {str(text): text for text in texts if str(text) not in self._types}
@@ -152,20 +161,44 @@ class SparkTypeResolver:
         frame = self.queries.run(join(self.prefix, "SELECT ", items, " FROM ", self.relation))
         return [field.dataType.simpleString() for field in frame.schema.fields[-len(texts) :]]
 
-    def constants(self, texts: Sequence[Text]) -> list[LiteralValue]:
-        columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")
-        query = join("SELECT ", columns)
-        try:
-            table = self.queries.run(query).toArrow()
-        except PySparkException as e:
-            raise self.queries.error(e, query) from None
-        values = [to_values(column.combine_chunks()) for column in table.columns]
-        return [None if v.valid is not None and not v.valid[0] else v.values.tolist()[0] for v in values]
+    def constant(self, text: Text) -> LiteralValue:
+        key = str(text)
+        if key not in self._constants:
+            certain = self._certain(text)
+            self._constants[key] = (
+                stored_value(certain.value, certain.type) if certain else _stored(self._computed(text))
+            )
+        return self._constants[key]
 
     def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]:
-        columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")
-        table = self.queries.run(join("SELECT ", columns)).toArrow()
-        return [from_arrow(column.combine_chunks(), t)[0] for column, t in zip(table.columns, types)]
+        return list(map(self._value, texts, types))
+
+    def _value(self, text: Text, spark_type: str) -> Any:
+        key = str(text)
+        if key not in self._values:
+            certain = self._certain(text)
+            if certain is not None and certain.type == spark_type:
+                self._values[key] = certain.value
+            else:
+                (self._values[key],) = from_arrow(self._computed(text), spark_type)
+        return self._values[key]
+
+    def _certain(self, text: Text) -> Constant | None:
+        return certain_constant(text, self.settings) if self.settings else None
+
+    def _computed(self, text: Text) -> pa.Array:
+        """The value of a constant expression, which Spark computes by a job."""
+        query = join("SELECT ", text, " AS __t")
+        try:
+            return self.queries.run(query).toArrow().column(0).combine_chunks()
+        except PySparkException as e:
+            raise self.queries.error(e, query) from None
+
+
+def _stored(array: pa.Array) -> LiteralValue:
+    """The only value of an array, as compiled conditions store it."""
+    value = to_values(array)
+    return None if value.valid is not None and not value.valid[0] else value.values.tolist()[0]
 
 
 def _is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,17 +23,14 @@ from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row
 from sqlext.engine.why.explain_row import PartitionWhy
 from sqlext.engine.why.row_condition import RowCondition
 from sqlext.engine.why.why_clause import PartitionRows, WhyClause, sort_keys
-from sqlext.errors import BindError, SqlExtError, UnsupportedError
-from sqlext.expressions.scalar_tree import Constant
+from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.rows.arrow import as_numpy, one_chunk
 from sqlext.operators.rows.row_order import key_codes
-from sqlext.pattern.task.task import LiteralValue
 from sqlext.pattern.why.row_search import Budget
 from sqlext.rewriter.lowering.guard import cannot_fail, is_computable
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_conjuncts import SearchPlan
 from sqlext.rewriter.match.sites import scan
-from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.names import repeated
 from sqlext.rewriter.text.splice import Edit, Text, TextLike, join
 from sqlext.spark.quiet_probes import quiet_probes
@@ -174,7 +170,7 @@ def input_of(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> I
     settings = execution_settings(spark)
     return InputRelation(
         columns=plan.input_types,
-        resolver=_Resolver(queries, physical.prefix, plan.relation, settings),
+        resolver=SparkTypeResolver(queries, physical.prefix, plan.relation, settings=settings),
         is_aggregate=queries.is_aggregate,
         python_function=cache(partial(python_function, spark)),
         settings=settings,
@@ -207,34 +203,3 @@ def _partitions(table: pa.Table, plan: SearchPlan, texts: Mapping[str, Text]) ->
             first=rows.column(_NUMBER)[0].as_py() - 1,
             total=rows.column(_TOTAL)[0].as_py(),
         )
-
-
-class _Resolver(SparkTypeResolver):
-    """Asks Spark only for what is no literal, and once for each text: a clause is lowered many times."""
-
-    def __init__(self, queries: Queries, prefix: Text, relation: Text, settings: Any):
-        super().__init__(queries, prefix, relation)
-        self.literals = StaticBinder(columns={}, settings=settings)
-        self.known: dict[tuple[str, str], Any] = {}
-
-    def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]:
-        return [self._value(text, spark_type) for text, spark_type in zip(texts, types)]
-
-    def _value(self, text: Text, spark_type: str) -> Any:
-        key = (str(text), spark_type)
-        if key not in self.known:
-            try:
-                tree = self.literals.tree(text)
-            except SqlExtError:
-                tree = None
-            if isinstance(tree, Constant) and tree.type == spark_type:
-                self.known[key] = tree.value
-            else:
-                self.known[key] = super().values([text], [spark_type])[0]
-        return self.known[key]
-
-    def constants(self, texts: Sequence[Text]) -> list[LiteralValue]:
-        key = ("\n".join(map(str, texts)), "constants")
-        if key not in self.known:
-            self.known[key] = super().constants(texts)
-        return self.known[key]

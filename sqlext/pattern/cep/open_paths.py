@@ -101,15 +101,7 @@ def open_paths(base: Search, pattern: Pattern, is_open: Callable[[int, int], boo
 
     `is_open(first, last)`: whether the bound of a match from row `first` to row `last` is still open.
     """
-    search = OpenSearch(
-        label_of=base.label_of,
-        start=base.start,
-        bounds=base.bounds,
-        limit=base.limit,
-        satisfies=base.satisfies,
-        is_whole=base.is_whole,
-        is_open=is_open,
-    )
+    search = OpenSearch(**{**vars(base), "is_open": is_open})
     try:
         for _ in search.paths(pattern):
             pass

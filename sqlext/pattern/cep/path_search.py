@@ -180,16 +180,7 @@ class FastPaths(Paths):
         self.starting = np.flatnonzero(may_begin(task, rows))
 
     def search(self, start: int, bounds: tuple[int, int], number: int) -> Search:
-        slow = super().search(start, bounds, number)
-        return FastSearch(
-            label_of=slow.label_of,
-            start=start,
-            bounds=bounds,
-            limit=slow.limit,
-            satisfies=slow.satisfies,
-            is_whole=slow.is_whole,
-            satisfying=self.satisfying,
-        )
+        return FastSearch(**vars(super().search(start, bounds, number)), satisfying=self.satisfying)
 
     def starts(self, bounds: tuple[int, int]) -> Iterable[int]:
         low, high = np.searchsorted(self.starting, bounds)

@@ -26,7 +26,7 @@ def test_a_rule_reads_an_interval(text, expected):
             binder.tree(join(text))
     else:
         tree = binder.tree(join(text))
-        assert f"{binder.constants([join(text)])[0]} {tree.type}" == expected
+        assert f"{binder.constant(join(text))} {tree.type}" == expected
 
 
 def test_spark_reads_the_same_values(spark):
