@@ -14,6 +14,10 @@ from sqlext.rewriter.text.names import Parts
 
 # An error's class with its message, which ends before a stack, or before the name of an exception of Java.
 _CAUSE = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*(?:\n(?!\s+at |\s*\.{3} \d+ more|[\w.$]+(?:Exception|Error)\b).*)*")
+# How the text of a Py4JJavaError begins, which PySpark raises if it has no class for an error, and the messages of the
+# error and of its causes in that text.
+_OF_JAVA = "An error occurred while calling "
+_MESSAGE = re.compile(r"^(?:Caused by)?: [\w.$]+: (.*(?:\n(?!\s*at |\s*\.{3} |Caused by: ).*)*)", re.MULTILINE)
 
 _started: dict[str, Any] = {}  # the queries that this process started, running or not, by name
 _reports: dict[str, Any] = {}  # what their last micro-batches reported, by name; outlives the queries
@@ -80,7 +84,13 @@ def root_cause(message: str) -> str:
     '[DIVIDE_BY_ZERO] Division.'
     >>> root_cause("[STREAM_FAILED] …\\nCaused by: o.Delta: [DELTA_X] It changed:\\nk int\\nTry again.\\n\\tat org")
     '[DELTA_X] It changed:\\nk int\\nTry again.'
+    >>> root_cause("An error occurred while calling o1.\\n: o.E: [X] Read.\\n\\tat o…\\nCaused by: j.E: bad\\n\\tat o")
+    '[X] Read.\\nCaused by: bad'
     """
     ours = re.findall(r"^(?:sqlext\.errors\.\w+: )?(SQLEXT_\w+: .*)", message, re.MULTILINE)
     causes = _CAUSE.findall(message.rpartition("Caused by: ")[2])
-    return str([*causes, *ours][-1]).strip() if ours or causes else message.strip().split("\n")[0]
+    if ours or causes:
+        return str([*causes, *ours][-1]).strip()
+    messages = [found.strip() for found in _MESSAGE.findall(message)] if message.startswith(_OF_JAVA) else []
+    first, last = (messages[0], messages[-1]) if messages else (message.strip().split("\n")[0], "")
+    return first if last in first else f"{first}\nCaused by: {last}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,7 +40,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     use_utf8(sys.stdin, sys.stdout, sys.stderr)
     try:
-        return _run(list(sys.argv[1:] if argv is None else argv))
+        status = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # The reader, perhaps `head`, has closed the pipe. Without this, Python would fail again when it flushes at
+        # exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except ModuleNotFoundError as error:  # sqlext was installed with --no-deps, for a cluster that has its own Spark
         library = (error.name or "").partition(".")[0]
         if library not in _LIBRARIES:

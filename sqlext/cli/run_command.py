@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import signal
 import sys
 import threading
@@ -20,7 +19,7 @@ from pyspark.sql.streaming import StreamingQuery
 from sqlext.catalog import streams
 from sqlext.cli import rules_command
 from sqlext.engine.streams import reports
-from sqlext.errors import SqlExtError, UnsupportedError, file_fault, with_pages
+from sqlext.errors import UnsupportedError, file_fault, with_pages
 from sqlext.rewriter.heads.heads import CREATE_VIEW, parse_head
 from sqlext.rewriter.heads.stream_heads import parse_command
 from sqlext.rewriter.heads.stream_target import parse_target
@@ -30,7 +29,7 @@ from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.sessions import results
 from sqlext.sessions.explain import compile, explain, why
-from sqlext.sessions.failures import reason
+from sqlext.sessions.failures import STATEMENT_ERRORS, reason
 from sqlext.sessions.session import session
 from sqlext.spark.progress import kept_state, whole
 from sqlext.spark.quiet_probes import quiet_probes
@@ -47,11 +46,6 @@ def run_command(options: argparse.Namespace) -> int:
     """Run the command whose name is `options.action`, and return the exit status."""
     try:
         return _run_on_session(options)
-    except BrokenPipeError:
-        # The reader, perhaps `head`, has closed the pipe. Without this, Python would fail again when it flushes at
-        # exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except (KeyboardInterrupt, Exception) as error:
         if isinstance(error, Exception) and not _interrupted.is_set():
             raise
@@ -72,9 +66,11 @@ def _run_on_session(options: argparse.Namespace) -> int:
             spark = session(master=options.master, warehouse=options.warehouse, **settings)
             _interrupt_quietly()
             ACTIONS[options.action](spark, list(split_statements(text)), options)
-    except (SqlExtError, PySparkException) as error:
+    except (*STATEMENT_ERRORS, OSError) as error:
         if _interrupted.is_set():
             raise KeyboardInterrupt from error
+        if isinstance(error, OSError) and error.filename is None:  # not of the file for the result: a closed pipe
+            raise
         sys.stdout.flush()
         print(with_pages(reason(error)), file=sys.stderr)
         return FAILED
@@ -123,11 +119,11 @@ def _stop() -> None:
 
 
 @contextmanager
-def _numbered(number: int, count: int) -> Iterator[None]:
+def numbered(number: int, count: int) -> Iterator[None]:
     """Report the number of the statement that fails, if there are several."""
     try:
         yield
-    except (SqlExtError, PySparkException):
+    except STATEMENT_ERRORS:
         if count > 1 and not _interrupted.is_set():
             sys.stdout.flush()
             print(f"statement {number} of {count}:", file=sys.stderr)
@@ -141,7 +137,7 @@ def _check_syntax(spark: SparkSession, statements: list[str]) -> None:
     error in the first statement is found when it runs.
     """
     for number, statement in enumerate(statements, 1):
-        with _numbered(number, len(statements)):
+        with numbered(number, len(statements)):
             if is_rule_statement(statement):
                 parse_rule_statement(statement)
             elif is_extended(statement):
@@ -174,7 +170,7 @@ def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace
         spark.conf.set("sqlext.stream.trigger", "available-now")
     _check_syntax(spark, statements)
     for number, statement in enumerate(statements, 1):
-        with _numbered(number, len(statements)):
+        with numbered(number, len(statements)):
             result = spark.sql(statement, dict(options.param) or None)
             if result.columns:
                 _separate(options, is_first=is_first)
@@ -244,7 +240,7 @@ def progress_line(progress: Any) -> str:
 def _explain(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
     explains_rows = options.analyze or options.why is not None
     for number, statement in enumerate(statements, 1):
-        with _numbered(number, len(statements)):
+        with numbered(number, len(statements)):
             if not (explains_rows and _makes_temporary_view(statement)):
                 print(_explanation(spark, statement, options))
             _make_temporary_view(spark, statement, options)
@@ -259,7 +255,7 @@ def _explanation(spark: SparkSession, statement: str, options: argparse.Namespac
 
 def _compile(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
     for number, statement in enumerate(statements, 1):
-        with _numbered(number, len(statements)):
+        with numbered(number, len(statements)):
             print(compile(statement, dict(options.param) or None, spark=spark).strip() + ";")
             _make_temporary_view(spark, statement, options)
 

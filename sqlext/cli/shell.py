@@ -15,31 +15,30 @@ from pathlib import Path
 from typing import TypeVar
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.history import FileHistory, History
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.output import Output
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rich.console import Console
 
 from sqlext.cli import shell_commands as commands
+from sqlext.cli.run_command import numbered, split_statements
 from sqlext.cli.shell_commands import OFF, ON, choices, help_lines, is_command, read_command
 from sqlext.cli.shell_input import CompletionNames, SqlCompleter, is_complete
 from sqlext.cli.shell_programs import edited, page
 from sqlext.engine.streams.streaming_tables import check_ends
-from sqlext.errors import SqlExtError, with_pages
+from sqlext.errors import file_fault, with_pages
 from sqlext.formatting.pygments_lexer import SqlextLexer
-from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.rewriter.text.names import quote, split_name
 from sqlext.sessions import results
-from sqlext.sessions.failures import reason
+from sqlext.sessions.failures import STATEMENT_ERRORS, reason
 from sqlext.sessions.session import session
 from sqlext.sessions.text_tables import Cells, text_lines
 from sqlext.spark.quiet_probes import quiet_probes
 
-HISTORY = Path("~/.sqlext_history")
+HISTORY = "~/.sqlext_history"
 PROMPT, MORE = "sqlext> ", "   ...> "
 _SHOW_TIME_AFTER = 2.0  # in seconds
 T = TypeVar("T")
@@ -53,9 +52,24 @@ def start(master: str, warehouse: str | None, limit: int) -> int:
         # PySpark's own handler would send a request to the JVM during another one
         signal.signal(signal.SIGINT, signal.default_int_handler)
         print("sqlext on Spark", spark.version, "- a statement ends with ; and .help lists commands", file=sys.stderr)
-        Shell(spark, limit, history=FileHistory(os.fspath(HISTORY.expanduser()))).loop()
+        Shell(spark, limit, history=kept_history(_path(HISTORY))).loop()
         spark.stop()
     return 0
+
+
+def kept_history(file: Path) -> History:
+    """The history in a file, or one that ends with this shell if the file cannot be written, as without a home."""
+    try:
+        file.open("ab").close()
+    except OSError as error:
+        print(f"The history ends with this shell. {file}: {file_fault(error)}", file=sys.stderr)
+        return InMemoryHistory()
+    return FileHistory(os.fspath(file))
+
+
+def _path(name: str) -> Path:
+    """A file that the user names; a home folder that is unknown stays as it is written."""
+    return Path(os.path.expanduser(name))
 
 
 class Stopwatch:
@@ -147,14 +161,18 @@ class Shell:
                 return self._command(text)
             self.last = text if text.strip() else self.last
             self._statements(text)
-        except (SqlExtError, PySparkException, OSError, UnicodeDecodeError) as error:
+        except (*STATEMENT_ERRORS, OSError) as error:
             print(with_pages(reason(error)), file=sys.stderr)
+        except UnicodeDecodeError as error:  # of a file that a command names
+            print(f"{read_command(text)[1]}: {file_fault(error)}", file=sys.stderr)
         return True
 
     def _statements(self, text: str) -> None:
-        for statement in file_statements(text):
+        statements = list(split_statements(text))
+        for number, statement in enumerate(statements, 1):
             self.names.forget()
-            answer = self._cancelable(partial(self._answer, statement.text))
+            with numbered(number, len(statements)):
+                answer = self._cancelable(partial(self._answer, statement))
             if answer is None:
                 return
             self._show(answer)
@@ -240,9 +258,9 @@ class Shell:
             for field in self.spark.table(argument).schema.fields:
                 print(f"{field.name}  {field.dataType.simpleString()}")
         elif command is commands.READ:
-            self._statements(Path(argument).expanduser().read_text("utf-8-sig"))
+            self._statements(_path(argument).read_text("utf-8-sig"))
         elif command is commands.EDIT:
-            self._edit(Path(argument).expanduser() if argument else None)
+            self._edit(_path(argument) if argument else None)
         elif command is commands.LIMIT:
             self.limit = int(argument)
         elif command is commands.EXPANDED:

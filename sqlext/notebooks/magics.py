@@ -29,6 +29,7 @@ from sqlext.sessions.failures import reason
 from sqlext.sessions.hook import extend
 from sqlext.sessions.session import session
 from sqlext.sessions.start import running_session
+from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.user_warnings import show_warnings_by
 
@@ -158,9 +159,9 @@ def short_errors() -> Iterator[None]:
     try:
         with quiet_probes():
             yield
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         lines = with_pages(reason(error)).splitlines()
-        error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]  # IPython asks for it
+        error._render_traceback_ = lambda: lines  # type: ignore[union-attr]  # IPython asks for it
         raise
 
 

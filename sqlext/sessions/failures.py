@@ -8,10 +8,15 @@ from pyspark.errors import PySparkException, StreamingQueryException
 
 from sqlext.catalog import streams
 from sqlext.engine.queries.spark_errors import place_of
-from sqlext.errors import Place, file_fault
+from sqlext.errors import Place, SqlExtError, file_fault
 from sqlext.rewriter.text.splice import Source
+from sqlext.spark.java_errors import Py4JError
 
+_BEFORE_STATEMENT = re.compile(r"(\n== SQL ==\n)(?:EXPLAIN\n)?\n*")  # blank lines, and a word of `sqlext run`
 _SPARKS_PLACE = re.compile(r";? ?\(?\bline \d+,? pos \d+\)?;?|\n+== SQL\b")
+
+# What a statement may end with. PySpark has no class for some errors of Java, as of a file that cannot be read.
+STATEMENT_ERRORS = (SqlExtError, PySparkException, Py4JError)
 
 
 def reason(error: Exception) -> str:
@@ -21,7 +26,7 @@ def reason(error: Exception) -> str:
         return streams.root_cause("\n".join(map(streams.whole_text, [*failures[-1:], error])))
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {file_fault(error)}"
-    return without_stack(str(error))
+    return streams.root_cause(str(error)) if isinstance(error, Py4JError) else without_stack(str(error))
 
 
 def without_stack(message: str) -> str:
@@ -32,9 +37,12 @@ def without_stack(message: str) -> str:
     '[DIVIDE_BY_ZERO] Division by zero.'
     >>> without_stack("Traceback …\\n  File …\\nsqlext.errors.DataError: SQLEXT_X: no\\nHint: yes.\\n\\n\\tat org…")
     'SQLEXT_X: no\\nHint: yes.'
+    >>> without_stack("[PARSE_SYNTAX_ERROR] … (line 4, pos 0)\\n\\n== SQL ==\\nEXPLAIN\\n\\n\\nSELEC 1\\n^^^\\n")
+    '[PARSE_SYNTAX_ERROR] … (line 4, pos 0)\\n\\n== SQL ==\\nSELEC 1\\n^^^'
     """
     raised = re.search(r"^sqlext\.errors\.\w+: (.*)", message, re.MULTILINE | re.DOTALL)
     message = raised[1] if raised else message
+    message = _BEFORE_STATEMENT.sub(r"\1", message)
     return re.split(r";\n'?[A-Z]\w+[ (]|\n'?[A-Z]\w+ \[|\n\s*at |\nJVM stacktrace:", message)[0].strip()
 
 

@@ -38,13 +38,14 @@ def write_result(
     """
     check_ends(result)
     if form == PARQUET and file is not None:
-        pq.write_table((result if limit is None else result.limit(limit)).toArrow(), file)
+        with file.open("wb") as out:  # before the query runs, as for the other formats
+            pq.write_table((result if limit is None else result.limit(limit)).toArrow(), out)
     elif file is None:
         _write_text(result, limit, form, sys.stdout, null)
         sys.stdout.flush()  # the next statement may take a long time
     else:
-        with file.open("w", encoding="utf-8", newline="") as out:
-            _write_text(result, limit, form or TABLE, out, null)
+        with file.open("w", encoding="utf-8", newline="") as texts:
+            _write_text(result, limit, form or TABLE, texts, null)
 
 
 def _write_text(result: DataFrame, limit: int | None, form: str | None, out: TextIO, null: str | None) -> None:

@@ -141,6 +141,14 @@ def test_a_file_that_cannot_be_read_ends_with_status_2(tmp_path, capsys):
     assert "sqlext: cannot read" in capsys.readouterr().err
 
 
+def test_a_reader_may_close_the_pipe():
+    """In a process of its own: `main` closes its standard output."""
+    command = [sys.executable, "-m", "sqlext", "explain-error", "UNKNOWN_PATTERN_VARIABLE"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == ("", 0)
+
+
 def test_a_library_that_is_missing_is_named():
     """In a process of its own, which has not imported PySpark yet."""
     without = (
@@ -198,6 +206,7 @@ def test_a_syntax_error_is_reported_before_anything_runs(run, text, message):
     status, out, err = run(text)
     assert (status, out) == (FAILED, "")
     assert err.startswith(message)
+    assert "EXPLAIN" not in err and "\n\n\n" not in err
     assert ("For more: sqlext explain-error" in err) == ("SQLEXT_" in err)  # the errors of Spark have no page here
 
 
@@ -214,6 +223,23 @@ def test_a_result_is_written_to_a_file(run, tmp_path, form, content):
     file = tmp_path / f"result.{form}"
     assert run("SELECT * FROM VALUES (1, 'x,y'), (2, NULL) AS t(a, b)", "-o", str(file)) == (0, "", "")
     assert file.read_text().replace("\r\n", "\n") == content
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_file_that_cannot_be_written_is_told_without_a_traceback(run, tmp_path, form):
+    file = tmp_path / "none" / f"result.{form}"
+    assert run("SELECT 1", "-o", str(file)) == (FAILED, "", f"{file}: no such file or directory\n")
+
+
+@pytest.mark.parametrize("options", [(), ("--format", "json"), ("--limit", "1")])
+def test_an_error_of_java_is_told_without_a_traceback(run, tmp_path, options):
+    file = tmp_path / "no.parquet"
+    file.write_text("these are not the bytes of Parquet")
+    view = f"CREATE TEMP VIEW broken (id INT) USING parquet OPTIONS (path '{file}')"
+    status, _, err = run(f"{view}; TABLE broken", *options)
+    run("DROP VIEW broken")
+    assert status == FAILED
+    assert err.startswith("statement 2 of 2:\n[FAILED_READ_FILE") and "\tat " not in err and "Traceback" not in err
 
 
 HOSTILE = """SELECT X'00ff41' AS b, named_struct('x', X'C3', 'l', array(X'28', NULL)) AS s, map('k', X'FF') AS m,

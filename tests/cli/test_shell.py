@@ -14,7 +14,7 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from sqlext.cli.shell import Shell
+from sqlext.cli.shell import Shell, kept_history
 from sqlext.cli.shell_commands import COMMANDS, NAMES, help_lines, read_command
 from sqlext.cli.shell_input import CompletionNames, SqlCompleter, is_complete
 from sqlext.cli.shell_programs import edited, page
@@ -174,6 +174,38 @@ def test_statements_are_run_and_shown_and_an_error_ends_no_shell(spark, capsys, 
     ]  # fmt: skip
     assert history.get_strings()[0].startswith("SELECT *\nFROM VALUES")
     assert history.get_strings()[-1] == r"\q" and "SELECT 8 AS e;" in history.get_strings()
+
+
+def test_errors_of_a_file_name_its_statement_and_its_line(spark, tmp_path, capsys):
+    shell = Shell(spark, 100, history=InMemoryHistory(), screen=DummyOutput())
+    file, other = tmp_path / "read.sql", tmp_path / "latin1.sql"
+    clause = "MATCH_RECOGNIZE (ORDER BY id PATTERN (a) DEFINE b AS true)"
+    file.write_text(f"SELECT 1 AS one;\n\nSELECT * FROM range(3)\n  {clause};\n")
+    other.write_bytes("SELECT 'é'".encode("latin-1"))
+    shell.run(f".read {file}")
+    assert "\nstatement 2 of 2:\nSQLEXT_" in (error := capsys.readouterr().err)
+    assert f"  4 |   {clause}\n" in error
+    shell.run(f".read {other}")
+    assert capsys.readouterr().err == f"{other}: byte 8 is not UTF-8\n"
+    shell.run(".read ~nobody_has_this_name/read.sql")
+    assert capsys.readouterr().err == "~nobody_has_this_name/read.sql: no such file or directory\n"
+
+
+def test_an_error_of_java_ends_no_shell(spark, tmp_path, capsys):
+    file = tmp_path / "no.parquet"
+    file.write_text("these are not the bytes of Parquet")
+    shell = Shell(spark, 100, history=InMemoryHistory(), screen=DummyOutput())
+    shell.run(f"CREATE TEMP VIEW broken (id INT) USING parquet OPTIONS (path '{file}'); TABLE broken;")
+    shell.run("DROP VIEW broken;")
+    error = capsys.readouterr().err
+    assert "statement 2 of 2:\n[FAILED_READ_FILE" in error and "\tat " not in error
+
+
+def test_without_a_home_the_history_ends_with_the_shell(tmp_path, capsys):
+    history = kept_history(tmp_path / "none" / "history")
+    history.append_string("SELECT 1;")
+    assert history.get_strings() == ["SELECT 1;"]
+    assert "The history ends with this shell." in capsys.readouterr().err
 
 
 def test_what_is_longer_than_the_screen_goes_to_the_pager(spark, monkeypatch, capsys):
