@@ -92,5 +92,7 @@ def root_cause(message: str) -> str:
     if ours or causes:
         return str([*causes, *ours][-1]).strip()
     messages = [found.strip() for found in _MESSAGE.findall(message)] if message.startswith(_OF_JAVA) else []
-    first, last = (messages[0], messages[-1]) if messages else (message.strip().split("\n")[0], "")
+    if not messages:
+        return message.strip().split("\n")[0]
+    first, last = next((text for text in messages if text[0] == "["), messages[0]), messages[-1]
     return first if last in first else f"{first}\nCaused by: {last}"
