@@ -260,8 +260,8 @@ class CompiledCondition:
             return chain(name, [self._lower(c, result) for c in node.children], kind)
         if node.name in ("if", "iff") and len(node.children) == 3:
             condition, then, otherwise = node.children
-            values = (self._lower(then, result), self._lower(otherwise, result))
-            return _call("if", kind, self._lower(condition, "boolean"), *values)
+            decision = self._lower(condition, "boolean")  # first: columns are numbered in the order of the text
+            return _call("if", kind, decision, self._lower(then, result), self._lower(otherwise, result))
         if node.name == "nullif" and len(node.children) == 2:
             common = self._common_type("=", *node.children)
             left, right = (self._lower(c, common) for c in node.children)

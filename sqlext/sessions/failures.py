@@ -12,7 +12,7 @@ from sqlext.errors import Place, SqlExtError, file_fault
 from sqlext.rewriter.text.splice import Source
 from sqlext.spark.java_errors import Py4JError
 
-_BEFORE_STATEMENT = re.compile(r"(\n== SQL ==\n)(?:EXPLAIN\n)?\n*")  # blank lines, and a word of `sqlext run`
+_BEFORE_STATEMENT = re.compile(r"(\n== SQL ==\n)(?:EXPLAIN\n)?(?:[ \t]*\n)*")  # blank lines, and a word of `sqlext run`
 _SPARKS_PLACE = re.compile(r";? ?\(?\bline \d+,? pos \d+\)?;?|\n+== SQL\b")
 
 # What a statement may end with. PySpark has no class for some errors of Java, as of a file that cannot be read.
