@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlext.cli.option_types import named_text
-from sqlext.errors import SetupError, SqlExtError, with_pages
+from sqlext.errors import SqlExtError, with_pages
 
 FAILED = 1  # exit status
 _RUN = "execute the cells of a notebook in a Jupyter kernel"
@@ -83,8 +83,9 @@ def _reported() -> Iterator[_Status]:
     try:
         yield status
     except ModuleNotFoundError as error:
-        hint = "pip install 'spark-sqlext[notebook]'."
-        _report(SetupError("NOTEBOOK_PACKAGES", f"the package {error.name} is not installed", hint=hint), status)
+        from sqlext.notebooks.convert_notebook import missing_package
+
+        _report(missing_package(error), status)
     except (SqlExtError, OSError) as error:
         _report(error, status)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-import nbformat
-
 from sqlext.errors import SetupError, UnsupportedError, file_fault
 from sqlext.notebooks.jupyter_form import from_jupyter, to_jupyter
 from sqlext.notebooks.notebook_cells import PYTHON, SQL, Notebook
@@ -26,15 +24,33 @@ def read_notebook(file: Path) -> Notebook:
     try:
         text = file.read_text(encoding="utf-8-sig")
         if file.suffix.lower() == ".ipynb":
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # nbformat's about cells without an id, which it gives them
-                return from_jupyter(nbformat.reads(text, as_version=4))
-    except (OSError, ValueError, AttributeError, KeyError, nbformat.ValidationError) as error:
+            return _read_jupyter(text)
+    except (OSError, ValueError, AttributeError, KeyError) as error:
         reason = file_fault(error) if isinstance(error, (OSError, UnicodeDecodeError)) else str(error)
         raise _unreadable(file, reason) from None
     if is_source(text):
         return read_source(text)
     return read_cells(text.replace("\r\n", "\n"), 0, SQL if file.suffix.lower() == ".sql" else PYTHON)
+
+
+def _read_jupyter(text: str) -> Notebook:
+    """Raises ValueError, AttributeError and KeyError for a text that is no notebook, and SetupError."""
+    try:
+        import nbformat  # here, because magics work without it
+    except ModuleNotFoundError as error:
+        raise missing_package(error) from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nbformat's about cells without an id, which it gives them
+        try:
+            return from_jupyter(nbformat.reads(text, as_version=4))
+        except nbformat.ValidationError as error:
+            raise ValueError(str(error)) from None
+
+
+def missing_package(error: ModuleNotFoundError) -> SetupError:
+    """The error for a package of the extra `notebook` that is not installed."""
+    hint = "pip install 'spark-sqlext[notebook]'."
+    return SetupError("NOTEBOOK_PACKAGES", f"the package {error.name} is not installed", hint=hint)
 
 
 def _unreadable(file: Path, reason: str) -> SetupError:
@@ -56,6 +72,8 @@ def write_notebook(notebook: Notebook, file: Path) -> None:
         )
     language = ENDINGS[file.suffix.lower()]
     if language is None:
+        import nbformat
+
         file.write_text(nbformat.writes(to_jupyter(notebook)) + "\n", encoding="utf-8")
     else:
         file.write_text(write_source(Notebook(language, notebook.cells)), encoding="utf-8")

@@ -6,13 +6,13 @@ Databricks writes the same form with only `%sql` on the first line, and with its
 from __future__ import annotations
 
 import re
-from typing import Any
-
-from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from typing import TYPE_CHECKING, Any
 
 from sqlext.notebooks.magic_line import with_options_in_comment
 from sqlext.notebooks.notebook_cells import MARKDOWN, PYTHON, RUN, SQL, Cell, Notebook, split_magic
+
+if TYPE_CHECKING:  # the magics work without nbformat
+    from nbformat import NotebookNode
 
 LOAD = "%load_ext sqlext"  # the first cell of a notebook that we write
 _DATABRICKS, CELL = "application/vnd.databricks.v1+notebook", "application/vnd.databricks.v1+cell"  # Databricks' keys
@@ -24,6 +24,8 @@ _SQL_LINE = re.compile(r"%%sql[ \t]+(\S[^\n]*)(?:\n|$)|%sql[ \t]+(\S[^\n]*)$")
 
 def to_jupyter(notebook: Notebook) -> NotebookNode:
     """The notebook for Jupyter with a Python kernel."""
+    from nbformat.v4 import new_code_cell, new_notebook
+
     cells = [new_code_cell(LOAD), *map(_to_jupyter_cell, notebook.cells)]
     metadata = {
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
@@ -36,6 +38,8 @@ def to_jupyter(notebook: Notebook) -> NotebookNode:
 
 
 def _to_jupyter_cell(cell: Cell) -> NotebookNode:
+    from nbformat.v4 import new_code_cell, new_markdown_cell
+
     metadata: dict[str, Any] = {CELL: {"title": cell.title, "showTitle": True}} if cell.title else {}
     if cell.language in (MARKDOWN, "md-sandbox"):
         metadata |= {"language": cell.language} if cell.language != MARKDOWN else {}
