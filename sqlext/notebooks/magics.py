@@ -129,10 +129,10 @@ class SqlMagics(Magics):
         return results[-1]
 
     def spark(self) -> SparkSession:
-        """The session of the notebook; a new one becomes the variable `spark`."""
-        spark = self.variables.get("spark")
-        if not hasattr(type(spark), "createDataFrame"):
-            spark = running_session() or session()
+        """The session of the notebook; a new one becomes the variable `spark`, also after `spark.stop()`."""
+        spark, running = self.variables.get("spark"), running_session()
+        if running is None or not hasattr(type(spark), "createDataFrame"):
+            spark = running or session()
             self.variables["spark"] = spark
         return extend(spark)
 
