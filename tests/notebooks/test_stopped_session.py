@@ -8,7 +8,8 @@ import pytest
 CELLS = """
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
-for cell in ("%load_ext sqlext", "%sql SELECT 1 AS a", "spark.stop()", "%sql SELECT 2 AS a", "assert spark.range(3).count() == 3"):
+before, after = ["%load_ext sqlext", "%sql SELECT 1 AS a"], ["%sql SELECT 2 AS a", "assert spark.range(3).count() == 3"]
+for cell in [*before, "spark.stop()", *after]:
     assert shell.run_cell(cell).success, cell
 """
 
