@@ -146,7 +146,7 @@ class SparkTypeResolver:
         self.columns, self.settings = columns, settings
         self._types: dict[str, str] = {}
         self._constants: dict[str, LiteralValue] = {}
-        self._values: dict[str, Any] = {}
+        self._values: dict[tuple[str, str], Any] = {}
 
     def types(self, texts: Sequence[Text]) -> list[str]:
         new = {str(text): text for text in texts if str(text) not in self._types}
@@ -174,7 +174,7 @@ class SparkTypeResolver:
         return list(map(self._value, texts, types))
 
     def _value(self, text: Text, spark_type: str) -> Any:
-        key = str(text)
+        key = str(text), spark_type
         if key not in self._values:
             certain = self._certain(text)
             if certain is not None and certain.type == spark_type:

@@ -82,11 +82,8 @@ def decision_times(
     return np.where(is_by_bound, bound, time), (is_by_bound & (rows.end is None)).astype(np.int64)
 
 
-def decision_order(
-    task: CepTask, rows: Rows, first: np.ndarray, last: np.ndarray, decided_by: np.ndarray
-) -> np.ndarray:
-    """`int64[k]`: matches in the order of their numbers: by partition, the time that decides them, last row, first row
-    and, because the sort is stable, the order in which they are given."""
-    major, minor = decision_times(task, rows, first, last, decided_by)
-    partition = np.searchsorted(rows.bounds, first, side="right")
-    return np.lexsort((first, last, minor, major, partition))
+def decision_order(rows: Rows, first: np.ndarray, last: np.ndarray, time: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """`int64[k]`: matches in the order of their numbers: by partition, the time that decides them (`decision_times`),
+    last row, first row and, because the sort is stable, the order in which they are given."""
+    major, minor = time
+    return np.lexsort((first, last, minor, major, np.searchsorted(rows.bounds, first, side="right")))

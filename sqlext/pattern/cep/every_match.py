@@ -22,7 +22,7 @@ import numpy as np
 from sqlext.errors import DataError
 from sqlext.pattern.cep import shared_buffer
 from sqlext.pattern.cep.cep_task import CepTask, local_truth
-from sqlext.pattern.cep.ends import decision_times
+from sqlext.pattern.cep.ends import decision_order, decision_times
 from sqlext.pattern.cep.every_match_tables import NfaStates, RowBits, row_bits, start_ranges, states_of
 from sqlext.pattern.cep.shared_buffer import Buffer
 from sqlext.pattern.task.task import Rows, Spans
@@ -201,10 +201,8 @@ class Numbering:
         partition, and when each is decided: a time by Rows.key and Rows.end, or without these a row."""
         time = self._times(matches)
         order, time = self._distinct(matches, time)
-        starts, ends = matches.start[order], matches.end[order]
-        partition = np.searchsorted(self.rows.bounds, matches.row[starts], side="right") - 1
-        keys = (matches.row[starts], matches.row[ends - 1], time[1], time[0], partition)
-        by_time = np.lexsort(keys)  # stable: equal matches stay in the order of preference
+        first, last = matches.row[matches.start[order]], matches.row[matches.end[order] - 1]
+        by_time = decision_order(self.rows, first, last, time)  # equal matches stay in the order of preference
         return order[by_time], time[0][by_time]
 
     def spans(self, matches: MatchList, order: np.ndarray, number: np.ndarray) -> Spans:

@@ -15,7 +15,7 @@ import numpy as np
 from sqlext.pattern.batch.recorder import Recorder
 from sqlext.pattern.cep.cep_reference import MAX_STEPS, Path, Search, SearchState
 from sqlext.pattern.cep.cep_task import CepTask, bound_ends, may_begin
-from sqlext.pattern.cep.ends import decision_order
+from sqlext.pattern.cep.ends import decision_order, decision_times
 from sqlext.pattern.cep.path_conditions import MappedPath, PathEvaluator
 from sqlext.pattern.task.skip import resume_row
 from sqlext.pattern.task.task import NO_SKIP, Rows, SkipFailure, Spans
@@ -146,7 +146,9 @@ class Paths:
             search = self.search(start, bounds, 0)
             decided += earliest(self.found(search, 0))
             result.partial += search.partial
-        order = decision_order(self.task, self.rows, *as_arrays(decided))
+        first, last, decided_by = as_arrays(decided)
+        time = decision_times(self.task, self.rows, first, last, decided_by)
+        order = decision_order(self.rows, first, last, time)
         in_order = [decided[i][0] for i in order.tolist()]
         result.matches = [(path[0][0], number + 1, path) for number, path in enumerate(in_order)]
         matched = {row for _, _, path in result.matches for row, _, _ in path}

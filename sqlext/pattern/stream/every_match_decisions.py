@@ -223,13 +223,12 @@ def _by_paths(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray, list[Path]]:
             partial += search.partial
             if search.is_alive:
                 live[p] = min(live[p], start)
-    decided = path_search.as_arrays(found)
+    first, last, decided_by = path_search.as_arrays(found)
     end = np.full(len(rows.mask), NEVER) if step.event_times.end is None else step.event_times.end
-    time, _ = decision_times(step.task, replace(rows, key=step.event_times.key, end=end), *decided)
-    order = decision_order(step.task, rows, *decided)
-    first = decided[0][order]
-    is_new = step.is_new(time[order], first)
-    order, partition = order[is_new], step.partition[first[is_new]]
+    time, _ = decision_times(step.task, replace(rows, key=step.event_times.key, end=end), first, last, decided_by)
+    order = decision_order(rows, first, last, decision_times(step.task, rows, first, last, decided_by))
+    order = order[step.is_new(time, first)[order]]
+    partition = step.partition[first[order]]
     paths = [found[i][0] for i in order.tolist()]
     number = np.arange(len(paths)) - np.searchsorted(partition, partition) + step.position.number[partition]
     spans = path_search.as_spans([path[0][0] for path in paths], number, paths)
