@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from sqlext.catalog.warehouse import path_here
@@ -18,6 +20,7 @@ Result = TypeVar("Result")
 
 _VERSION = 3
 _FILE = "sqlext.json"  # in the checkpoint's folder; if Spark writes it, it is a folder with one text file
+_SCHEMA_FILE = re.compile(r'"[^"]*(/state/\d+/_stateSchema/[^"]*)"')  # in the metadata of an operator of Spark
 _OLD_FILE = "_sqlext.json"  # the former name of the file, which Spark does not read
 
 
@@ -41,9 +44,19 @@ class Checkpoint:
         folder = path_here(self.spark, self.location)
         if folder is None:
             return _read_by_spark(self.spark, f"{self.location.rstrip('/')}/{_FILE}")
-        written = folder / _FILE
-        files = [*(sorted(written.glob("part-*")) if written.is_dir() else [written]), folder / _OLD_FILE]
-        return next((file.read_text(encoding="utf-8") for file in files if file.is_file()), None)
+        return next((file.read_text(encoding="utf-8") for file in _records(folder)), None)
+
+    @property
+    def has_record(self) -> bool:
+        """Whether there is a record, which may be damaged."""
+        folder = path_here(self.spark, self.location)
+        return self.record is not None if folder is None else any(_records(folder))
+
+    @property
+    def query_id(self) -> str | None:
+        """The identifier that Spark gave the query that wrote the checkpoint; None if there is none."""
+        metadata = self._read("metadata")
+        return None if metadata is None else str(json.loads(metadata)["id"])
 
     def write(self, record: str) -> None:
         """Write the record. It is written completely or not at all, even if the process is killed."""
@@ -60,8 +73,13 @@ class Checkpoint:
     @property
     def last_batch(self) -> Batch | None:
         """The last micro-batch that has been completed; None if there is none, or Spark writes it in another form."""
-        done = [int(name) for name in self._names("commits") if name.isdecimal()]
-        return self.batch(max(done)) if done else None
+        number = self.last_number("commits")
+        return None if number is None else self.batch(number)
+
+    def last_number(self, folder: str) -> int | None:
+        """The last micro-batch in a folder: "offsets" has those that have begun, "commits" the completed ones."""
+        names = file_names(self.spark, f"{self.location.rstrip('/')}/{folder}")
+        return max((int(name) for name in names if name.isdecimal()), default=None)
 
     def batch(self, number: int) -> Batch | None:
         """The micro-batch with a number; None if there is none, or Spark writes it in another form."""
@@ -71,20 +89,22 @@ class Checkpoint:
         except (ValueError, KeyError, IndexError):
             return None
 
-    def _names(self, folder: str) -> list[str]:
-        """The names of the files in a folder of the checkpoint."""
-        here = path_here(self.spark, self.location)
-        if here is not None:
-            return [path.name for path in (here / folder).glob("*")]
-        location = f"{self.location.rstrip('/')}/{folder}"
-        files = _where_found(lambda: self.spark.read.text(location).inputFiles())
-        return [file.rpartition("/")[2] for file in files or ()]
-
     def _read(self, file: str) -> str | None:
         here = path_here(self.spark, self.location)
         if here is None:
             return _read_by_spark(self.spark, f"{self.location.rstrip('/')}/{file}")
         return (here / file).read_text(encoding="utf-8") if (here / file).is_file() else None
+
+    def write_own_paths(self) -> None:
+        """Where the folder was moved on this machine, as by ALTER TABLE … RENAME TO, write its paths anew: Spark keeps
+        whole paths of files in the metadata of its operators."""
+        folder = path_here(self.spark, self.location)
+        for file in () if folder is None else folder.glob("state/*/_metadata/v*/[0-9]*"):
+            text = file.read_text(encoding="utf-8")
+            moved = _SCHEMA_FILE.sub(lambda path: f'"{self.location.rstrip("/")}{path[1]}"', text)
+            if moved != text:
+                file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+                file.write_text(moved, encoding="utf-8")
 
     def remove_unfinished(self) -> None:
         """Remove the file of a process that was killed while it wrote the offsets of the first micro-batch.
@@ -98,6 +118,13 @@ class Checkpoint:
             no_rows = self.spark.createDataFrame([], "value STRING, part STRING").write.partitionBy("part")
             no_files = {"partitionOverwriteMode": "static", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
             no_rows.mode("overwrite").options(**no_files).text(offsets)
+
+
+def _records(folder: Path) -> list[Path]:
+    """The files with the record in the folder of a checkpoint, the present one first."""
+    written = folder / _FILE
+    files = [*(sorted(written.glob("part-*")) if written.is_dir() else [written]), folder / _OLD_FILE]
+    return [file for file in files if file.is_file()]
 
 
 class Batch(NamedTuple):
@@ -119,6 +146,15 @@ def _batch(number: int, text: str) -> Batch:
     fields = json.loads(metadata)
     at_us, watermark_us = 1000 * fields["batchTimestampMs"], 1000 * fields["batchWatermarkMs"]
     return Batch(number, at_us, watermark_us, tuple(offset for offset in offsets if offset != "-"))
+
+
+def file_names(spark: Any, location: str) -> list[str]:
+    """The names of the files in a folder; none if there is no such folder."""
+    here = path_here(spark, location)
+    if here is not None:
+        return [path.name for path in here.glob("*")]
+    files = _where_found(lambda: spark.read.text(location).inputFiles())
+    return [file.rpartition("/")[2] for file in files or ()]
 
 
 def _read_by_spark(spark: Any, location: str) -> str | None:

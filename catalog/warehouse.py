@@ -8,6 +8,7 @@ does not remove. `run_drop` removes them, as for the managed table that it was b
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,16 +17,19 @@ from typing import Any
 
 from sqlext.catalog import streams
 from sqlext.catalog.views import is_known
-from sqlext.rewriter.heads.heads import DROP_TABLE, parse_head
+from sqlext.rewriter.heads.heads import DROP_TABLE, parse_head, parse_renamed_table
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.kind import is_connect
 from sqlext.spark.locations import local_path
+from sqlext.spark.user_warnings import warn
 
 WAREHOUSE = "sqlext.warehouse"  # session setting: the folder whose tables were registered
 # In Spark's errors of a session without Delta: about its tables, and about DESCRIBE DETAIL.
 _NO_DELTA = ("Failed to find the data source: delta", "The table or view `DETAIL` cannot be found")
 _DATABASE_ENDING = ".db"
+_NOT_EMPTY = re.compile(r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION.*location \('([^']+)'\)", re.DOTALL)
+CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin with an underscore
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,10 @@ def _delta_folders(parent: Path) -> Iterator[Path]:
 def run_drop(
     spark: Any, sql: Callable[..., Any], text: str, args: Any = None, frames: Mapping[str, Any] | None = None
 ) -> Any:
-    """Run the statement. Before a DROP TABLE, the streams that write into the table are stopped.
+    """Run a CREATE or DROP. Before a DROP TABLE, the streams that write into the table are stopped.
 
-    After a DROP TABLE of a registered table, its files are removed, too.
+    After a DROP TABLE of a registered table, its files are removed, too. What such a stream wrote afterwards is removed
+    if it is in the way of a CREATE TABLE.
     """
     head = parse_head(text)
     if head is not None and head.verb == DROP_TABLE:
@@ -75,10 +80,27 @@ def run_drop(
         streams.stop(spark, title)
         streams.forget(title)
     folder = _files_of_dropped(spark, sql, text)
-    result = sql(text, args, **(frames or {}))
+    try:
+        result = sql(text, args, **(frames or {}))
+    except Exception as error:  # Spark's AnalysisException, which this module does not load
+        if not remove_unfinished(_folder_in_the_way(spark, error)):
+            raise
+        result = sql(text, args, **(frames or {}))
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
     return result
+
+
+def stop_renamed(spark: Any, text: str) -> None:
+    """Before ALTER TABLE … RENAME TO, stop the streams that write into the table: they have the paths of its former
+    folder."""
+    name = parse_renamed_table(text)
+    if name is None:
+        return
+    title = streams.table_title(spark, name.parts)
+    if streams.stop(spark, title):
+        warn([f"the streams into {title} were stopped to rename it; their statements with the new name resume them."])
+    streams.forget(title)
 
 
 def _files_of_dropped(spark: Any, sql: Callable[..., Any], text: str) -> Path | None:
@@ -102,6 +124,12 @@ def _files_of_dropped(spark: Any, sql: Callable[..., Any], text: str) -> Path | 
     return folder if folder in homes else None
 
 
+def _folder_in_the_way(spark: Any, error: Exception) -> Path | None:
+    """The folder with files that Delta names if it cannot create a table there, on this machine."""
+    location = _NOT_EMPTY.search(str(error))
+    return None if location is None else path_here(spark, location[1])
+
+
 def path_here(spark: Any, location: str) -> Path | None:
     """The path on this machine of a location that Spark returns; None if it is elsewhere, as all are on Connect."""
     return None if is_connect(spark) else local_path(location)
@@ -115,18 +143,42 @@ def table_folder(spark: Any, sql: Callable[..., Any], name: Parts) -> Path | Non
     return None if folder is None else folder / name[-1].lower()
 
 
+def table_detail(spark: Any, name: Parts) -> Any:
+    """The row of DESCRIBE DETAIL about a Delta table, with its `location`, its `id` and its `properties`. Raises
+    PySparkException if there is none of that name."""
+    return spark.sql(f"DESCRIBE DETAIL {quote(name)}").first()
+
+
 def table_location(spark: Any, name: Parts) -> str:
     """The location of a Delta table. Raises PySparkException if there is none of that name."""
-    return str(spark.sql(f"DESCRIBE DETAIL {quote(name)}").collect()[0]["location"])
+    return str(table_detail(spark, name).location)
 
 
-def remove_unfinished(folder: Path | None) -> None:
-    """Remove the folder of a table that a killed process had begun to create. It has no data, and its log no commit."""
+def remove_unfinished(folder: Path | None) -> bool:
+    """Remove the folder of a table that a killed process had begun to create, or that was dropped. Return True if it
+    is removed.
+
+    The former has no data, and its log no commit. The latter has state of a stream, which Spark may write up to a
+    minute after the stream has ended.
+    """
     if folder is None or not folder.is_dir():
-        return
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    if all(path.parent.name == "_delta_log" and path.name.startswith(".") for path in files):
-        shutil.rmtree(folder)
+        return False
+    files = [path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir()]
+    if not all(map(_is_unfinished, files)):
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
+
+
+def _is_unfinished(file: Path) -> bool:
+    """
+    >>> _is_unfinished(Path("_delta_log/.0.json.tmp")), _is_unfinished(Path("_delta_log/0.json"))
+    (True, False)
+    >>> _is_unfinished(Path("_checkpoints/stream-1/state/0/0/1.zip")), _is_unfinished(Path("_checkpoints/x/offsets/0"))
+    (True, False)
+    """
+    is_state = file.parts[0] == CHECKPOINTS and file.parts[2:3] == ("state",)
+    return is_state or (file.parts[-2:-1] == ("_delta_log",) and file.name.startswith("."))
 
 
 def is_without_delta(error: Exception, text: str) -> bool:

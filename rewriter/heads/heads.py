@@ -169,6 +169,17 @@ def _head(text: str, cursor: Cursor) -> Head | None:
     )
 
 
+def parse_renamed_table(text: str) -> RelationName | None:
+    """The former name in ALTER TABLE … RENAME TO; None for all other text.
+
+    >>> parse_renamed_table("ALTER TABLE db.t RENAME TO db.u").parts, parse_renamed_table("ALTER TABLE t ADD c INT")
+    (('db', 't'), None)
+    """
+    cursor = Cursor(tokens_of(text))
+    name = cursor.take_name() if cursor.take("ALTER", "TABLE") else None
+    return name if cursor.take("RENAME", "TO") else None
+
+
 def parse_function_name(text: str) -> RelationName | None:
     """The name in CREATE FUNCTION; None for all other text.
 

@@ -197,6 +197,8 @@ def _run_plain(call: SqlCall) -> DataFrame:
             word = _first_word(call.text)
             if word in stream_heads.FIRST_WORDS and (command := parse_command(call.text)) is not None:
                 return _command(call, command)
+            if word == "ALTER":
+                warehouse.stop_renamed(call.spark, call.text)
             return _create_or_drop(call) if word in ("CREATE", "DROP") else call.by_spark()
     except AnalysisException as error:
         # A script may have carried out half of its statements, so it is not run again.

@@ -17,16 +17,17 @@ from sqlext.catalog.checkpoint import Checkpoint, StoredQuery, stored_query
 from sqlext.catalog.warehouse import WAREHOUSE, table_location, warehouse_tables
 from sqlext.engine.queries.session_settings import temporary_settings, time_zone
 from sqlext.engine.streams import reports
+from sqlext.engine.streams.checkpoint_folders import stream_checkpoint
 from sqlext.engine.streams.last_progress import LastKnown, last_known, recent_progress, rows_per_second
-from sqlext.engine.streams.streaming_tables import STREAM, TRIGGER
-from sqlext.engine.streams.target_table import CHECKPOINTS
+from sqlext.engine.streams.streaming_tables import TRIGGER
 from sqlext.errors import BindError, SqlExtError
 from sqlext.expressions.calendars import zone
 from sqlext.expressions.time_texts import write_timestamp
 from sqlext.rewriter.heads.stream_heads import DESCRIBE, SHOW, STOP, StreamCommand
+from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW
 from sqlext.rewriter.heads.view_statements import fits
-from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.kind import is_connect
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.user_warnings import warn
@@ -147,7 +148,7 @@ def _catalog_folders(spark: SparkSession) -> Iterator[tuple[str, str]]:
 
 def _recorded(spark: SparkSession, folder: str | Path) -> Recorded:
     """What is recorded of the table in a folder."""
-    checkpoint = Checkpoint(spark, f"{str(folder).rstrip('/')}/{CHECKPOINTS}/{STREAM}")
+    checkpoint = stream_checkpoint(spark, str(folder))
     try:
         return Recorded(checkpoint, stored_query(checkpoint))
     except SqlExtError as error:
@@ -266,5 +267,18 @@ def _refresh(spark: SparkSession, title: str, table: Recorded, command: StreamCo
             place=command.place,
             hint="run its CREATE STREAMING TABLE again; statements with parameters are not kept.",
         )
+    assert command.name is not None
     with temporary_settings(spark, {TRIGGER: AVAILABLE_NOW}):
-        spark.sql(record.statement)
+        spark.sql(resuming_statement(record.statement, command.name))
+
+
+def resuming_statement(statement: str, name: Parts) -> str:
+    """The statement that resumes the query of a table: the one that created it, which may have replaced another table
+    or have had another name.
+
+    >>> resuming_statement("CREATE OR REPLACE STREAMING TABLE t COMMENT 'x' AS SELECT 1", ("db", "u"))
+    "CREATE STREAMING TABLE `db`.`u` COMMENT 'x' AS SELECT 1"
+    """
+    target = parse_target(statement)
+    assert target is not None
+    return f"CREATE STREAMING TABLE {quote(name)}{statement[target.place.stop :]}"

@@ -1,7 +1,8 @@
 """CREATE STREAMING TABLE and INSERT INTO … SELECT from a stream: streaming queries into Delta tables, exactly once.
 
-The checkpoint of a query is in the folder of its table, so it moves with the table, and a statement that is run again
-resumes the query. Stopping a query does not end its input: undecided rows stay in the checkpoint.
+The checkpoint of a query is in the folder of its table (`checkpoint_folders`), so it moves with the table, and a
+statement that is run again resumes the query. Stopping a query does not end its input: undecided rows stay in the
+checkpoint.
 
 | CREATE STREAMING TABLE, and the table | effect |
 |---|---|
@@ -38,6 +39,7 @@ from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.temporary_objects import is_temporary_view
 from sqlext.engine.shipped.data_types import holds_chars
 from sqlext.engine.streams import reports, side_tables
+from sqlext.engine.streams.checkpoint_folders import folders_of, own_name
 from sqlext.engine.streams.fingerprint import COLUMN, recorded_words
 from sqlext.engine.streams.idle_sources import has_beats
 from sqlext.engine.streams.last_progress import last_known
@@ -46,7 +48,6 @@ from sqlext.engine.streams.target_table import (
     as_table,
     casts_times,
     check_target,
-    checkpoint_in,
     prepare,
     renamed,
 )
@@ -69,8 +70,6 @@ from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.user_warnings import warn
 
 TRIGGER = "sqlext.stream.trigger"  # available-now, an interval, or empty: each micro-batch starts at once
-NAME = "sqlext.stream.name"  # the name of the checkpoint, if several INSERT write into one table
-STREAM, INSERT = "stream", "insert"  # the names of checkpoints
 _ACTIONS = (  # the actions that show or collect all rows of a DataFrame
     "show", "collect", "count", "first", "head", "take", "tail", "isEmpty", "toPandas", "toArrow", "toLocalIterator",
 )  # fmt: skip
@@ -112,17 +111,18 @@ def start(
     if not target.is_insert:
         if target.if_not_exists and spark.catalog.tableExists(name):
             return nothing
-        is_new = prepare(spark, written, target, _own(spark, target))
+        is_new = prepare(spark, written, target)
     is_cast_by_zone = casts_times(spark, written, target)
     written = as_table(spark, written, target)
     if upsert is not None:
         check_table(upsert, spark.table(name).columns, target)
-    checkpoint = target.checkpoint or checkpoint_in(spark, target, _own(spark, target))
+    folders = folders_of(spark, target)
+    stored = Checkpoint(spark, folders.own) if is_new else folders.current(spark)
+    checkpoint = stored.location
     query = _stored_query(spark, target, clauses, text, is_repeatable=is_repeatable, casts_times=is_cast_by_zone)
     places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
-    stored = Checkpoint(spark, checkpoint)
     check_same_query(stored, query, former, places, _places(text, target), _key_place(target))
-    query_name = f"{title}/{_own(spark, target)}" if target.is_insert else title
+    query_name = f"{title}/{own_name(spark, target)}" if target.is_insert else title
     if running := [query for query in streams.running(spark, title) if query.name == query_name]:
         batch = (running[0].lastProgress or {}).get("batchId")
         at = "" if batch is None else f", at micro-batch {batch}"
@@ -130,6 +130,7 @@ def start(
         return nothing
     record_query(stored, query)
     stored.remove_unfinished()
+    stored.write_own_paths()
     if upsert is None:
         writer, sink = written.writeStream.format("delta"), name
     else:
@@ -166,10 +167,6 @@ def check(spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamCla
 
 def _with_schema(spark: SparkSession, target: StreamTarget) -> Parts:
     return target.name if len(target.name) > 1 else (spark.catalog.currentDatabase(), *target.name)
-
-
-def _own(spark: SparkSession, target: StreamTarget) -> str:
-    return spark.conf.get(NAME, "") or (INSERT if target.is_insert else STREAM)
 
 
 # the record of a query

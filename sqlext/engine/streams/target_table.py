@@ -14,8 +14,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.catalog.checkpoint import Checkpoint, stored_query
-from sqlext.catalog.warehouse import path_here, remove_unfinished, table_folder, table_location
+from sqlext.catalog.warehouse import CHECKPOINTS, path_here, remove_unfinished, table_folder
 from sqlext.engine.queries.spark_errors import user_error
+from sqlext.engine.streams.checkpoint_folders import folders_of
 from sqlext.errors import BindError, Place
 from sqlext.expressions.spark_types import in_sql, times_in
 from sqlext.rewriter.emit.upserted import HIDDEN
@@ -25,7 +26,6 @@ from sqlext.rewriter.text.splice import Piece, Source, Text, join
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.void_columns import has_void
 
-CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin with an underscore
 _NAME = re.compile(r"\w+", re.ASCII)  # what Spark's catalog takes; Delta creates the folder of another one first
 _REHEARSAL = "_sqlext_rehearsal"  # ends the name of the table that shows whether another one can be replaced
 
@@ -87,11 +87,8 @@ def _check_types(frame: DataFrame, target: StreamTarget) -> None:
                 _ = frame.select(F.expr(str(cast))).schema  # over Connect only this asks the server
 
 
-def prepare(spark: SparkSession, frame: DataFrame, target: StreamTarget, checkpoint: str | None) -> bool:
-    """Create the table, unless a query has written into it before. Return True if the table is new.
-
-    `checkpoint`: the name of the checkpoint in the table's folder, if OPTIONS names no other place.
-    """
+def prepare(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> bool:
+    """Create the table, unless a query has written into it before. Return True if the table is new."""
     name = quote(target.name)
     exists = spark.catalog.tableExists(name)
     is_new = target.or_replace or not exists
@@ -104,11 +101,10 @@ def prepare(spark: SparkSession, frame: DataFrame, target: StreamTarget, checkpo
         _remove_leftovers(_folder(spark, target), is_named=target.definition.location is not None)
     if is_new:
         folder = _folder(spark, target)
-        _check_leftovers(folder, target)
+        _check_leftovers(spark, folder, target)
         _create(spark, table_statement(target.name, frame.schema, target), folder, target)
         return True
-    stored = Checkpoint(spark, target.checkpoint or checkpoint_in(spark, target, checkpoint or ""))
-    if stored_query(stored) is None and not spark.table(name).isEmpty():
+    if stored_query(folders_of(spark, target).current(spark)) is None and not spark.table(name).isEmpty():
         raise BindError(
             "TABLE_EXISTS",
             f"{name} has rows that no streaming table has written",
@@ -171,12 +167,6 @@ def casts_times(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> 
 def _has_own_types(target: StreamTarget) -> bool:
     """Return False for a table whose columns are those of the query."""
     return target.is_insert or bool(target.definition.columns)
-
-
-def checkpoint_in(spark: SparkSession, target: StreamTarget, own_name: str) -> str:
-    """The folder of the checkpoint of that name, in the table's folder."""
-    with quiet_probes():  # without Delta there is no such statement
-        return f"{table_location(spark, target.name).rstrip('/')}/{CHECKPOINTS}/{own_name}"
 
 
 # creating the table
@@ -263,8 +253,10 @@ def _folder(spark: SparkSession, target: StreamTarget) -> Path | None:
     return folder if folder is not None and folder.is_absolute() else None
 
 
-def _check_leftovers(folder: Path | None, target: StreamTarget) -> None:
-    remove_unfinished(folder)
+def _check_leftovers(spark: SparkSession, folder: Path | None, target: StreamTarget) -> None:
+    """Raise BindError if the folder of a table that is to be created has files, or another query has its checkpoint."""
+    for _ in range(3):  # a query that has ended may write meanwhile
+        remove_unfinished(folder)
     files = sorted(path.name for path in folder.iterdir()) if folder is not None and folder.is_dir() else []
     if files:
         what = "a checkpoint" if files == [CHECKPOINTS] else "a Delta table" if "_delta_log" in files else "files"
@@ -273,6 +265,14 @@ def _check_leftovers(folder: Path | None, target: StreamTarget) -> None:
             f"there is no such table, but {folder} holds {what}: {', '.join(files[:5])}",
             place=target.place,
             hint="CREATE OR REPLACE STREAMING TABLE removes a table and its checkpoint there; or remove the folder.",
+        )
+    if target.checkpoint and not target.or_replace and Checkpoint(spark, target.checkpoint).query_id is not None:
+        raise BindError(
+            "LEFTOVERS",
+            f"there is no such table, but {target.checkpoint} holds a checkpoint, from which a query would go on that "
+            "has written into another table",
+            place=target.place,
+            hint="CREATE OR REPLACE STREAMING TABLE begins anew; or name another checkpointLocation.",
         )
 
 
@@ -284,4 +284,4 @@ def _remove_leftovers(folder: Path | None, *, is_named: bool) -> None:
     if folder is None:
         return
     if (folder / CHECKPOINTS).is_dir() or (not is_named and (folder / "_delta_log").is_dir()):
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)  # a query that has ended may write meanwhile

@@ -138,7 +138,7 @@ def progress(folder: Path) -> int:
 
 def commits(folder: Path, table: str) -> int:
     """How many micro-batches of a table are complete."""
-    return len(list(folder.glob(f"tables/{table}/_checkpoints/stream/commits/[0-9]*")))
+    return len(list(folder.glob(f"tables/{table}/_checkpoints/stream*/commits/[0-9]*")))
 
 
 def kill_and_drive(folder: Path, kills: int, tables: Sequence[str]) -> int:

@@ -65,7 +65,7 @@ def test_the_last_row_of_each_key_stays_and_a_micro_batch_that_runs_again_change
     with pytest.raises(sqlext.BindError) as changed:
         events.sql(f"CREATE STREAMING TABLE pairs {QUERIES['pairs'][0].replace('UPSERT KEY (K)', '')}")
     assert changed.value.error_class == "SQLEXT_CHANGED_QUERY"
-    commits = Path(local_path(events.sql("DESCRIBE DETAIL pairs").first().location)) / "_checkpoints/stream/commits"
+    (commits,) = Path(local_path(events.sql("DESCRIBE DETAIL pairs").first().location)).glob("_checkpoints/*/commits")
     last = max(int(file.name) for file in commits.glob("[0-9]*"))
     for file in (commits / f"{last}", commits / f".{last}.crc"):
         file.unlink()
