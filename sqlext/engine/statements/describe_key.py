@@ -26,7 +26,6 @@ from sqlext.engine.match.kept_match import kept_match
 from sqlext.engine.queries.counts import count
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.row_json import row_texts
-from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.kept_rules import kept_rules
@@ -220,19 +219,16 @@ class _Description:
         self, joins: Sequence[JoinSides], stored: Sequence[StoredJoin]
     ) -> Iterator[tuple[str | None, ...]]:
         """The rows of the result about INTERVAL JOINs, which Spark's own joins of streams run."""
-        kept = kept_joins(joins, stored, time_zone(self.call.spark)) if stored else None
+        kept = kept_joins(joins, stored) if stored else None
         for i, sides in enumerate(joins):
             name = self._name("INTERVAL JOIN", sides.clause.keyword.place)
             if not stored:
                 yield self._row(name, None, Fact(KEY, None, "no micro-batch has been completed yet"))
             elif kept is None:
                 text = (
-                    "its rows are not shown: several joins of the query keep rows with the same columns, and Spark's "
-                    "state does not say which rows are those of this one"
+                    "its rows are not shown: the query has several joins of streams, and which state is that of this "
+                    "one is not known through views, CTEs and joins without INTERVAL"
                 )
-                yield self._row(name, None, Fact(KEY, None, text))
-            elif kept[i].why_hidden:
-                text = f"its rows are not shown: {kept[i].why_hidden}"
                 yield self._row(name, None, Fact(KEY, None, text))
             else:
                 yield from self._rows_of_join(name, kept[i])
@@ -241,7 +237,7 @@ class _Description:
         watermark = kept.stored.watermark_us
         try:
             with quiet_probes():
-                rows = list(kept.rows(self._condition(), self._queries, self.show))
+                rows = list(kept.rows(self._condition(), self._queries))
         except BindError as error:
             self.error = self._about_key(error, kept.keys)
             return
@@ -250,6 +246,7 @@ class _Description:
         self.has_keys = True
         if watermark is not None:
             yield self._row(name, None, self._watermark(watermark, kept.stored.batch))
+        yield self._row(name, None, kept.range)
         for key, fact in rows:
             yield self._row(name, key, fact)
         if not rows:

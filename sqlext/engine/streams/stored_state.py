@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from typing import NamedTuple
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -16,13 +17,13 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.catalog.checkpoint import Checkpoint
+from sqlext.engine.queries.queries import WATERMARK
 from sqlext.operators.stateful import state_log
 from sqlext.operators.stateful.state_log import Stored
 from sqlext.spark.quiet_probes import quiet_probes
 
 # How the names of Spark's operators begin: of those that run ours, and of its joins of streams.
 _OURS, _JOIN = "transformWithState", "symmetricHashJoin"
-HAS_PARTNER = "__sqlext_has_partner"  # the column of a join's kept row that says whether a pair has had it
 
 
 @dataclass(frozen=True)
@@ -67,20 +68,39 @@ class StoredOperator(_StoredState):
             yield bucket, state_log.read(header, dict[int, bytes]().__getitem__)
 
 
+class KeptRows(NamedTuple):
+    """The rows that Spark's own join of streams keeps of one relation.
+
+    `keys`: the columns of `frame` with the values of the keys; `values`: its columns with those of the row, and the
+    name of each; `times`: those of them that have a watermark.
+    """
+
+    frame: DataFrame
+    keys: list[str]
+    values: dict[str, str]
+    times: list[str]
+
+
 class StoredJoin(_StoredState):
     """The state of one of Spark's own joins of streams."""
 
-    def rows(self, side: str) -> DataFrame:
-        """The kept rows of the relation `side`, "left" or "right": the columns of the row, then HAS_PARTNER, which is
-        NULL where Spark does not show it."""
+    def rows(self, side: str) -> KeptRows:
+        """The kept rows of the relation `side`, "left" or "right"."""
+        own = 1  # columns of Spark's own after those of the row: whether a pair has had it
         try:
             with quiet_probes():
-                rows, names = _values(self._read(storeName=f"{side}-keyWithIndexToValue"))
+                state = self._read(storeName=f"{side}-keyWithIndexToValue")
         except PySparkException:  # Spark 4.1 shows the single store of state format 3 only by side
-            rows, names = _values(self._read(joinSide=side))
-            return rows.toDF(*names).select("*", F.lit(None).cast("boolean").alias(HAS_PARTNER))
-        # the last one, `matched`, is Spark's own; a row may have a column of that name, too
-        return rows.toDF(*names[:-1], HAS_PARTNER)
+            state, own = self._read(joinSide=side), 0
+        keys, values = _fields(state, "key"), _fields(state, "value")
+        keys = keys[: len(keys) - (keys[-1].name == "index")]
+        values = values[: len(values) - own]
+        # Of two columns with one name Spark reads the last one twice if it selects `value.*`.
+        columns = [F.col(of).cast(_numbered(of, _fields(state, of))).alias(of) for of in ("key", "value")]
+        frame = state.select(*columns).select("key.*", "value.*")
+        named = {f"value{i}": field.name for i, field in enumerate(values)}
+        times = [f"value{i}" for i, field in enumerate(values) if WATERMARK in field.metadata]
+        return KeptRows(frame, [f"key{i}" for i in range(len(keys))], named, times)
 
     @property
     def watermark_us(self) -> int | None:
@@ -89,13 +109,14 @@ class StoredJoin(_StoredState):
         return (batch.watermark_us or None) if batch is not None else None
 
 
-def _values(state: DataFrame) -> tuple[DataFrame, list[str]]:
-    """The rows of a state with numbers as the names of their columns, and the names. Of two columns with one name Spark
-    reads the last one twice if it selects `value.*`."""
-    kind = state.schema["value"].dataType
+def _fields(state: DataFrame, of: str) -> list[T.StructField]:
+    kind = state.schema[of].dataType
     assert isinstance(kind, T.StructType)
-    numbered = T.StructType([T.StructField(str(i), field.dataType) for i, field in enumerate(kind.fields)])
-    return state.select(F.col("value").cast(numbered).alias("value")).select("value.*"), kind.names
+    return kind.fields
+
+
+def _numbered(of: str, fields: Sequence[T.StructField]) -> T.StructType:
+    return T.StructType([T.StructField(f"{of}{i}", field.dataType) for i, field in enumerate(fields)])
 
 
 def stored_operators(spark: SparkSession, location: str) -> Sequence[StoredOperator]:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import pyarrow as pa
 
 # The kinds of facts.
-KEY, LATE, WATERMARK, ROW, POSITION, PARTIAL, WINDOW, RULE, NO_MATCH, NOT_YET = (
-    "key", "late", "watermark", "row", "search position", "partial match", "window", "rule", "no match", "not yet",
+KEY, LATE, WATERMARK, RANGE, ROW, POSITION, PARTIAL, WINDOW, RULE, NO_MATCH, NOT_YET = (
+    "key", "late", "watermark", "range", "row", "search position", "partial match", "window", "rule",
+    "no match", "not yet",
 )  # fmt: skip
 MAX_ROWS = 100  # rows, and windows, that are described
 ShowTime = Callable[[int], str]  # a time in int64 microseconds, as users read it
