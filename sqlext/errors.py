@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from sqlext.error_pages import page_name
+
 E = TypeVar("E", bound="SqlExtError")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -220,13 +222,14 @@ def file_fault(error: OSError | UnicodeDecodeError) -> str:
 
 
 def with_pages(message: str) -> str:
-    """The message as people see it: with a line that says how to read the pages of the errors in it.
+    """The message as people see it: with a line that says how to read the pages of the errors in it that have one.
 
     >>> print(with_pages(str(BindError("UNRESOLVED_COLUMN", "there is no column x"))))
     SQLEXT_UNRESOLVED_COLUMN: there is no column x
     For more: sqlext explain-error UNRESOLVED_COLUMN
     """
-    names = dict.fromkeys(re.findall(r"^SQLEXT_(\w+): ", message, re.MULTILINE))
+    written = re.findall(r"^SQLEXT_(\w+): ", message, re.MULTILINE)
+    names = dict.fromkeys(name for name in map(page_name, written) if name is not None)
     return f"{message}\nFor more: sqlext explain-error {' '.join(names)}" if names else message
 
 

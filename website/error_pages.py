@@ -1,7 +1,8 @@
 """A page for each error: what its messages say, their hints, and statements that cause it.
 
-Nothing is written for these pages alone. The names are those of docs/language.md#errors, messages and hints come from
-the places in the sources that raise them, and examples from the statements with mistakes in the data of the tests.
+The names are those of docs/language.md#errors, messages and hints come from the places in the sources that raise them,
+and examples from the statements with mistakes in the data of the tests. Only the commonest errors of Spark, whose
+messages are not ours, are described by hand, in errors_of_spark.txt.
 `python -m website.error_pages` writes the pages that `sqlext explain-error` prints.
 """
 
@@ -15,15 +16,19 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from sqlext.formatting.error_page import FILE
-
 ROOT = Path(__file__).parents[1]
+FILE = ROOT / "sqlext" / "error_pages.md"
 SOURCES = ("sqlext", "rewriter", "catalog")
 _CLASS = re.compile(r"^\*\*(\w+)\*\*:(.*?)\n\n", re.MULTILINE | re.DOTALL)
 _ROW = re.compile(r"^\| `(\w+)` \| (.*) \| (.*) \|$", re.MULTILINE)
 _EXAMPLE = re.compile(
     r"^== .*\n(?P<statement>(?:(?!==|>>$|error$).*\n)+)(?:>>|error)\n"
     r"(?P<error>SQLEXT_(?P<name>\w+): .*\n(?:(?!For more: ).+\n?)*)",  # without the line that names the page
+    re.MULTILINE,
+)
+_OF_SPARK = re.compile(
+    r"^== (?P<name>\w+)\n(?P<cause>.+)\ncure\n(?P<cure>.+)\nexample\n(?P<statement>(?:(?!>>$).*\n)+)>>\n"
+    r"(?P<error>(?:(?!== \w+$).*\n)*)",
     re.MULTILINE,
 )
 _MOST_EXAMPLES = 3
@@ -35,7 +40,8 @@ class ErrorPage:
     """The facts about one error.
 
     `kinds` are its classes, `advice` pairs of a message and its hint, "" without one, `examples` pairs of a statement
-    and the error that it is answered with; `cause` and `cure` are what website/causes_and_cures.txt adds.
+    and the error that it is answered with; `cause` and `cure` are what website/causes_and_cures.txt adds to them,
+    `of_spark` is the cause and the cure of an error that Spark raises.
     """
 
     name: str
@@ -44,6 +50,7 @@ class ErrorPage:
     examples: list[tuple[str, str]] = field(default_factory=list)
     cause: str = ""
     cure: str = ""
+    of_spark: tuple[str, str] = ("", "")
 
     @property
     def messages(self) -> list[str]:
@@ -63,8 +70,9 @@ class ErrorPage:
         for kind in self.kinds:
             when, meaning = meanings[kind]
             lines.append(f"`{kind}`, raised {when}: {meaning}.")
-        lines += ["", "## Cause", "", *_paragraphs(self.cause, self.messages)]
-        lines += ["", "## Cure", "", *_paragraphs(self.cure, self.hints)]
+        cause, cure = self.of_spark
+        lines += ["", "## Cause", *_paragraphs(cause or self.cause, self.messages)]
+        lines += ["", "## Cure", *_paragraphs(cure or self.cure, self.hints)]
         if self.examples:
             lines += ["", "## Examples"]
         for statement, error in self.examples:
@@ -74,8 +82,8 @@ class ErrorPage:
 
 def _paragraphs(sentence: str, texts: list[str]) -> list[str]:
     """A sentence, and a list of texts of the program as they are, `…` for what depends on the statement."""
-    lines = [sentence, ""] if sentence else []
-    return lines + [f"- {_quoted(text)}" for text in texts]
+    lines = ["", sentence] if sentence else []
+    return [*lines, *([""] if texts else []), *(f"- {_quoted(text)}" for text in texts)]
 
 
 def _quoted(text: str) -> str:
@@ -108,6 +116,9 @@ def error_pages() -> tuple[ErrorPage, ...]:
         name: ErrorPage(name, kinds, cause=added.get(name, ("", ""))[0], cure=added.get(name, ("", ""))[1])
         for name, kinds in listed_errors().items()
     }
+    for spark in errors_of_spark():
+        pages[spark.name].of_spark = (spark.cause, spark.cure)
+        pages[spark.name].examples.append((spark.statement, spark.error))
     for name, message, hint in _raised(set(pages)):
         if (message, hint) not in pages[name].advice and (message or hint):
             pages[name].advice.append((message, hint))
@@ -116,7 +127,27 @@ def error_pages() -> tuple[ErrorPage, ...]:
             page = pages.get(match["name"])
             if page and len(page.examples) < _MOST_EXAMPLES:
                 page.examples.append((match["statement"].strip(), match["error"].strip()))
+    for page in pages.values():
+        page.cause = page.cause or ("" if page.messages else page.of_spark[0])
+        page.cure = page.cure or ("" if page.hints else page.of_spark[1])
     return tuple(pages[name] for name in sorted(pages))
+
+
+@dataclass(frozen=True)
+class ErrorOfSpark:
+    """What website/errors_of_spark.txt says of an error of Spark, and a statement with the message of Spark 4.2."""
+
+    name: str
+    cause: str
+    cure: str
+    statement: str
+    error: str
+
+
+def errors_of_spark() -> list[ErrorOfSpark]:
+    """The commonest errors of Spark."""
+    text = (Path(__file__).parent / "errors_of_spark.txt").read_text("utf-8")
+    return [ErrorOfSpark(**{k: v.strip("\n") for k, v in m.groupdict().items()}) for m in _OF_SPARK.finditer(text)]
 
 
 def written() -> dict[str, tuple[str, str]]:

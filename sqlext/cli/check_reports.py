@@ -9,8 +9,8 @@ from importlib.metadata import metadata
 from typing import Any
 from urllib.parse import quote
 
+from sqlext.error_pages import page
 from sqlext.errors import SqlExtError
-from sqlext.formatting.error_page import error_pages
 from sqlext.version import __version__
 
 _DISTRIBUTION = "spark-sqlext"
@@ -73,7 +73,7 @@ def _object(finding: Finding) -> dict[str, Any]:
 def as_sarif(findings: Sequence[Finding]) -> Iterator[str]:
     """A log of SARIF 2.1.0 (OASIS standard) with one run, as editors and the code scanning of GitHub read it."""
     names = sorted({finding.error.error_class for finding in findings})
-    rules = [{"id": name, "help": _help(name), **_help_uri()} for name in names]
+    rules = [{"id": name, **_help(name), **_help_uri()} for name in names]
     driver = {"name": "sqlext", "version": __version__, "rules": rules}
     results = [_result(finding, names.index(finding.error.error_class)) for finding in findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
@@ -95,10 +95,10 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
     }
 
 
-def _help(name: str) -> dict[str, str]:
-    """The page of an error, which editors and code scanning show beside a finding."""
-    page = error_pages()[name]
-    return {"text": page, "markdown": page}
+def _help(name: str) -> dict[str, Any]:
+    """The page of an error, if it has one, which editors and code scanning show beside a finding."""
+    text = page(name)
+    return {} if text is None else {"help": {"text": text, "markdown": text}}
 
 
 def _help_uri() -> dict[str, str]:

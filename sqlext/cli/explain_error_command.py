@@ -7,8 +7,9 @@ import difflib
 import sys
 from typing import Any
 
-from sqlext.formatting.error_page import error_pages
+from sqlext.error_pages import error_pages, page
 
+_PREFIX = "SQLEXT_"
 MISUSED = 2  # exit status
 _PURPOSE = "print the cause and the cure of errors, with examples, by the names that begin their messages"
 
@@ -17,19 +18,26 @@ def add_command(commands: Any) -> None:
     """Add `explain-error` to the parser."""
     command = commands.add_parser("explain-error", help=_PURPOSE, description=_PURPOSE)
     command.set_defaults(tool=run)
-    command.add_argument("names", nargs="+", metavar="NAME", help="for example UNRESOLVED_COLUMN")
+    command.add_argument("names", nargs="*", metavar="NAME", help="for example UNRESOLVED_COLUMN")
+    command.add_argument("--list", action="store_true", dest="lists", help="print the names of all errors with a page")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the pages. Returns the exit status: 2 if there is no such error."""
-    pages, status = error_pages(), 0
+    """Print the pages, or the list of their names. Returns the exit status: 2 if there is no such page."""
+    names = [name.removeprefix(_PREFIX) for name in error_pages()]
+    if options.lists:
+        print("\n".join(names))
+    elif not options.names:
+        print("sqlext: which error? sqlext explain-error --list prints the names of all", file=sys.stderr)
+        return MISUSED
+    status = 0
     for name in options.names:
-        known = "SQLEXT_" + name.upper().removeprefix("SQLEXT_")
-        if known in pages:
-            print(pages[known], end="\n\n")
+        text = page(name)
+        if text is not None:
+            print(text, end="\n\n")
             continue
-        near = [like.removeprefix("SQLEXT_") for like in difflib.get_close_matches(known, pages, n=3)]
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        print(f"sqlext: there is no error {name}{hint}", file=sys.stderr)
+        near = difflib.get_close_matches(name.upper().removeprefix(_PREFIX), names, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "sqlext explain-error --list prints the names of all."
+        print(f"sqlext: there is no page about {name}; {hint}", file=sys.stderr)
         status = MISUSED
     return status

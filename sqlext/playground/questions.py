@@ -12,9 +12,9 @@ import numpy as np
 from sqlext.engine.why.computed_columns import ComputedColumns
 from sqlext.engine.why.explain_row import PartitionWhy
 from sqlext.engine.why.why_clause import PartitionRows
+from sqlext.error_pages import page
 from sqlext.errors import BindError, SqlExtError
 from sqlext.expressions.effort import at_most
-from sqlext.formatting.error_page import error_pages
 from sqlext.formatting.keywords import FUNCTIONS, phrases
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.pattern.why.row_search import Budget
@@ -157,10 +157,10 @@ class Playground:
 
     def page(self, asked: Json) -> Json:
         """The page of the documentation about an error."""
-        page = error_pages().get(_text(asked, "name"))
-        if page is None:
+        text = page(_text(asked, "name"))
+        if text is None:
             raise _unknown("there is no such error")
-        return {"page": page}
+        return {"page": text}
 
 
 _QUESTIONS: dict[str, Callable[[Playground, Json], Json]] = {

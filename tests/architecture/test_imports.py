@@ -108,7 +108,7 @@ def test_only_what_the_driver_sends_and_the_states_of_aggregates_are_pickles():
 def test_a_folder_holds_files_or_folders_but_not_both():
     folders = {name.rpartition(".")[0] for name in MODULES}
     parents = {name.rpartition(".")[0] for name in folders}
-    top = {f"sqlext.{name}" for name in ("__main__", "errors", "host_folder", "version")}
+    top = {f"sqlext.{name}" for name in ("__main__", "error_pages", "errors", "host_folder", "version")}
     faces = {"sqlext", *top, "sqlext.pattern.strategy"}
     files = {name for name in MODULES if name not in folders and name.rpartition(".")[0] in parents}
     assert sorted(files - faces) == []

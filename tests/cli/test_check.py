@@ -9,8 +9,9 @@ import pytest
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as SarifLog  # from the schema
 
 from sqlext.cli.check_command import CLEAN, FINDINGS, UNREADABLE
-from sqlext.cli.check_reports import Finding
+from sqlext.cli.check_reports import Finding, as_sarif
 from sqlext.cli.main import main
+from sqlext.errors import BindError
 from sqlext.formatting.check_syntax import check_text
 
 ROOT = Path(__file__).parents[2]
@@ -70,6 +71,14 @@ def test_json_has_the_place_and_the_hint(tmp_path, capsys):
     assert places == [3, 55, 3, 56]
     assert finding["errorClass"] == "SQLEXT_UNKNOWN_PATTERN_VARIABLE"
     assert finding["hint"] == "the pattern variables are A."
+
+
+def test_sarif_has_the_page_of_an_error_that_has_one():
+    names = ("UNRESOLVED_COLUMN_WITH_SUGGESTION", "UNSUPPORTED_DATATYPE")
+    log = json.loads(next(as_sarif([Finding("a.sql", BindError(name, "no")) for name in names])))
+    SarifLog.model_validate(log)
+    column, kind = log["runs"][0]["tool"]["driver"]["rules"]
+    assert column["help"]["text"].startswith("# SQLEXT_UNRESOLVED_COLUMN_WITH_SUGGESTION\n") and "help" not in kind
 
 
 def test_sarif_is_a_log_with_a_rule_for_each_class(tmp_path, capsys):

@@ -19,6 +19,7 @@ from sqlext.catalog.warehouse import WAREHOUSE
 from sqlext.cli.main import _parser, main
 from sqlext.cli.option_types import parameter
 from sqlext.cli.run_command import FAILED, MISUSED, split_statements
+from sqlext.errors import with_pages
 
 ROOT = Path(__file__).parents[2]
 PARAMETERS = [
@@ -100,6 +101,31 @@ def test_the_page_of_an_error_is_printed_by_its_name(capsys):
     assert "# SQLEXT_MISSING_PATTERN" in shown and "# SQLEXT_DUPLICATE_ARGUMENT" in shown and "## Cure" in shown
     assert main(["explain-error", "MISSING_PATERN"]) == MISUSED
     assert "did you mean MISSING_PATTERN" in capsys.readouterr().err
+    assert main(["explain-error"]) == MISUSED
+    assert "--list" in capsys.readouterr().err
+
+
+def test_the_list_of_errors_has_the_names_of_all_pages(capsys):
+    assert main(["explain-error", "--list"]) == 0
+    names = capsys.readouterr().out.splitlines()
+    assert names == sorted(names) and {"MISSING_PATTERN", "TABLE_OR_VIEW_NOT_FOUND", "PARSE_SYNTAX_ERROR"} <= {*names}
+    assert main(["explain-error", *names]) == 0
+    assert len(re.findall("^# SQLEXT_", capsys.readouterr().out, re.MULTILINE)) == len(names)
+
+
+@pytest.mark.parametrize(("names", "more"), [
+    (["STEP_BUDGET"], " STEP_BUDGET"),
+    (["TABLE_OR_VIEW_NOT_FOUND", "PARSE_SYNTAX_ERROR"], " TABLE_OR_VIEW_NOT_FOUND PARSE_SYNTAX_ERROR"),
+    (["UNRESOLVED_COLUMN_WITH_SUGGESTION", "DATATYPE_MISMATCH_DATA_DIFF_TYPES"],
+     " UNRESOLVED_COLUMN_WITH_SUGGESTION DATATYPE_MISMATCH"),
+    (["UNSUPPORTED_DATATYPE", "MISSING_PATTERN"], " MISSING_PATTERN"),
+    (["UNSUPPORTED_DATATYPE", "STREAM_OF_NOBODY"], None),
+])  # fmt: skip
+def test_a_message_names_the_pages_that_there_are(names, more, capsys):
+    message = "\n\n".join(f"SQLEXT_{name}: no" for name in names)
+    assert with_pages(message) == message + (f"\nFor more: sqlext explain-error{more}" if more else "")
+    if more:
+        assert main(["explain-error", *more.split()]) == 0
 
 
 def test_the_status_of_the_hook_tells_whether_it_is_installed(tmp_path, monkeypatch, capsys):
@@ -207,7 +233,7 @@ def test_a_syntax_error_is_reported_before_anything_runs(run, text, message):
     assert (status, out) == (FAILED, "")
     assert err.startswith(message)
     assert "EXPLAIN" not in err and "\n\n\n" not in err
-    assert ("For more: sqlext explain-error" in err) == ("SQLEXT_" in err)  # the errors of Spark have no page here
+    assert ("For more: sqlext explain-error" in err) == ("SQLEXT_" in err)  # not for Spark's own
 
 
 def test_statements_may_be_an_argument(spark, capsys):
