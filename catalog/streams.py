@@ -19,6 +19,9 @@ _CAUSE = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*(?:\n(?!\s+at |\s*\.{3} \d+ more|[\
 _OF_JAVA = "An error occurred while calling "
 _MESSAGE = re.compile(r"^(?:Caused by)?: [\w.$]+: (.*(?:\n(?!\s*at |\s*\.{3} |Caused by: ).*)*)", re.MULTILINE)
 
+STARTED, RESUMED, SKIPPED = "started", "resumed", "exists"  # what a statement did with the query of a table
+
+_effects: dict[str, str] = {}  # what the last statement of this process did with queries, by their names
 _started: dict[str, Any] = {}  # the queries that this process started, running or not, by name
 _reports: dict[str, Any] = {}  # what their last micro-batches reported, by name; outlives the queries
 
@@ -37,6 +40,21 @@ def remember(query: Any) -> None:
 def started() -> dict[str, Any]:
     """The queries that this process started, by name, including queries that have ended."""
     return dict(_started)
+
+
+def note_effect(name: str, effect: str) -> None:
+    """Note what a statement did with a query: STARTED, RESUMED or SKIPPED, which IF NOT EXISTS does."""
+    _effects[name] = effect
+
+
+def effects() -> dict[str, str]:
+    """What the last statement about each query did, by the names of the queries, in their order."""
+    return dict(_effects)
+
+
+def forget_effects() -> None:
+    """Begin anew to note what statements do."""
+    _effects.clear()
 
 
 def keep_report(name: str, report: Any) -> None:
@@ -65,7 +83,7 @@ def stop(spark: Any, title: str) -> bool:
 
 def forget(title: str) -> None:
     """Remove the queries of a table that is dropped, and their reports."""
-    for known in (_started, _reports):
+    for known in (_started, _reports, _effects):
         for name in [name for name in known if name == title or name.startswith(f"{title}/")]:
             del known[name]
 
