@@ -23,6 +23,7 @@ from sqlext.rewriter.heads.heads import CREATE_VIEW, DROP_VIEW, CreateView, Head
 from sqlext.rewriter.text.names import Parts, RelationName, quote, split_name
 from sqlext.rewriter.tree.sources import qualify, relations
 from sqlext.spark.quiet_probes import quiet_probes
+from sqlext.spark.user_warnings import warn
 from sqlext.version import __version__
 
 TABLE = "sqlext_views"
@@ -131,13 +132,25 @@ def create(
         if is_sparks and head.or_replace:
             sql(f"DROP VIEW {quote(parts)}")  # raises Spark's own error if it is a table
         properties = _properties(spark, sql, parts[:-1])
-        if not head.or_replace and (is_sparks or view.name in _views(sql, parts[:-1], properties)):
+        stored = _views(sql, parts[:-1], properties)
+        if not head.or_replace and (is_sparks or view.name in stored):
             if head.if_exists:
+                if is_sparks or (stored[view.name].text, stored[view.name].columns) != (view.text, view.columns):
+                    warn([other_view(head)])
                 return _nothing(sql, parts)
             raise _already_exists(head)
         return _change(sql, parts[:-1], properties, {view.name: view})
 
     return repeated_on_conflict(write)
+
+
+def other_view(head: Head) -> str:
+    """The warning that IF NOT EXISTS has left a view with another query as it was."""
+    name = ".".join(head.name.parts)
+    return (
+        f"there is a view or table {name} of another query already, so CREATE VIEW IF NOT EXISTS did nothing: CREATE "
+        "OR REPLACE VIEW gives it this query."
+    )
 
 
 def alter(

@@ -68,8 +68,8 @@ class TableDefinition:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamTarget:
-    """`CREATE [OR REFRESH | OR REPLACE] STREAMING TABLE [IF NOT EXISTS] name …  AS query` with the clauses of
-    docs/streams.md, or `INSERT INTO name [rows] query`.
+    """`CREATE [OR REFRESH | OR REPLACE] STREAMING TABLE [IF NOT EXISTS] name … AS query`, with either OR or IF and the
+    clauses of docs/streams.md, or `INSERT INTO name [rows] query`.
 
     The query is characters `query_start` to `query_stop` (exclusive) of `text`. `rows` is the text between the name and
     the query of an INSERT: `(column, …)`, BY NAME, PARTITION (…) or REPLACE WHERE condition. `trigger` is as
@@ -111,11 +111,9 @@ def parse_target(text: str) -> StreamTarget | None:
     if cursor.take("INSERT", "INTO"):
         cursor.take("TABLE")
         return _insert(cursor)
-    or_replace = cursor.take("CREATE", "OR", "REPLACE")
-    is_create = or_replace or cursor.take("CREATE", "OR", "REFRESH") or cursor.take("CREATE")
-    return (
-        _TargetReader(cursor).target(or_replace=or_replace) if is_create and cursor.take("STREAMING", "TABLE") else None
-    )
+    or_word = next((word for word in ("REPLACE", "REFRESH") if cursor.take("CREATE", "OR", word)), "")
+    is_create = or_word or cursor.take("CREATE")
+    return _TargetReader(cursor).target(or_word) if is_create and cursor.take("STREAMING", "TABLE") else None
 
 
 def _insert(cursor: Cursor) -> StreamTarget | None:
@@ -164,9 +162,14 @@ class _TargetReader:
     upsert_key: tuple[UpsertKeyColumn, ...] = ()
     location: str | None = None
 
-    def target(self, *, or_replace: bool) -> StreamTarget:
+    def target(self, or_word: str) -> StreamTarget:
+        """The target. `or_word`: the word after CREATE OR, "" if there is none."""
         cursor, text = self.cursor, self.cursor.text
+        start = cursor.index
         if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+        if if_not_exists and or_word:
+            message = f"OR {or_word} and IF NOT EXISTS exclude each other"
+            raise cursor.error(message, start, start + 3, hint="leave one of them out.")
         name = cursor.take_name()
         if name is None:
             raise cursor.expected("the name of a table")
@@ -182,7 +185,7 @@ class _TargetReader:
             name=name.parts,
             place=Place(text, name.start, name.stop),
             is_insert=False,
-            or_replace=or_replace,
+            or_replace=or_word == "REPLACE",
             if_not_exists=if_not_exists,
             query_start=cursor.tokens[cursor.index].start,
             query_stop=cursor.tokens[-1].stop,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -28,6 +30,28 @@ _BEFORE_PARAMETER = frozenset([
     "OFFSET", "ON", "OR", "QUALIFY", "REGEXP", "RETURN", "RLIKE", "ROWS", "RANGE", "SELECT", "SET", "SOME", "THEN",
     "TO", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITHIN",
 ])  # fmt: skip
+
+
+# How a user passes the value of a named parameter. Its field is the name.
+_WAY = ContextVar("_WAY", default='spark.sql(text, {{"{}": …}})')
+
+
+@contextmanager
+def passed_by(way: str) -> Iterator[None]:
+    """Within this context hints say that a named parameter is passed by `way`, whose field `{}` is its name."""
+    token = _WAY.set(way)
+    try:
+        yield
+    finally:
+        _WAY.reset(token)
+
+
+def how_to_pass(name: str) -> str:
+    """
+    >>> how_to_pass("day")
+    'write spark.sql(text, {"day": …}).'
+    """
+    return f"write {_WAY.get().format(name)}."
 
 
 @dataclass(frozen=True)
@@ -64,7 +88,8 @@ def bind(text: str, args: Arguments, skip: Iterable[tuple[int, int]] = ()) -> tu
 def _argument(marker: Marker, position: int, args: Arguments) -> Any:
     if marker.name is None:
         if isinstance(args, Mapping) or args is None:
-            raise BindError("MISSING_ARGUMENT", "? needs a list of arguments, and there is none")
+            hint = f"name the parameter, :name in the text, and {how_to_pass('name')}"
+            raise BindError("MISSING_ARGUMENT", "? needs a list of arguments, and there is none", hint=hint)
         if position >= len(args):
             raise BindError("MISSING_ARGUMENT", f"this is ? number {position + 1}, and there are {len(args)} arguments")
         return args[position]
@@ -72,11 +97,7 @@ def _argument(marker: Marker, position: int, args: Arguments) -> Any:
     if isinstance(args, Mapping) and marker.name in args:
         return args[marker.name]
     close = get_close_matches(marker.name, names, n=1)
-    listed = (
-        f"the arguments are {', '.join(map(str, names))}."
-        if names
-        else f'write spark.sql(text, {{"{marker.name}": …}}).'
-    )
+    listed = f"the arguments are {', '.join(map(str, names))}." if names else how_to_pass(marker.name)
     hint = f"did you mean :{close[0]}?" if close else listed
     raise BindError("MISSING_ARGUMENT", f'no argument is called "{marker.name}"', hint=hint)
 

@@ -15,7 +15,7 @@ from sqlext.rewriter.tree.keywords import INTERVAL_UNITS
 # Options of Delta's source that a query may have from its start, or that may be added or removed while it is stopped.
 READ_OPTIONS = frozenset({
     "skipchangecommits", "ignoredeletes", "ignorechanges", "ignorefiledeletion", "failondataloss",
-    "maxfilespertrigger", "maxbytespertrigger", "startingversion", "startingtimestamp",
+    "maxfilespertrigger", "maxbytespertrigger", "witheventtimeorder", "startingversion", "startingtimestamp",
     "schematrackinglocation", "schemalocation", "streamingsourcetrackingid",
     "allowsourcecolumndrop", "allowsourcecolumnrename", "allowsourcecolumntypechange",
     "allowsourcecolumnrenameanddrop",

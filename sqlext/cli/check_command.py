@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlext.cli.check_reports import Finding, as_json, as_sarif, as_text, summary
 from sqlext.cli.sql_files import SqlFile, Unread, read_files
-from sqlext.formatting.check_syntax import check_text
+from sqlext.formatting.check_syntax import check_text, has_ours
 
 CLEAN, FINDINGS, UNREADABLE = 0, 1, 2  # exit statuses
 CATALOG = "catalog"
@@ -51,7 +51,8 @@ def run(options: argparse.Namespace) -> int:
     for report in _REPORTS[options.form](findings):
         print(report)
     if options.form == "text" and files:
-        print(summary(findings, len(files)), file=sys.stderr)
+        plain = [file.name for file in files if options.schema is None and not has_ours(file.text)]
+        print(summary(findings, len(files), plain), file=sys.stderr)
     if any(file.is_error for file in unread):
         return UNREADABLE
     return FINDINGS if findings else CLEAN

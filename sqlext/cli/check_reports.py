@@ -13,6 +13,7 @@ from sqlext.error_pages import page
 from sqlext.errors import SqlExtError
 from sqlext.version import __version__
 
+_NAMED = 3  # the files without a statement of ours that the last line names
 _DISTRIBUTION = "spark-sqlext"
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -114,12 +115,19 @@ def _uri(file: str) -> str:
     return quote(file.replace("\\", "/"))
 
 
-def summary(findings: Iterable[Finding], files: int) -> str:
-    """One line that counts files and errors.
+def summary(findings: Iterable[Finding], files: int, plain: Sequence[str] = ()) -> str:
+    """One line that counts files and errors. `plain`: the files without a statement of ours, in which nothing is
+    checked.
 
     >>> summary([], 2)
     '2 files, no errors'
+    >>> summary([], 9, ["a.sql", "b.sql"])
+    '9 files, no errors; nothing of sqlext is in a.sql, b.sql, and plain Spark SQL is not checked'
     """
     count = len(list(findings))
     checked = "1 file" if files == 1 else f"{files} files"
-    return f"{checked}, {'no errors' if not count else '1 error' if count == 1 else f'{count} errors'}"
+    result = f"{checked}, {'no errors' if not count else '1 error' if count == 1 else f'{count} errors'}"
+    if not plain:
+        return result
+    names = ", ".join(plain[:_NAMED]) + (f" and {len(plain) - _NAMED} more" if len(plain) > _NAMED else "")
+    return f"{result}; nothing of sqlext is in {names}, and plain Spark SQL is not checked"

@@ -191,7 +191,14 @@ def _command(commands: Any, name: str, purpose: str, action: str | None = None) 
     source.add_argument(
         "file", metavar="FILE", nargs="?", help="statements, separated by semicolons; - reads standard input"
     )
-    source.add_argument("-e", dest="sql", default=None, metavar="SQL", help="the statements themselves")
+    source.add_argument(
+        "-e",
+        dest="sql",
+        action="append",
+        default=None,
+        metavar="SQL",
+        help="the statements themselves; may be repeated, and all are run in this order",
+    )
     command.add_argument(
         "--param",
         action="append",
@@ -209,7 +216,7 @@ def _session_command(commands: Any, name: str, purpose: str, action: str | None 
     `action` is the name of the action in `session_commands`, by default the name of the command.
     """
     command: argparse.ArgumentParser = commands.add_parser(name, help=purpose, description=purpose)
-    command.set_defaults(action=action or name, sql="")
+    command.set_defaults(action=action or name, sql=[])
     command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
     command.add_argument("--master", help="Spark's master (default: that of spark-submit, else local[*])")
     return command

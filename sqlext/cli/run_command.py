@@ -24,6 +24,7 @@ from sqlext.rewriter.heads.heads import CREATE_VIEW, parse_head
 from sqlext.rewriter.heads.stream_heads import parse_command
 from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
+from sqlext.rewriter.statements.parameters import how_to_pass, passed_by
 from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
@@ -35,6 +36,7 @@ from sqlext.spark.progress import kept_state, whole
 from sqlext.spark.quiet_probes import quiet_probes
 
 _PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # shows Spark's bar on stderr for stages that take long
+_PARAMETER = "--param {}=value"
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
 
 # Set by Ctrl-C. An error that comes after it is no failure of a statement: the JVM, which receives the signal too, has
@@ -55,7 +57,7 @@ def run_command(options: argparse.Namespace) -> int:
 
 def _run_on_session(options: argparse.Namespace) -> int:
     try:
-        text = options.sql if options.sql is not None else _read(options.file)
+        texts = options.sql if options.sql is not None else [_read(options.file)]
     except (OSError, UnicodeDecodeError) as error:
         print(f"sqlext: cannot read {options.file}: {file_fault(error)}", file=sys.stderr)
         return MISUSED
@@ -65,16 +67,26 @@ def _run_on_session(options: argparse.Namespace) -> int:
             settings = {"spark.log.level": "OFF"} | (_PROGRESS if sys.stderr.isatty() else {})
             spark = session(master=options.master, warehouse=options.warehouse, **settings)
             _interrupt_quietly()
-            ACTIONS[options.action](spark, list(split_statements(text)), options)
+            statements = [statement for text in texts for statement in split_statements(text)]
+            with passed_by(_PARAMETER):
+                ACTIONS[options.action](spark, statements, options)
     except (*STATEMENT_ERRORS, OSError) as error:
         if _interrupted.is_set():
             raise KeyboardInterrupt from error
         if isinstance(error, OSError) and error.filename is None:  # not of the file for the result: a closed pipe
             raise
         sys.stdout.flush()
-        print(with_pages(reason(error)), file=sys.stderr)
+        print(with_pages(reason(error)) + _about_parameter(error), file=sys.stderr)
         return FAILED
     return 0
+
+
+def _about_parameter(error: Exception) -> str:
+    """The hint to Spark's error about a parameter without a value, whose words are about Python; "" to all others."""
+    if not isinstance(error, PySparkException) or error.getCondition() != "UNBOUND_SQL_PARAMETER":
+        return ""
+    with passed_by(_PARAMETER):
+        return f"\nHint: {how_to_pass((error.getMessageParameters() or {}).get('name', 'name'))}"
 
 
 def _read(file: str) -> str:
@@ -165,6 +177,7 @@ def _parse_by_spark(spark: SparkSession, statement: str) -> None:
 
 def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
     before = streams.started()
+    streams.forget_effects()
     is_first = True
     if options.available_now:
         spark.conf.set("sqlext.stream.trigger", "available-now")
@@ -178,6 +191,9 @@ def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace
                 is_first = False
     # The queries of CREATE STREAMING TABLE and INSERT, which would end with this process.
     _follow(spark, [query for query in streams.started().values() if query not in before.values()])
+    for name, effect in streams.effects().items():
+        if effect == streams.SKIPPED:
+            print(f"{name}, {effect}, nothing done", file=sys.stderr)
 
 
 def _separate(options: argparse.Namespace, *, is_first: bool) -> None:
@@ -213,23 +229,27 @@ def _wait(queries: Sequence[StreamingQuery]) -> None:
             last = query.lastProgress
             if last is not None and last["batchId"] > shown[i]:
                 shown[i] = last["batchId"]
-                print(progress_line(whole(last)), file=sys.stderr)
+                print(progress_line(whole(last), streams.effects().get(query.name, "")), file=sys.stderr)
             if has_ended:
+                if shown[i] < 0:
+                    print(f"{query.name}, {streams.effects().get(query.name, 'started')}, no new rows", file=sys.stderr)
                 del shown[i]
 
 
-def progress_line(progress: Any) -> str:
-    """One line about a micro-batch.
+def progress_line(progress: Any, effect: str = "") -> str:
+    """One line about a micro-batch. `effect`: what the statement has done with the query.
 
     >>> progress_line({"name": "alerts", "batchId": 3, "numInputRows": 1200, "processedRowsPerSecond": 480.2,
     ...                "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
     ...                "observedMetrics": {"sqlext_1": {"rows": 17, "bytes": 1100, "oldest": None, "late_rows": 0,
-    ...                                                   "failed_rows": 0, "windows": 0, "emitted": 2}}})
-    'alerts, batch 3: 1,200 rows, 480 rows/s, watermark 2026-01-01T00:00:00.000Z, keeps 17 rows in 1,100 bytes'
+    ...                                                   "failed_rows": 0, "windows": 0, "emitted": 2}}}, "resumed")
+    'alerts, resumed, batch 3: 1,200 rows, 480 rows/s, watermark 2026-01-01T00:00:00.000Z, keeps 17 rows in 1,100 bytes'
     """
     state = kept_state(progress["observedMetrics"])
     parts = [
-        f"{progress['name']}, batch {progress['batchId']}: {progress['numInputRows']:,} rows",
+        progress["name"],
+        *([effect] if effect else []),
+        f"batch {progress['batchId']}: {progress['numInputRows']:,} rows",
         f"{progress['processedRowsPerSecond'] or 0:,.0f} rows/s",
         f"watermark {progress['eventTime'].get('watermark', 'none')}",
         *([f"keeps {state.rows:,} rows in {state.bytes:,} bytes"] if state else []),

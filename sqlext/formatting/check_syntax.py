@@ -8,12 +8,13 @@ from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
 from sqlext.rewriter.heads.heads import CREATE_VIEW, check_no_function, parse_create_view, parse_head
 from sqlext.rewriter.heads.stream_heads import parse_command
 from sqlext.rewriter.heads.stream_target import parse_target
-from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
+from sqlext.rewriter.rules.rule_statements import is_rule_statement, mentions_rules, parse_rule_statement
 from sqlext.rewriter.rules.rule_text import check_rule_text
 from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.statements.scan import explained, is_extended
 from sqlext.rewriter.statements.script import ScriptStatement, check_bound_before, flat_statements
 from sqlext.rewriter.statements.sql_file import file_statements
+from sqlext.rewriter.text.fragments import Fragment
 
 Check = Callable[[str], None]
 
@@ -36,6 +37,26 @@ def check_text(text: str, check: Check | None = None) -> list[SqlExtError]:
         in_statement = _errors(statement.text) or ([] if check is None else _errors(statement.text, check))
         errors += (error.moved(text, statement.start) for error in in_statement)
     return errors
+
+
+def has_ours(text: str) -> bool:
+    """Return True if a file has a statement of ours, or may have one, because it cannot be read.
+
+    >>> has_ours("SELECT 1; CREATE TABLE t (n INT)"), has_ours("SHOW STREAMING TABLES"), has_ours("SELECT 'x")
+    (False, True, True)
+    """
+    try:
+        return any(map(_is_ours, file_statements(text)))
+    except SqlExtError:
+        return True
+
+
+def _is_ours(statement: Fragment) -> bool:
+    text = statement.text
+    if is_rule_statement(text) or is_extended(text) or parse_command(text) is not None:
+        return True
+    target = parse_target(text)
+    return (target is not None and not target.is_insert) or ("BEGIN" in text.upper() and mentions_rules(text))
 
 
 def _errors(text: str, check: Check | None = None) -> list[SqlExtError]:

@@ -49,6 +49,27 @@ def test_a_folder_without_sql_files_is_no_success(tmp_path, capsys):
         assert capsys.readouterr().err == f"sqlext: {tmp_path} is not read: the folder has no file *.sql\n"
 
 
+STREAMING = "CREATE STREAMING TABLE t AS SELECT 1"
+SCRIPT = "BEGIN SELECT * FROM t MATCH_RECOGNIZE (ORDER BY n PATTERN (A) DEFINE A AS true); END"
+PLAIN = [  # files, and those that the last line names because nothing in them is checked
+    ({"a.sql": "SELECT 1; INSERT INTO t SELECT 2"}, "a.sql"),
+    ({"a.sql": "SELECT 1", "b.sql": "SHOW STREAMING TABLES"}, "a.sql"),
+    ({"a.sql": "SHOW PATTERN RULES ON r", "b.sql": "EXPLAIN MATCH SELECT 1", "c.sql": STREAMING, "d.sql": SCRIPT}, ""),
+    ({f"{c}.sql": "SELECT 1" for c in "abcde"}, "a.sql, b.sql, c.sql and 2 more"),
+]
+
+
+@pytest.mark.parametrize(("files", "named"), PLAIN)
+def test_a_file_without_a_clause_is_named(tmp_path, monkeypatch, capsys, files, named):
+    monkeypatch.chdir(tmp_path)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    assert main(["check", *files]) == CLEAN
+    checked = f"{len(files)} file{'s' if len(files) > 1 else ''}, no errors"
+    plain = f"; nothing of sqlext is in {named}, and plain Spark SQL is not checked" if named else ""
+    assert capsys.readouterr().err == f"{checked}{plain}\n"
+
+
 def test_a_schema_is_one_file(tmp_path, capsys):
     for name in ("a.sql", "b.sql"):
         (tmp_path / name).write_text("CREATE TABLE t (n INT)", "utf-8")

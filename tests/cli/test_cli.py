@@ -63,6 +63,30 @@ def test_a_file_is_split_into_statements_on_their_lines(text, statements):
     assert list(split_statements(text)) == statements
 
 
+SEVERAL = [  # what -e and --param say, the status, and what is printed
+    (["-e", "SELECT 1 AS a", "-e", "SELECT :x + 1 AS b; SELECT 3 AS c;", "--param", "x=1"], 0,
+     ["a", "1", "", "b", "2", "", "c", "3"], []),
+    (["-e", "CREATE TEMP VIEW several AS SELECT 5 AS a -- five", "-e", "SELECT * FROM several"], 0, ["a", "5"], []),
+    (["-e", "SELECT 1 AS a", "-e", "SELECT nothing"], 1, ["a", "1"], ["statement 2 of 2:", "nothing"]),
+    (["-e", "SELECT 1 AS a", "-e", "SELECT *\nFROM t MATCH_RECOGNIZE (ORDER BY n PATTERN (A) DEFINE B AS true)"], 1, [],
+     ["statement 2 of 2:", "  2 | FROM t MATCH_RECOGNIZE"]),
+    (["-e", "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY d MEASURES :day AS x PATTERN (A) DEFINE A AS true)"], 1, [],
+     ["MISSING_ARGUMENT", "Hint: write --param day=value."]),
+    (["-e", "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY d MEASURES ? AS x PATTERN (A) DEFINE A AS true)"], 1, [],
+     ["MISSING_ARGUMENT", "Hint: name the parameter, :name in the text, and write --param name=value."]),
+    (["-e", "SELECT :day AS plain"], 1, [], ["UNBOUND_SQL_PARAMETER", "Hint: write --param day=value."]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "status", "out", "err"), SEVERAL)
+def test_all_texts_of_a_command_are_run_in_order(spark, capsys, arguments, status, out, err):
+    assert main(["run", *arguments, "--warehouse", spark.conf.get(WAREHOUSE)]) == status
+    printed = capsys.readouterr()
+    spark.catalog.dropTempView("several")
+    assert printed.out.splitlines() == out
+    assert [text for text in err if text not in printed.err] == []
+
+
 @pytest.mark.parametrize(
     "arguments",
     [[], ["no-such-command"], ["run"], ["run", "-", "--param", "1=2"], ["run", "-", "--param", "d=2026-02-30"],

@@ -59,3 +59,11 @@ def test_a_wrong_clause_is_refused_with_its_place(marked, name, message):
         parse_target(text.replace("»", ""))
     assert (refused.value.error_class, refused.value.place.start) == (f"SQLEXT_{name}", text.index("»"))
     assert refused.value.message.startswith(message)
+
+
+@pytest.mark.parametrize("word", ["REPLACE", "REFRESH"])
+def test_if_not_exists_does_not_go_with_or(word):
+    text = f"CREATE OR {word} STREAMING TABLE IF NOT EXISTS t AS SELECT 1"
+    with pytest.raises(sqlext.ParseError, match=f"OR {word} and IF NOT EXISTS exclude each other") as error:
+        parse_target(text)
+    assert (error.value.place.written, error.value.hint) == ("IF NOT EXISTS", "leave one of them out.")

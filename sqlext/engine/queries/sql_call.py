@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 class SqlCall:
     """`spark.sql(text, args, **frames)`; `sql` is Spark's own method of the session, which our hook calls.
 
-    `views`: the stored views that were looked up on the way to the planner, by their names as written.
+    `views`: the stored views that were looked up on the way to the planner, by their names as written; `is_first_run`:
+    returns whether the query of a streaming table begins, whose first micro-batch reads all rows, or is resumed, None
+    for any other statement; `has_watermark`: a statement around this one has a watermark.
     """
 
     spark: SparkSession
@@ -28,6 +30,8 @@ class SqlCall:
     args: Any = None
     frames: Mapping[str, Any] = field(default_factory=dict)
     views: Mapping[Parts, View] = field(default_factory=dict)
+    is_first_run: Callable[[], bool] | None = None
+    has_watermark: bool = False
 
     def by_spark(self) -> DataFrame:
         """The result of Spark's own method."""

@@ -52,6 +52,17 @@ def temporary_objects(call: SqlCall, query: str) -> Iterator[TemporaryObject]:
         yield TemporaryObject(kind, ".".join(name.parts), Place(query, name.start, name.stop))
 
 
+def is_table(spark: SparkSession, name: Parts) -> bool:
+    """Return True if Spark has a table of that name, and no view."""
+    if "/" in name[-1]:
+        return True  # delta.`/a/path`
+    try:
+        with quiet_probes():
+            return spark.catalog.getTable(quote(name)).tableType in ("MANAGED", "EXTERNAL")
+    except PySparkException:
+        return False
+
+
 def is_temporary_view(spark: SparkSession, name: Parts) -> bool:
     """Return True if Spark knows a temporary view of that name."""
     if "/" in name[-1]:

@@ -39,6 +39,7 @@ from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.rewriter.text.splice import Source, join
 from sqlext.spark.quiet_probes import quiet_probes
+from sqlext.spark.user_warnings import warn
 
 NextVersion = Callable[[Sequence[RuleVersion]], RuleVersion | None]
 
@@ -106,6 +107,8 @@ def _create(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -
         if not rows or rows[-1].is_dropped or definition.or_replace:
             return version
         if definition.if_not_exists:
+            if (rows[-1].clause or "").split() != clause.split():
+                warn([_other_rule(statement.rule)])
             return None
         raise BindError(
             "RULE_EXISTS",
@@ -115,6 +118,14 @@ def _create(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -
         )
 
     pattern_rules.change(call.sql, target.name, statement.rule, next_version)
+
+
+def _other_rule(rule: str) -> str:
+    """The warning that IF NOT EXISTS has left a rule with another clause as it was."""
+    return (
+        f"there is a rule {rule} with another clause already, so CREATE PATTERN RULE IF NOT EXISTS did nothing: CREATE "
+        "OR REPLACE PATTERN RULE gives it another version."
+    )
 
 
 def _target(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -> RulesTable:

@@ -8,7 +8,7 @@ DataFrame to run has an effect, a preview with the same columns replaces it unti
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -33,6 +33,7 @@ from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import is_on, other_values, temporary_settings
 from sqlext.engine.queries.spark_errors import shows_internals, word_at
 from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.queries.temporary_objects import is_table
 from sqlext.engine.queries.view_columns import view_columns
 from sqlext.engine.rules.plan_rules import RulesPlanner
 from sqlext.engine.streams.idle_sources import IdlePlanner
@@ -51,6 +52,13 @@ from sqlext.rewriter.statements.idle_sources import IdleSource
 from sqlext.rewriter.statements.kinds import ClauseSite, Part
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
 from sqlext.rewriter.statements.script import check_bound_before
+from sqlext.rewriter.statements.source_limits import (
+    EVENT_TIME_ORDER,
+    StreamOption,
+    has_watermark,
+    stream_options,
+    without_limits,
+)
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName, quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
@@ -288,9 +296,12 @@ def _plan(
     queries = Queries(call.sql, call.frames, call.text)
     bound = parameters.bind(call.text, call.args, statement.pattern_bodies)
     source = Source(call.text, bound).edited(statement.conditions())
+    call = replace(call, has_watermark=call.has_watermark or has_watermark(statement.tree))
+    if call.has_watermark and call.is_first_run is not None and call.is_first_run():
+        source = source.edited(without_limits(statement.tree, lambda name: is_table(call.spark, name)))
     relations: dict[str, PlannedRelation] = {}
     sections: list[Section] = []
-    needs_workers, warnings = False, [*statement.warnings]
+    needs_workers, warnings = False, [*statement.warnings, *_about_options(call, stream_options(statement.tree))]
     is_sparks = _in_inputs(statement, source, queries)
     for mention in views.mentioned(call.spark, call.sql, call.text, call.views, is_sparks):
         if is_portable:
@@ -337,6 +348,28 @@ def _plan(
         queries=queries,
         warnings=tuple(warnings),
     )
+
+
+def _about_options(call: SqlCall, options: Sequence[StreamOption]) -> Iterator[str]:
+    """The warnings about options of streams that are ignored, or with which rows may be late."""
+    if any(option.name == EVENT_TIME_ORDER for option in options):
+        yield "Delta Lake has no option withEventTimeOrder, which is Databricks' own: files are read as without it."
+    limits = ", ".join(dict.fromkeys(option.written.text.split()[0] for option in options if option.is_limit))
+    if not limits or not call.has_watermark:
+        return
+    if call.is_first_run is not None:
+        if not call.is_first_run():
+            return
+        yield (
+            f"the first micro-batch reads all rows that the table has now, because its files are not in the order of "
+            f"event time; {limits} holds from the next start of the query on."
+        )
+    else:
+        yield (
+            f"{limits} reads the rows that a table has in the order of its files, and rows that are out of the order "
+            "of event time by more than the DELAY are late. Leave it out where the query begins, or write CREATE "
+            "STREAMING TABLE, which reads them in one micro-batch."
+        )
 
 
 def _in_inputs(statement: ParsedStatement, source: Source, queries: Queries) -> Callable[[RelationName], bool]:

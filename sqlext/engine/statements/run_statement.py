@@ -4,6 +4,7 @@ plan."""
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache, partial
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -22,6 +23,7 @@ from sqlext.engine.streams import streaming_tables
 from sqlext.engine.streams.streaming_tables import with_end_required
 from sqlext.engine.streams.target_table import renamed
 from sqlext.engine.streams.upsert import plan_upsert
+from sqlext.engine.streams.watermarks import check_watermarks
 from sqlext.errors import SetupError, UnsupportedError, places_in
 from sqlext.rewriter.heads.heads import (
     CREATE_VIEW,
@@ -35,6 +37,7 @@ from sqlext.rewriter.heads.stream_target import StreamTarget, parse_target
 from sqlext.rewriter.heads.view_statements import CachedQuery, parse_cached_query
 from sqlext.rewriter.rules.rule_statements import parse_rule_statement
 from sqlext.rewriter.text.names import quote
+from sqlext.rewriter.text.tokens import QUERY_STARTS, tokenize
 from sqlext.spark import executors
 from sqlext.spark.kind import is_connect
 from sqlext.spark.user_warnings import warn
@@ -49,16 +52,18 @@ def run(call: SqlCall) -> DataFrame:
     if cached is not None:
         return _cache_query(call, cached)
     check_no_function(call.text)
+    target = parse_target(call.text)
+    if target is not None:
+        call = replace(call, is_first_run=cache(partial(streaming_tables.is_first_run, call.spark, target)))
     plan = plan_to_run(call)
     warn(plan.warnings)
-    target = parse_target(call.text)
     if target is not None:
         _check_target(plan, target)
     plan.build()
     if target is None:
-        return with_end_required(_analysed(call, plan.execute()))
+        return with_end_required(_analysed(call, _checked(plan, plan.execute())))
     text = plan.source.slice(target.query_start, target.query_stop)
-    query = plan.queries.run(text)
+    query = _checked(plan, plan.queries.run(text))
     if query.isStreaming:
         is_repeatable = not (call.args or call.frames)
         return streaming_tables.start(call.spark, target, query, plan.stream_clauses, text, is_repeatable=is_repeatable)
@@ -70,6 +75,12 @@ def run(call: SqlCall) -> DataFrame:
         place=target.place,
         hint="write FROM STREAM t, or CREATE TABLE … AS for the rows that are there now.",
     )
+
+
+def _checked(plan: StatementPlan, frame: DataFrame) -> DataFrame:
+    """The result of a statement. Raises UnsupportedError if it is a stream whose watermarks do not fit together."""
+    check_watermarks(plan.queries, plan.call.spark, frame, plan.call.text)
+    return frame
 
 
 def _analysed(call: SqlCall, frame: DataFrame) -> DataFrame:
@@ -164,7 +175,7 @@ def _frame_of(call: SqlCall, query_in_place: str, *, why_windows: str = "") -> D
         plan = plan_to_run(replace(call, text=query_in_place), why_windows=why_windows)
         warn(plan.warnings)
         plan.build()
-        return plan.execute()
+        return _checked(plan, plan.execute())
 
 
 def _cache_query(call: SqlCall, cached: CachedQuery) -> DataFrame:
@@ -184,6 +195,11 @@ def explain_statement(call: SqlCall) -> str:
         return "A statement about pattern rules: DESCRIBE PATTERN RULE shows the program of a rule."
     plan = plan_statement(call)
     warn(plan.warnings)
+    target = parse_target(call.text)
+    if target is not None:
+        _checked(plan, plan.queries.run(plan.source.slice(target.query_start, target.query_stop)))
+    elif tokenize(call.text)[0].word in QUERY_STARTS:
+        _checked(plan, plan.queries.run(plan.text))
     return plan.explanation
 
 

@@ -9,7 +9,7 @@ checkpoint.
 | does not exist | creates it and starts the query; an error if its folder holds files |
 | exists, the query is stopped | resumes it; an error if the text of the query has changed |
 | exists, the query is running | nothing, with a warning |
-| exists, IF NOT EXISTS | nothing |
+| exists, IF NOT EXISTS | nothing, with a warning |
 | exists, OR REPLACE | drops it first, with its files and its checkpoint |
 | exists and has rows, but no checkpoint | an error |
 """
@@ -33,10 +33,11 @@ from sqlext.catalog.checkpoint import (
     StoredQuery,
     check_same_query,
     record_query,
+    stored_query,
 )
 from sqlext.engine.queries.session_settings import temporary_settings, time_zone, timestamp_type, values_of_settings
 from sqlext.engine.queries.spark_errors import user_error
-from sqlext.engine.queries.temporary_objects import is_temporary_view
+from sqlext.engine.queries.temporary_objects import is_table, is_temporary_view
 from sqlext.engine.shipped.data_types import holds_chars
 from sqlext.engine.streams import reports, side_tables
 from sqlext.engine.streams.checkpoint_folders import folders_of, own_name
@@ -110,6 +111,8 @@ def start(
     written, is_new = frame.drop(*HIDDEN), False
     if not target.is_insert:
         if target.if_not_exists and spark.catalog.tableExists(name):
+            streams.note_effect(title, streams.SKIPPED)
+            warn([_skipped(spark, target, title)])
             return nothing
         is_new = prepare(spark, written, target)
     is_cast_by_zone = casts_times(spark, written, target)
@@ -121,6 +124,7 @@ def start(
     checkpoint = stored.location
     query = _stored_query(spark, target, clauses, text, is_repeatable=is_repeatable, casts_times=is_cast_by_zone)
     places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
+    effect = streams.STARTED if stored_query(stored) is None else streams.RESUMED
     check_same_query(stored, query, former, places, _places(text, target), _key_place(target))
     query_name = f"{title}/{own_name(spark, target)}" if target.is_insert else title
     if running := [query for query in streams.running(spark, title) if query.name == query_name]:
@@ -128,6 +132,7 @@ def start(
         at = "" if batch is None else f", at micro-batch {batch}"
         warn([f"{query_name} is running{at}; the statement started nothing. STOP STREAMING TABLE {title} ends it."])
         return nothing
+    streams.note_effect(query_name, effect)
     record_query(stored, query)
     stored.remove_unfinished()
     stored.write_own_paths()
@@ -151,6 +156,29 @@ def start(
         for table in side_tables.open_tables(spark, clause.fingerprint):
             side_tables.follow(spark, table, title, _trigger_options(trigger(spark, target)))
     return nothing
+
+
+def _skipped(spark: SparkSession, target: StreamTarget, title: str) -> str:
+    """What IF NOT EXISTS has left as it was, and what processes its rows."""
+    if streams.running(spark, title):
+        return f"{title} is running, so CREATE STREAMING TABLE IF NOT EXISTS did nothing."
+    if stored_query(folders_of(spark, target).current(spark)) is None:
+        return (
+            f"{title} is a table that no streaming table has written, so CREATE STREAMING TABLE IF NOT EXISTS did "
+            "nothing: take another name."
+        )
+    return (
+        f"the streaming table {title} is there and stopped, so CREATE STREAMING TABLE IF NOT EXISTS did nothing, and "
+        f"no new rows were processed: leave IF NOT EXISTS out, which resumes the query, or write REFRESH STREAMING "
+        f"TABLE {title}."
+    )
+
+
+def is_first_run(spark: SparkSession, target: StreamTarget) -> bool:
+    """Return True if the query of a streaming table or an INSERT has had no micro-batch."""
+    if target.or_replace or not is_table(spark, target.name):
+        return True
+    return folders_of(spark, target).current(spark).last_number("offsets") is None
 
 
 def check(spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamClause]) -> None:
@@ -226,13 +254,7 @@ def _has_two_kinds_of_times(spark: SparkSession, target: StreamTarget, clauses: 
 
 def _may_read_chars(spark: SparkSession, name: Parts) -> bool:
     """Return False for a table without CHAR columns. A view may read other columns than it shows."""
-    try:
-        with quiet_probes():
-            if spark.catalog.getTable(quote(name)).tableType not in ("MANAGED", "EXTERNAL"):
-                return True
-    except PySparkException:
-        return True
-    return any(map(holds_chars, _columns(spark, name)))
+    return not is_table(spark, name) or any(map(holds_chars, _columns(spark, name)))
 
 
 def _columns(spark: SparkSession, name: Parts) -> Sequence[T.StructField]:

@@ -72,4 +72,5 @@ def test_what_is_decided_is_emitted_an_hour_after_the_last_row_and_no_backlog_is
 
 @pytest.mark.parametrize("case", cases("../engine/streams/stream_errors.txt"), ids=str)
 def test_what_a_stream_cannot_have_is_told_with_its_place(spark, folder, case):
-    assert message(lambda: spark.sql(case.step.text)).split("\n") == case.step.lines
+    lines = case.step.lines
+    assert message(lambda: spark.sql(case.step.text)).split("\n")[: len(lines)] == lines

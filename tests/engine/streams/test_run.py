@@ -36,6 +36,35 @@ def test_the_statement_after_a_streaming_table_sees_its_rows(spark, tmp_path, ca
     assert capsys.readouterr().out.splitlines() == ["c", "B"]
 
 
+JOB = """
+CREATE TABLE IF NOT EXISTS job_events (ts TIMESTAMP);
+INSERT INTO job_events VALUES (TIMESTAMP '2026-01-01');
+CREATE STREAMING TABLE {} job_rows AS SELECT ts FROM STREAM job_events;
+"""
+NIGHTS = [  # the words of each night, and what is printed of the table
+    ("IF NOT EXISTS", "job_rows, started, batch 0: 1 rows"),
+    ("IF NOT EXISTS", "sqlext: the streaming table job_rows is there and stopped, so CREATE STREAMING TABLE IF NOT "
+     "EXISTS did nothing, and no new rows were processed: leave IF NOT EXISTS out, which resumes the query, or write "
+     "REFRESH STREAMING TABLE job_rows."),
+    ("IF NOT EXISTS", "job_rows, exists, nothing done"),
+    ("", "job_rows, resumed, batch 1: 3 rows"),
+]  # fmt: skip
+
+
+def test_a_nightly_job_says_what_became_of_each_streaming_table(spark, tmp_path, capsys):
+    warehouse = spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:")
+    file = tmp_path / "job.sql"
+    try:
+        for words, printed in NIGHTS:
+            file.write_text(JOB.format(words))
+            assert main(["run", str(file), "--available-now", "--warehouse", warehouse]) == 0
+            assert printed in capsys.readouterr().err
+    finally:
+        spark.conf.unset("sqlext.stream.trigger")
+        for table in ("job_rows", "job_events"):
+            spark.sql(f"DROP TABLE IF EXISTS {table}")
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("options", [["--available-now"], []])
 def test_a_stream_that_fails_ends_the_run_with_its_error(spark, tmp_path, capsys, options):
