@@ -35,6 +35,7 @@ from sqlext.rewriter.lowering.lower_define import Defined, DefineLowering
 from sqlext.rewriter.lowering.lower_measures import Measures
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.scalars.row_filter import Pushable
 from sqlext.rewriter.text.lexemes import names_in
 from sqlext.rewriter.text.splice import Source
 
@@ -115,6 +116,7 @@ def plan_of(
         bounds=(),
         needs_window=conditions.needs_window,
         input_types=context.relation.columns,
+        pushable=Pushable(frozenset(name.lower() for name in context.relation.names)),
         chars=context.relation.chars,
         settings=context.relation.settings,
     )

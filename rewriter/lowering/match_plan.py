@@ -9,6 +9,7 @@ from sqlext.expressions.function import SPARK_DEFAULTS, ExecutionSettings
 from sqlext.operators.match.plan import Bound, FrameEnd, OperandColumn, Slot
 from sqlext.pattern.task.task import Condition, Task
 from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.scalars.row_filter import Pushable, RowFilter
 from sqlext.rewriter.text.splice import Text, join
 
 WINDOW = "__rows"  # the name of the window over a partition's rows
@@ -74,12 +75,12 @@ class MatchPlan:
 
     `relation` is the input as written, and `input_types` are its columns with their Spark types; `chars` are the
     lengths of those of type CHAR. `columns` are the columns of the input query; `carried` names the columns that the
-    result shows for a row of the match (with ONE ROW PER MATCH, for its first row). `filters` are conditions that
-    remove whole partitions without changing the result. `order_by` contains pairs (expression, direction). `masks[b]`
-    is the condition of bit b; `operands` are the columns that conditions read (Rows.columns). All `bounds` hold at
-    once. Without `needs_window`, workers compute the parts of masks that read neighbouring rows, and find the
-    partitions by comparing keys. `frame_end` is the end of a window's frame. `settings` are the session's. `conjuncts`
-    are the conjuncts of DEFINE, except the ones that bound the match as WITHIN does.
+    result shows for a row of the match (with ONE ROW PER MATCH, for its first row). `filters` remove rows without
+    changing the result, and `pushable` tells by which columns a scan may filter. `order_by` contains pairs (expression,
+    direction). `masks[b]` is the condition of bit b; `operands` are the columns that conditions read (Rows.columns).
+    All `bounds` hold at once. Without `needs_window`, workers compute the parts of masks that read neighbouring rows,
+    and find the partitions by comparing keys. `frame_end` is the end of a window's frame. `settings` are the session's.
+    `conjuncts` are the conjuncts of DEFINE, except the ones that bound the match as WITHIN does.
     """
 
     clause: MatchClause
@@ -95,7 +96,8 @@ class MatchPlan:
     shown: tuple[ShownColumn, ...]
     bounds: tuple[Bound, ...] = ()
     needs_window: bool = True
-    filters: tuple[Text, ...] = ()
+    filters: tuple[RowFilter, ...] = ()
+    pushable: Pushable = Pushable(frozenset())
     input_types: tuple[tuple[str, str], ...] = ()
     chars: Mapping[str, int] = field(default_factory=dict)
     frame_end: FrameEnd = FrameEnd()
@@ -107,7 +109,7 @@ class MatchPlan:
         """The text after FROM in the input query: the relation with its filters."""
         if not self.filters:
             return self.relation
-        return join(self.relation, "\n WHERE ", join(*self.filters, separator="\n   AND "))
+        return join(self.relation, "\n WHERE ", join(*(f.sql for f in self.filters), separator="\n   AND "))
 
     @property
     def key_hash(self) -> Text:

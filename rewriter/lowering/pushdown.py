@@ -9,7 +9,7 @@ unchanged, so any part of it may be copied. Only conjuncts that are clearly cond
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlext.errors import SqlExtError
@@ -19,6 +19,7 @@ from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.plain_conditions import compared_with_literals, compares_without_error
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.scalars.expression import Node, all_conjuncts, own_items, parse
+from sqlext.rewriter.scalars.row_filter import Pushable, RowFilter
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
@@ -48,15 +49,21 @@ class Filter:
         return has_plain_equality(spark_type) and compares_without_error(spark_type, self.literals)
 
 
-def pushed_down(plan: MatchPlan, tree: Tree, source: Source, resolver: TypeResolver) -> MatchPlan:
-    """The plan with the conditions of the outer WHERE that can be applied before the match."""
+def pushed_down(
+    plan: MatchPlan, tree: Tree, source: Source, resolver: TypeResolver, pushable: Callable[[Sequence[Text]], Pushable]
+) -> MatchPlan:
+    """The plan with the conditions of the outer WHERE that can be applied before the match. `pushable`: what a scan may
+    filter by, for the conditions that read it."""
     candidates = filters(plan.clause, tree, source, [shown.name for shown in plan.shown])
     if not candidates:
         return plan
     keys = [source.of(key.expression) for key in plan.clause.partition_by]
     types = resolver.types(keys)
     texts = [f.text for f in candidates if f.suits(types[f.key]) and are_repeatable([keys[f.key]], resolver)]
-    return replace(plan, filters=(*plan.filters, *texts))
+    if not texts:
+        return plan
+    columns = pushable(texts)
+    return replace(plan, filters=tuple(RowFilter(text, columns.filter(text)) for text in texts), pushable=columns)
 
 
 def are_repeatable(expressions: Sequence[Text], resolver: TypeResolver) -> bool:

@@ -2,8 +2,9 @@
 
     PATTERN (A -> B) DEFINE A AS v = 0, B AS v = 1 AND x > A.x
 
-reads only rows `WHERE ((v = 0) OR (v = 1))`, which Spark pushes into the scan of a table. A condition over several rows
-contributes the conjuncts that its row alone decides. `pattern.cep.usable_rows` decides whether other rows matter.
+reads only rows `WHERE ((v = 0) OR (v = 1))`, which Spark pushes into the scan of a table, unless the columns are FLOAT
+or DOUBLE (`rewriter.scalars.row_filter`). A condition over several rows contributes the conjuncts that its row alone
+decides. `pattern.cep.usable_rows` decides whether other rows matter.
 
 A row is kept if an expression of the clause cannot be computed on it, so such a row is an error, or a failed row of a
 stream, as without the filter. On a stream the filter reads the event time. Spark therefore applies it after the
@@ -12,7 +13,7 @@ operator that computes the watermark, which thus depends on all rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.pattern.cep.usable_rows import why_all_rows_matter
@@ -20,6 +21,7 @@ from sqlext.rewriter.lowering.guard import is_computable
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.plain_conditions import raises_no_error
 from sqlext.rewriter.lowering.stream_checks import is_processing_time
+from sqlext.rewriter.scalars.row_filter import Pushable, RowFilter
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.splice import Text, join
 
@@ -27,17 +29,22 @@ _TIMES = (WITHIN_KEY, WITHIN_END, ROW_TIME)  # the event time, or the event time
 
 
 def usable_rows_filter(
-    plan: MatchPlan, is_repeatable: Callable[[Text], bool], *, is_streaming: bool
-) -> tuple[tuple[Text, ...], str]:
+    plan: MatchPlan,
+    is_repeatable: Callable[[Text], bool],
+    pushable: Callable[[Sequence[Text]], Pushable],
+    *,
+    is_streaming: bool,
+) -> tuple[tuple[RowFilter, ...], str]:
     """The filter, if any, that drops rows which no match can use, and the reason for it, or for none.
 
-    `is_repeatable`: whether Spark can compute an expression on a row twice, with the same result.
+    `is_repeatable`: whether Spark can compute an expression on a row twice, with the same result. `pushable`: by what
+    columns a scan may filter, for the conditions that read them.
     """
     why_not = _why_not(plan, is_streaming=is_streaming)
     if why_not:
         return (), f"all rows are read: {why_not}."
     usable = usable_condition(plan)
-    shown = in_line(usable)
+    condition = join("(", usable, ")")
     risky = _risky(plan)
     if risky:
         # Also in batch: Spark may move the filter below a join, which drops rows on which a condition fails.
@@ -45,8 +52,12 @@ def usable_rows_filter(
         if not is_repeatable(usable):
             return (), "all rows are read: an expression may fail on a row, or differ when it is computed again."
     if is_streaming:
-        usable = join(usable, " OR ", _is_out_of_time(plan))
-    return (join("(", usable, ")"),), f"only those with {shown} are read: no match can use others."
+        sql = join("(", usable, " OR ", _is_out_of_time(plan), ")")
+    else:
+        usable = join("(", usable, ")")
+        sql = pushable([usable]).filter(usable)
+    why = f"only those with {in_line(usable_condition(plan))} are read: no match can use others."
+    return (RowFilter(condition, sql),), why
 
 
 def usable_condition(plan: MatchPlan) -> Text:

@@ -87,7 +87,9 @@ class _AsofBinder:
             names = [self.sides.text(n.fragment) for n in using]
             conditions = Conditions(keys=tuple(Key(name, name) for name in names))
         else:
-            conditions = asof_conditions.conditions(clause, times, self.sides.side_of, self.sides.source)
+            written = asof_conditions.conditions(clause, times, self.sides.side_of, self.sides.source)
+            own = {side: tuple(self.sides.filter(side, c) for c in getattr(written, side)) for side in (LEFT, RIGHT)}
+            conditions = replace(written, left=own[LEFT], right=own[RIGHT])
         left_time, right_time = self.sides.text(times.left), self.sides.text(times.right)
         compared = [Key(left_time, right_time), *conditions.keys]
         fields = self._fields(compared)

@@ -9,6 +9,7 @@ from functools import cache
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField
 
+from sqlext.engine.queries.pushable_columns import pushable_columns
 from sqlext.engine.queries.queries import Queries
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.joins.join_clause import JoinClause
@@ -63,6 +64,11 @@ class JoinSides:
     def _whole(self, side: str) -> DataFrame:
         """All columns of one relation, analysed once. Raises BindError."""
         return self.rows(side, "*")
+
+    def filter(self, side: str, condition: Text) -> Text:
+        """A condition on one relation as a filter that loses no row of it. Raises BindError."""
+        columns = [(field.name, field.dataType.simpleString()) for field in self.whole(side).schema.fields]
+        return pushable_columns(self.queries, self.prefix, self.relations[side], columns, [condition]).filter(condition)
 
     def check_spellings(self, condition: Fragment) -> None:
         """Raise BindError DUPLICATE_COLUMN if the condition reads two columns of one relation whose names differ only

@@ -29,7 +29,7 @@ from sqlext.pattern.why.funnel import Funnel, Steps, steps_of
 from sqlext.pattern.why.verdicts import VerdictCounts
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.operator_plan import sort_of, worker_plan
-from sqlext.rewriter.lowering.usable_rows import usable_condition
+from sqlext.rewriter.scalars.row_filter import RowFilter
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.splice import join
 from sqlext.spark.quiet_probes import quiet_probes
@@ -58,11 +58,12 @@ def _limited(plan: MatchPlan, limit: int | None) -> MatchPlan:
     if limit is None or not plan.partition_by:
         return plan
     chosen = join("SELECT DISTINCT ", plan.key_hash, " AS __hash FROM ", plan.input, f" ORDER BY __hash LIMIT {limit}")
-    return replace(plan, filters=(*plan.filters, join(plan.key_hash, " IN (", chosen, ")")))
+    return replace(plan, filters=(*plan.filters, RowFilter.of(join(plan.key_hash, " IN (", chosen, ")"))))
 
 
 def _counting(plan: MatchPlan, planned: PhysicalPlan, *, in_turn: bool) -> ConditionCounting:
-    return ConditionCounting(plan=plan, prefix=planned.prefix, kept=planned.filters_of_engine, in_turn=in_turn)
+    kept = [each.sql for each in planned.filters_of_engine]
+    return ConditionCounting(plan=plan, prefix=planned.prefix, kept=kept, in_turn=in_turn)
 
 
 def _report(planned: PhysicalPlan, counting: ConditionCounting, queries: Queries, limit: int | None) -> ClauseReport:
@@ -81,7 +82,7 @@ def _report(planned: PhysicalPlan, counting: ConditionCounting, queries: Queries
         column=plan.clause.keyword.place.column,
         rows=counts.rows,
         filtered=counting.filtered(counts),
-        filters=tuple(_filters_shown(planned)),
+        filters=tuple(in_line(each.condition) for each in planned.filters_of_engine),
         variables=tuple(counting.variables(counts, examples, counting.near_texts(queries, counts), funnel)),
         elements=_elements(plan, funnel),
         funnel=funnel,
@@ -120,12 +121,6 @@ def _tally(
         funnel.merge(Funnel.of_json(row[0]))
         counts.merge(VerdictCounts.of_json(row[1]))
     return funnel, counts
-
-
-def _filters_shown(planned: PhysicalPlan) -> Iterator[str]:
-    """The filters by which the query drops rows, without what keeps rows on which an expression cannot be computed."""
-    for text in planned.filters_of_engine:
-        yield in_line(join("(", usable_condition(planned.plan), ")") if text in planned.usable_rows else text)
 
 
 def recorded_steps(plan: MatchPlan) -> Steps:

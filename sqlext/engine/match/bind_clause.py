@@ -8,6 +8,7 @@ from functools import cache, partial
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.engine.queries.pushable_columns import pushable_columns
 from sqlext.engine.queries.python_functions import python_function
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, watermarks, with_outer_hint
 from sqlext.engine.queries.session_settings import execution_settings
@@ -128,7 +129,8 @@ class ClauseBinder:
         plan = lower(clause, source, inputs, self.strategy)
         check_row_times(plan)
         if not any(CHAR_TYPE in f.metadata for f in rows.schema.fields):
-            plan = pushed_down(plan, tree, source, inputs.resolver)
+            pushable = partial(pushable_columns, self.queries, prefix, relation, columns)
+            plan = pushed_down(plan, tree, source, inputs.resolver, pushable)
         return BoundClause(plan=plan, prefix=prefix, resolver=inputs.resolver, is_streaming=is_streaming)
 
     def _input(self, query: Text, *, is_subquery: bool) -> DataFrame:

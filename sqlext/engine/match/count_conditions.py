@@ -28,6 +28,7 @@ from sqlext.pattern.task.task import Condition
 from sqlext.pattern.why.funnel import Funnel
 from sqlext.pattern.why.verdicts import BITS, FALSE, NULL, PACKED, TRUE, VerdictCounts
 from sqlext.rewriter.lowering.match_plan import WINDOW, CountedConjunct, InputColumn, MatchPlan
+from sqlext.rewriter.scalars.row_filter import RowFilter
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.worker_functions import map_in_arrow
@@ -173,11 +174,11 @@ class ConditionCounting:
         """A query for columns of some rows. Where a column reads neighbours it has all rows of their partitions."""
         plan = replace(self.plan, columns=tuple(columns), masks=(), needs_window=False)
         if not any(WINDOW in str(column.text) for column in columns):
-            return join(self.prefix, unsorted_query(replace(plan, filters=(*plan.filters, is_chosen))))
+            return join(self.prefix, unsorted_query(replace(plan, filters=(*plan.filters, RowFilter.of(is_chosen)))))
         if plan.partition_by:
             partitions = ", ".join(map(str, sorted({row_id >> 32 for row_id in row_ids})))
             is_near = join(_hash(plan.partition_by), f" IN ({partitions})")
-            plan = replace(plan, filters=(*plan.filters, is_near))
+            plan = replace(plan, filters=(*plan.filters, RowFilter.of(is_near)))
         return input_query(replace(plan, needs_window=True), self.prefix)
 
     def _shown_of(self, at: int, place: int, rows: Sequence[_FoundRow]) -> list[tuple[str, str]]:

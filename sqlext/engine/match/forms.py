@@ -26,11 +26,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.match import lead, ordering, prefilter, ranges, run_batch, run_stream, udtf
 from sqlext.engine.match.bind_clause import BoundClause
+from sqlext.engine.queries.pushable_columns import pushable_columns
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver
 from sqlext.engine.queries.session_settings import choice
 from sqlext.engine.streams import side_tables
@@ -42,6 +44,7 @@ from sqlext.rewriter.lowering.guard import FAIL, ON_DATA_ERROR, SKIP
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.pushdown import are_repeatable
 from sqlext.rewriter.lowering.usable_rows import usable_rows_filter
+from sqlext.rewriter.scalars.row_filter import Pushable, RowFilter
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.splice import Text
 from sqlext.spark.kind import master_of
@@ -96,11 +99,11 @@ class PhysicalPlan:
     has_effect: bool = False
     skips_failures: bool = True
     warnings: tuple[str, ...] = ()
-    filters_as_written: tuple[Text, ...] = ()
-    usable_rows: tuple[Text, ...] = ()
+    filters_as_written: tuple[RowFilter, ...] = ()
+    usable_rows: tuple[RowFilter, ...] = ()
 
     @property
-    def filters_of_engine(self) -> tuple[Text, ...]:
+    def filters_of_engine(self) -> tuple[RowFilter, ...]:
         """The filters that this module has added, which drop rows before the shuffle."""
         return self.plan.filters[len(self.filters_as_written) :]
 
@@ -148,8 +151,10 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
     bounds = [f"{b.written} bounds the match as WITHIN does." for b in plan.bounds if b.written]
     reasons = [(name, " ".join([why, *bounds])), *_filters(plan)]
     usable, why_read = ((), "") if form is LEAD else _usable_rows(clause, settings, queries)
+    if form is LEAD:
+        plan = replace(plan, pushable=_pushable(clause, queries, lead.conditions(plan)))
     if form.parallel is not None:
-        plan, why_filtered = _prefiltered(clause, form, settings, queries, usable)
+        plan, why_filtered = _prefiltered(plan, clause.prefix, form, settings, queries, usable)
         reasons += [("prefilter", why_filtered), ("parallel", form.parallel(plan, settings))]
     if form.order is not None:
         reasons.append(("order", form.order(clause, settings)))
@@ -183,19 +188,19 @@ def _check(clause: BoundClause, settings: SessionSettings) -> None:
 
 
 def _filters(plan: MatchPlan) -> list[tuple[str, str]]:
-    conditions = " AND ".join(map(in_line, plan.filters))
+    conditions = " AND ".join(in_line(each.condition) for each in plan.filters)
     return [("filter", f"{conditions} is applied before the match, as WHERE allows.")] if conditions else []
 
 
 def _prefiltered(
-    clause: BoundClause, form: Form, settings: SessionSettings, queries: Queries, usable: Sequence[Text]
+    plan: MatchPlan, prefix: Text, form: Form, settings: SessionSettings, queries: Queries, usable: Sequence[RowFilter]
 ) -> tuple[MatchPlan, str]:
-    if form is LEAD and not lead.needs_window(clause.plan):
-        return clause.plan, "none: nothing is shuffled."
-    return prefilter.prefiltered(clause.plan, clause.prefix, queries, settings.prefilter, usable)
+    if form is LEAD and not lead.needs_window(plan):
+        return plan, "none: nothing is shuffled."
+    return prefilter.prefiltered(plan, prefix, queries, settings.prefilter, usable)
 
 
-def _usable_rows(clause: BoundClause, settings: SessionSettings, queries: Queries) -> tuple[tuple[Text, ...], str]:
+def _usable_rows(clause: BoundClause, settings: SessionSettings, queries: Queries) -> tuple[tuple[RowFilter, ...], str]:
     """The filter, if any, that leaves only rows which a match can use, where that changes nothing else, and the
     reason."""
     if settings.prefilter == "off":
@@ -206,7 +211,14 @@ def _usable_rows(clause: BoundClause, settings: SessionSettings, queries: Querie
     def is_repeatable(text: Text) -> bool:
         return are_repeatable([text], SparkTypeResolver(queries, clause.prefix, clause.plan.relation))
 
-    return usable_rows_filter(clause.plan, is_repeatable, is_streaming=clause.is_streaming)
+    return usable_rows_filter(
+        clause.plan, is_repeatable, partial(_pushable, clause, queries), is_streaming=clause.is_streaming
+    )
+
+
+def _pushable(clause: BoundClause, queries: Queries, conditions: Sequence[Text]) -> Pushable:
+    plan = clause.plan
+    return pushable_columns(queries, clause.prefix, plan.relation, plan.input_types, conditions)
 
 
 def _strategy_of_workers(plan: MatchPlan, settings: SessionSettings) -> tuple[str, str]:

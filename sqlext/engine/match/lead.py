@@ -22,6 +22,7 @@ from sqlext.pattern.task.task import Navigation, Skip
 from sqlext.rewriter.conditions.contradiction import contradict
 from sqlext.rewriter.lowering.match_plan import WINDOW, MatchPlan
 from sqlext.rewriter.lowering.operator_plan import sort_keys
+from sqlext.rewriter.scalars.row_filter import evaluated
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
@@ -189,7 +190,16 @@ def lead_query(plan: MatchPlan, prefix: Text) -> Text:
     order = ", ".join(name + direction for name, _, direction in sort_keys(plan))
     window = (f"PARTITION BY {keys} " if keys else "") + f"ORDER BY {order}"
     rows = join("(SELECT ", join(*columns, separator=",\n       "), "\nFROM (", row_query(plan), ")\n")
-    return join(prefix, shown_query(plan, join(rows, f"WINDOW {WINDOW} AS ({window}))")), f" WHERE {IS_MATCH}")
+    # Of a single row, Spark can see through IS_MATCH to the conditions, and push them into the scan.
+    are_pushed = plan.pushable.are_safe(conditions(plan))
+    is_match = join(IS_MATCH) if are_pushed else evaluated(IS_MATCH)
+    return join(prefix, shown_query(plan, join(rows, f"WINDOW {WINDOW} AS ({window}))")), " WHERE ", is_match)
+
+
+def conditions(plan: MatchPlan) -> list[Text]:
+    """What decides whether a match starts at a row."""
+    ends = {name for bound in plan.bounds for name in (bound.key, bound.end)}
+    return [*(plan.masks[b].text for b in _bits(plan)), *(c.text for c in plan.columns if c.name in ends)]
 
 
 def row_query(plan: MatchPlan) -> Text:

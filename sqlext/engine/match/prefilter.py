@@ -6,7 +6,8 @@ A partition without a row for a variable that every match maps has no match. So 
         SELECT /*+ BROADCAST */ DISTINCT pmod(xxhash64(t.sym), 2097152) FROM ticks AS t WHERE t.price < 0)
 
 The result is the same with and without the filter. Buckets of a hash are broadcast instead of keys, so that their
-number is limited even if the sample was misleading: a wrong decision costs the time of one more scan.
+number is limited even if the sample was misleading: a wrong decision costs the time of one more scan. Conditions on
+FLOAT and DOUBLE are in a form that Spark does not push into the scan (`rewriter.scalars.row_filter`).
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ import numpy as np
 from pyspark.errors import PySparkException
 from pyspark.sql import Row
 
+from sqlext.engine.queries.pushable_columns import pushable_columns
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, user_functions
 from sqlext.engine.queries.session_settings import is_true
 from sqlext.expressions.spark_types import has_plain_equality
 from sqlext.pattern.program.mapped_variables import mandatory_variables
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.pushdown import are_repeatable
+from sqlext.rewriter.scalars.row_filter import RowFilter
 from sqlext.rewriter.text.names import name_at
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.text.tokens import Token, tokenize
@@ -54,7 +57,7 @@ class Need:
 
 
 def prefiltered(
-    plan: MatchPlan, prefix: Text, queries: Queries, mode: str, usable: Sequence[Text]
+    plan: MatchPlan, prefix: Text, queries: Queries, mode: str, usable: Sequence[RowFilter]
 ) -> tuple[MatchPlan, str]:
     """The plan, with a filter on its input if that pays, and the reason.
 
@@ -76,19 +79,23 @@ def prefiltered(
     if mode == "on":
         rare, why = tuple(need.label for need in needs), "sqlext.prefilter is on"
     else:
-        rare, why = _rare_labels_of_version(plan, prefix, queries, needs, usable, table)
+        conditions = [each.sql for each in usable]
+        rare, why = _rare_labels_of_version(plan, prefix, queries, needs, conditions, table)
     if not rare:
         return plan, f"none, {why}"
     rare_needs = [need for need in needs if need.label in rare]
     dropped = f"keys without a row for {' and '.join(rare)} are dropped before the shuffle: {why}"
-    return replace(plan, filters=(*plan.filters, key_filter(plan, rare_needs))), dropped
+    pushable = pushable_columns(queries, prefix, plan.relation, plan.input_types, [n.condition for n in rare_needs])
+    keys = RowFilter.of(key_filter(replace(plan, pushable=pushable), rare_needs))
+    return replace(plan, filters=(*plan.filters, keys)), dropped
 
 
 def key_filter(plan: MatchPlan, needs: Sequence[Need]) -> Text:
     """A condition that holds on all rows of the keys that have a row for each need, and on few other rows."""
     bucket = join("pmod(", plan.key_hash, f", {BUCKETS})")
     conditions = [join("(", need.condition, ")") for need in needs]
-    rows = join(plan.input, " AND " if plan.filters else " WHERE ", "(", join(*conditions, separator=" OR "), ")")
+    has_one = plan.pushable.filter(join("(", join(*conditions, separator=" OR "), ")"))
+    rows = join(plan.input, " AND " if plan.filters else " WHERE ", has_one)
     if len(needs) == 1:
         return join(bucket, " IN (SELECT /*+ BROADCAST */ DISTINCT ", bucket, " FROM ", rows, ")")
     has_all = join(*(join("bool_or", c) for c in conditions), separator=" AND ")

@@ -38,6 +38,7 @@ from sqlext.rewriter.joins.asof_sql import AsofJoin, is_backward
 from sqlext.rewriter.joins.join_clause import NEAREST
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, between, compared, other_side
 from sqlext.rewriter.scalars.expression import compared_parts
+from sqlext.rewriter.scalars.row_filter import evaluated
 from sqlext.rewriter.text.fragments import Fragment, in_line
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import quoted, unquoted
@@ -340,9 +341,11 @@ class _Pairing:
         columns.append(join(*self._nearest(), separator=", "))
         refused = " + ".join(f"IF(__c{i}, 0, 1)" for i in range(len(self.conjuncts))) or "0"
         mask = "concat(" + ", ".join(["''", *(f"IF(__c{i}, 1, 0)" for i in range(len(self.conjuncts)))]) + ")"
-        chosen: TextLike = join("(", condition, ")")
+        chosen = join("(", condition, ")")
         if self.by == _USING:
-            self.before["__is_chosen"], chosen = condition, "__before.__is_chosen"
+            self.before["__is_chosen"], chosen = condition, evaluated("__before.__is_chosen")
+        elif self.by in (LEFT, RIGHT):
+            chosen = self.sides.filter(self.by, chosen)
         pairs = join(*self._relations(), " ON TRUE WHERE ", chosen)
         order = f"__far NULLS LAST, __is_after, __time{self._direction}, __tie, __candidate"
         ranked = (

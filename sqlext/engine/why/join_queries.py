@@ -14,6 +14,7 @@ from sqlext.engine.queries.shown_values import typed_text
 from sqlext.engine.why.join_shape import TEXT, End, JoinShape
 from sqlext.rewriter.joins.asof_sql import Key
 from sqlext.rewriter.joins.join_conditions import LEFT
+from sqlext.rewriter.scalars.row_filter import evaluated
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
 # The order of events at one place: an end that excludes its place closes before the times there, and opens after them.
@@ -165,7 +166,7 @@ def _any_null(texts: Sequence[Text]) -> TextLike:
 def _is_able(shape: JoinShape, side: str) -> Text:
     """Whether a row may have a partner: conditions on it alone hold, and it has its keys and times."""
     null = _any_null([*_key_texts(shape, side), *shape.needs.get(side, ())])
-    own = (join("(", condition.sql, ")") for condition in shape.own[side])
+    own = (evaluated(condition.sql) for condition in shape.own[side])
     return join(*own, join("NOT (", null, ")"), separator=" AND ")
 
 
