@@ -22,6 +22,7 @@ from sqlext.pattern.threads.path_keys import KEY_NEVER, KeyPart, key_parts, seen
 from sqlext.pattern.threads.walked_path import WalkedPath
 
 FIRST_STEPS = 10_000  # every partition may take these steps
+_MOST_STEPS, _STEPS_OF_MANY_ROWS = 5_000_000, 500  # a large partition may take the first, and the second for each row
 _UNITS_OF_A_STEP = 20_000  # units of work of functions: a partition may thus use up a second for each of its rows
 
 
@@ -72,7 +73,8 @@ class _Searcher:
             self.memo.clear()
         elif seen != bounds:
             self.memo.clear()  # what failed in another frame may not fail in this one
-        budget = FIRST_STEPS + self.limits.steps_per_row * (bounds[1] - bounds[0])
+        rows = bounds[1] - bounds[0]
+        budget = FIRST_STEPS + min(self.limits.steps_per_row * rows, _MOST_STEPS + _STEPS_OF_MANY_ROWS * rows)
         path = self.path
         path.begin(start, number, seen, limit)
         node = self.size + (start == bounds[0])
@@ -169,7 +171,8 @@ def budget_error(rows: Rows, row: int, steps: int) -> DataError:
     return DataError(
         "STEP_BUDGET",
         f"the search for a match from row {row - first + 1} of its partition was given up after {steps:,} steps in "
-        "this partition: the rows can be mapped in too many ways",
+        "this partition: the rows can be mapped in too many ways, or each row can begin a long way that leads to no "
+        "match",
         hint="add WITHIN, let the variables exclude each other, or replace conditions on the match so far "
-        "(aggregates, FIRST) by conditions on the row or on PREV.",
+        "(aggregates, FIRST) by conditions on the row, on PREV or on LAST.",
     )

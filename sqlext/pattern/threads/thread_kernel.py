@@ -34,10 +34,17 @@ from sqlext.pattern.threads.memo import COUNT as MEMO_COUNT
 from sqlext.pattern.threads.memo import add, contains, forget
 
 FAULT, BUDGET, MEMO_FULL = -3, -4, -5  # instead of the length of a match, like NO_MATCH and TOO_LONG of `blocks`
-# progress: int64[4]: the steps taken in partition SEARCHED; the fault and the label whose condition raised it
-STEPS, SEARCHED, FAULT_CODE, FAULT_LABEL = range(4)
+# progress: int64[8]: the steps taken in partition SEARCHED; the fault and the label whose condition raised it; the hits
+# of the memo; the last starts in a row that it did not help; how many of the next starts do without it, now and the
+# next time
+STEPS, SEARCHED, FAULT_CODE, FAULT_LABEL, HITS, IN_VAIN, RESTING, NEXT_REST = range(8)
 SEEKS, IS_SEEN = 2, 3  # indexes into `effort`
 FIRST_STEPS = 10_000  # every partition may take these steps
+MOST_STEPS, STEPS_OF_MANY_ROWS = 100_000_000, 5_000  # a large partition may take MOST_STEPS, and these for each row
+# A key that holds a sum or the first row is never met again from another start, and to write it takes most of the time.
+# After TRIALS starts without a hit, each of more than LONG steps, the memo rests: for 1, 2, 4, … and at most MAX_REST
+# starts. From a start that takes as many steps as no path without branches does, it does not rest.
+LONG, TRIALS, MAX_REST, STEPS_OF_PATH = 1_000, 2, 64, 16
 
 
 class ThreadTables(NamedTuple):
@@ -295,6 +302,7 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, first, last, limit,
     has_accumulators, is_filtered = t.accumulators.shape[0] > 0, live.size > 0
     tops[:] = 0
     steps = progress[STEPS]
+    rested = steps + FIRST_STEPS + STEPS_OF_PATH * label.size * (hi - start)
     row = start
     node = np.int64(label.size + (start == lo))
     cursor[0] = follow_start[node]
@@ -393,6 +401,7 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, first, last, limit,
                         number,
                     )
                     took = length == 0 or not contains(memo, w.key, length)
+                    progress[HITS] += not took
                 if took:
                     break
                 for k in range(push_start[tested], push_start[tested + 1]):
@@ -411,7 +420,7 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, first, last, limit,
             continue
         if row == start:
             break
-        if steps - spent[row - start] >= remember_after:
+        if steps - spent[row - start] >= remember_after and (progress[RESTING] == 0 or steps > rested):
             length = _write_key(
                 w.key,
                 key_start[node],
@@ -440,6 +449,22 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, first, last, limit,
     return outcome
 
 
+@internal
+def _let_rest(memo, progress, steps, hits):
+    """Decide whether the next starts do without the memo, after a start that began with these numbers of steps and of
+    hits."""
+    if progress[RESTING] > 0:
+        progress[RESTING] -= 1
+    elif progress[HITS] > hits:
+        progress[IN_VAIN], progress[NEXT_REST] = 0, 1
+    elif progress[STEPS] - steps > LONG:
+        progress[IN_VAIN] += 1
+        if progress[IN_VAIN] >= TRIALS:
+            progress[IN_VAIN], progress[RESTING] = 0, progress[NEXT_REST]
+            progress[NEXT_REST] = min(2 * progress[NEXT_REST], MAX_REST)
+            forget(memo)
+
+
 @compiled
 def search_all(t, r, w, memo, is_target, effort, progress, state, block):
     """Fill the block; return FAULT, BUDGET or MEMO_FULL if the search was broken off, otherwise 0.
@@ -449,10 +474,12 @@ def search_all(t, r, w, memo, is_target, effort, progress, state, block):
     while has_room(state, block) and next_partition(state, r.bounds):
         if progress[SEARCHED] != state[PARTITION]:
             progress[SEARCHED], progress[STEPS] = state[PARTITION], 0
+            progress[HITS] = progress[IN_VAIN] = progress[RESTING] = 0
+            progress[NEXT_REST] = 1
             if memo.counters[MEMO_COUNT]:
                 forget(memo)
         lo, hi = r.bounds[state[PARTITION]], r.bounds[state[PARTITION] + 1]
-        budget = FIRST_STEPS + effort[1] * (hi - lo)
+        budget = FIRST_STEPS + min(effort[1] * (hi - lo), MOST_STEPS + STEPS_OF_MANY_ROWS * (hi - lo))
         row = state[ROW]
         limit = r.limit[row] if r.limit.size else hi
         first, last, at, stop = lo, hi, row, row + 1
@@ -465,9 +492,12 @@ def search_all(t, r, w, memo, is_target, effort, progress, state, block):
             if effort[IS_SEEN] and memo.counters[MEMO_COUNT]:
                 forget(memo)  # what failed in another frame may not fail in this one
             if r.reach.size == 0 or r.reach[at] <= limit:
+                steps, hits = progress[STEPS], progress[HITS]
                 length = _search(
                     t, r, w, memo, effort[0], progress, lo, hi, first, last, limit, at, state[NUMBER], budget
                 )
+                if length == NO_MATCH:
+                    _let_rest(memo, progress, steps, hits)
             if length != NO_MATCH:
                 break
             at += 1

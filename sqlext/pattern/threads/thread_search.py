@@ -69,8 +69,8 @@ class KernelLimits:
     - `memo_keys`, `memo_words`: the capacity of the memo, in keys and in words of 8 bytes;
     - `remember_after`: a failure that took fewer steps is not remembered, because the search would find it again as
       fast as it could look it up;
-    - `steps_per_row`: a partition of n rows may take 10,000 + n · `steps_per_row` steps (otherwise DataError
-      STEP_BUDGET);
+    - `steps_per_row`: a partition of n rows may take 10,000 + n · `steps_per_row` steps, but not more than about
+      100,000,000 + n · 5,000 (otherwise DataError STEP_BUDGET);
     - `is_filtered`: the masks of later rows are evaluated first.
     """
 
@@ -129,7 +129,7 @@ def _compiled(task: MatchTask, rows: Rows, limits: KernelLimits) -> Iterator[Spa
     work = _work(code, tables, longest=int(np.max(np.diff(rows.bounds), initial=0)))
     is_target = is_skip_target(task, positions)
     has_decimals = any(map(_has_decimals, task.conditions))
-    progress = np.full(4, -1, np.int64)
+    progress = np.full(8, -1, np.int64)
     frame = task.frame or Frame()
     effort = np.array([limits.remember_after, limits.steps_per_row, frame.seeks, frame.is_seen])
     memo = empty_memo(limits.memo_keys, limits.memo_words)

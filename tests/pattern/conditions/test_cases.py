@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path as File
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from sqlext.errors import DataError
 from sqlext.pattern.conditions.conditions import Path, evaluate
-from sqlext.pattern.program.program import Done, MatchLabel, Program, Split
+from sqlext.pattern.program.program import Done, Jump, MatchLabel, Program, Split
 from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, MatchTask, Rows, Skip, Values
 from sqlext.pattern.threads.thread_search import KernelLimits, find
 
@@ -112,6 +113,24 @@ def test_a_spent_budget_is_an_error_whose_hint_helps():
         list_all(task, ints(*range(40)), steps_per_row=100)
     assert error.value.error_class == "SQLEXT_STEP_BUDGET"
     assert "WITHIN" in error.value.hint
+
+
+def test_the_memo_that_rested_in_vain_starts_helps_where_paths_branch():
+    """No start of the first rows meets a state of another start; from the last rows B and C branch 2^60 times."""
+    loop = (Split(2, 7), Split(3, 5), MatchLabel(1), Jump(1), MatchLabel(2), Jump(1))
+    branching = Program((MatchLabel(0), *loop, MatchLabel(3), Done()), ("A", "B", "C", "D"))
+    task = replace(task_of(branching, None, None, None, "(less (sum A i) 0)"), bits=(None, 0, 1, None))
+    rows = replace(ints(*range(1_361)), mask=np.array([2] * 1_300 + [0] + [3] * 60, np.uint8)[:, None])
+    assert list_all(task, rows, steps_per_row=5_000) == [[]]
+    with pytest.raises(DataError):
+        list_all(task, rows, steps_per_row=5_000, remember_after=10**9)
+
+
+def test_a_large_partition_ends_early():
+    task = task_of(A_PLUS_B, None, "(less (sum A i) 0)")
+    with pytest.raises(DataError) as error:
+        list_all(task, ints(*range(15_000)))
+    assert error.value.error_class == "SQLEXT_STEP_BUDGET"
 
 
 @pytest.mark.parametrize("n", [3000, 30_000])  # a memo of 4,096 keys, and one that has to grow
