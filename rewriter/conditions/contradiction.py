@@ -65,6 +65,19 @@ def contradict(one: str, other: str, types: Mapping[str, str]) -> bool:
     return any(a.column == b.column and _are_apart(a.intervals, b.intervals) for a, b in pairs)
 
 
+def contradicts_itself(condition: str, types: Mapping[str, str]) -> bool:
+    """True if certainly no row satisfies a condition, as two of its conjuncts exclude each other, or one is empty.
+
+    >>> contradicts_itself("v > 5 AND v < 3", {"v": "int"}), contradicts_itself("v BETWEEN 5 AND 3", {"v": "int"})
+    (True, True)
+    """
+    parts = restrictions(condition, types)
+    pairs = ((a, b) for i, a in enumerate(parts) for b in parts[i + 1 :] if a.column == b.column)
+    return any(_are_apart(a.intervals, b.intervals) for a, b in pairs) or any(
+        all(interval.is_below(interval) for interval in part.intervals) for part in parts
+    )
+
+
 def _are_apart(some: tuple[Interval, ...], others: tuple[Interval, ...]) -> bool:
     return all(a.is_below(b) or b.is_below(a) for a, b in product(some, others))
 

@@ -14,6 +14,7 @@ from sqlext.pattern.cep.nfa_compile import first_variables
 from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import size_error
 from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.match.never_holds import never_holds
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import QUOTED_HINT
 from sqlext.rewriter.text.tokens import tokenize
@@ -28,9 +29,11 @@ def check(clause: MatchClause) -> None:
 
 def warnings(clause: MatchClause) -> list[str]:
     """Sentences that warn of what is allowed but rarely intended."""
-    if clause.order_by:
-        return []
-    return ["MATCH_RECOGNIZE without ORDER BY reads the rows in an undefined order: results may differ between runs."]
+    sentences = [f"MATCH_RECOGNIZE: {sentence}" for sentence in never_holds(clause)]
+    if not clause.order_by:
+        unordered = "reads the rows in an undefined order: results may differ between runs."
+        sentences.append(f"MATCH_RECOGNIZE without ORDER BY {unordered}")
+    return sentences
 
 
 # names

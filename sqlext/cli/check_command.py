@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlext.cli.check_reports import Finding, as_json, as_sarif, as_text, summary
 from sqlext.cli.sql_files import SqlFile, Unread, read_files
-from sqlext.formatting.check_syntax import check_text, has_ours
+from sqlext.formatting.check_syntax import check_text, has_ours, warnings_of
 
 CLEAN, FINDINGS, UNREADABLE = 0, 1, 2  # exit statuses
 CATALOG = "catalog"
@@ -50,6 +50,9 @@ def run(options: argparse.Namespace) -> int:
         findings = findings_with_names(files, schema, options.warehouse)
     for report in _REPORTS[options.form](findings):
         print(report)
+    for checked in files:
+        for line, sentence in warnings_of(checked.text):
+            print(f"{checked.name}:{line}: warning: {sentence}", file=sys.stderr)
     if options.form == "text" and files:
         plain = [file.name for file in files if options.schema is None and not has_ours(file.text)]
         print(summary(findings, len(files), plain), file=sys.stderr)

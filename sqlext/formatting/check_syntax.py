@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
 from sqlext.rewriter.heads.heads import CREATE_VIEW, check_no_function, parse_create_view, parse_head
@@ -57,6 +58,25 @@ def _is_ours(statement: Fragment) -> bool:
         return True
     target = parse_target(text)
     return (target is not None and not target.is_insert) or ("BEGIN" in text.upper() and mentions_rules(text))
+
+
+def warnings_of(text: str) -> list[tuple[int, str]]:
+    """The line of each statement of a file that has no error, with each of its warnings.
+
+    >>> warnings_of("SELECT 1;\\nSELECT * FROM t MATCH_RECOGNIZE (ORDER BY i PATTERN (A) DEFINE A AS 1 = 2)")
+    [(2, 'MATCH_RECOGNIZE: PATTERN can never match: no row can be A, because 1 = 2 is never true.')]
+    """
+    warnings: list[tuple[int, str]] = []
+    with suppress(SqlExtError):
+        for statement in file_statements(text):
+            with suppress(SqlExtError):
+                if is_extended(statement.text) and not is_rule_statement(statement.text):
+                    start = statement.start + len(statement.text) - len(statement.text.lstrip())
+                    line = text.count("\n", 0, start) + 1
+                    query = explained(statement.text)
+                    found = parse_statement(query.text if query is not None else statement.text).warnings
+                    warnings += ((line, sentence) for sentence in found)
+    return warnings
 
 
 def _errors(text: str, check: Check | None = None) -> list[SqlExtError]:

@@ -133,3 +133,10 @@ def test_a_template_is_passed_over_with_a_notice(tmp_path, capsys):
     (tmp_path / "model.sql").write_text("SELECT 1\nFROM {{ ref('x') }} MATCH_RECOGNIZE (", "utf-8")
     assert main(["check", str(tmp_path)]) == CLEAN
     assert "is passed over: line 2 has {{ of Jinja" in capsys.readouterr().err
+
+
+def test_a_warning_is_told_on_stderr_and_is_no_finding(tmp_path, capsys):
+    file = tmp_path / "a.sql"
+    file.write_text("SELECT 1;\n\nSELECT * FROM t MATCH_RECOGNIZE (ORDER BY i PATTERN (A B) DEFINE A AS A.v < B.v);\n")
+    assert main(["check", str(file)]) == 0
+    assert f"{file}:3: warning: MATCH_RECOGNIZE: PATTERN can never match: no row can be A," in capsys.readouterr().err

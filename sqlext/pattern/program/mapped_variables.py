@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from sqlext.pattern.program import ast
-from sqlext.pattern.program.program import Instruction, MatchLabel, Program, reaches_done, successors
+from sqlext.pattern.program.program import Instruction, MatchLabel, MatchStart, Program, reaches_done, successors
 
 Labels = frozenset[int]
 
@@ -109,6 +109,42 @@ def _labels_after(instructions: tuple[Instruction, ...]) -> tuple[list[bool], li
                 since[target] |= later
                 pending.append(target)
     return is_opening, before, since
+
+
+def labels_before(program: Program) -> tuple[Labels, ...]:
+    """For each label, the labels that rows of a match before a row on which it is tested may have.
+
+    >>> from sqlext.pattern.program.program import Done, Jump, MatchLabel, Split
+    >>> loop = Program((MatchLabel(0), Split(2, 4), MatchLabel(1), Jump(1), Done()), ("A", "B"))
+    >>> [sorted(labels) for labels in labels_before(loop)]
+    [[], [0, 1]]
+    """
+    _, before, since = _labels_after(program.instructions)
+    result = [0] * len(program.labels)
+    for i, instruction in enumerate(program.instructions):
+        if isinstance(instruction, MatchLabel):
+            result[instruction.label] |= before[i] | since[i]
+    return tuple(map(_labels, result))
+
+
+def opening_without_anchor(program: Program) -> Labels:
+    """The labels that may take the first row of a match although it is not the first row of the partition.
+
+    >>> from sqlext.pattern.program.program import Done, MatchLabel, MatchStart
+    >>> opening_without_anchor(Program((MatchStart(), MatchLabel(0), Done()), ("A",)))
+    frozenset()
+    """
+    pending, reached, result = [0], {0}, 0
+    while pending:
+        i = pending.pop()
+        instruction = program.instructions[i]
+        if isinstance(instruction, MatchLabel):
+            result |= 1 << instruction.label
+        elif not isinstance(instruction, MatchStart):
+            new = set(successors(instruction, i)) - reached
+            reached |= new
+            pending += new
+    return _labels(result)
 
 
 def rows_before(program: Program) -> tuple[int, ...]:
