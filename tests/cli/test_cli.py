@@ -70,7 +70,7 @@ SEVERAL = [  # what -e and --param say, the status, and what is printed
     (["-e", "SELECT 1 AS a", "-e", "SELECT nothing"], 1, ["a", "1"], ["statement 2 of 2:", "nothing"]),
     (["-e", "SELECT 1 AS a", "-e", "SELECT *\nFROM t MATCH_RECOGNIZE (ORDER BY n PATTERN (A) DEFINE B AS true)"], 1, [],
      ["statement 2 of 2:", "  2 | FROM t MATCH_RECOGNIZE"]),
-    (["-e", "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY d MEASURES :day AS x PATTERN (A) DEFINE A AS true)"], 1, [],
+    (["-e", "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY d MEASURES 1 + :day AS x PATTERN (A) DEFINE A AS true)"], 1, [],
      ["MISSING_ARGUMENT", "Hint: write --param day=value."]),
     (["-e", "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY d MEASURES ? AS x PATTERN (A) DEFINE A AS true)"], 1, [],
      ["MISSING_ARGUMENT", "Hint: name the parameter, :name in the text, and write --param name=value."]),

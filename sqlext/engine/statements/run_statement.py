@@ -195,11 +195,12 @@ def explain_statement(call: SqlCall) -> str:
         return "A statement about pattern rules: DESCRIBE PATTERN RULE shows the program of a rule."
     plan = plan_statement(call)
     warn(plan.warnings)
-    target = parse_target(call.text)
-    if target is not None:
-        _checked(plan, plan.queries.run(plan.source.slice(target.query_start, target.query_stop)))
-    elif tokenize(call.text)[0].word in QUERY_STARTS:
-        _checked(plan, plan.queries.run(plan.text))
+    if plan.stream_clauses or "WATERMARK" in call.text.upper():
+        target = parse_target(call.text)
+        if target is not None:
+            _checked(plan, plan.queries.run(plan.source.slice(target.query_start, target.query_stop)))
+        elif tokenize(call.text)[0].word in QUERY_STARTS:
+            _checked(plan, plan.queries.run(plan.text))
     return plan.explanation
 
 

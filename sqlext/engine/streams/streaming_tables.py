@@ -44,6 +44,7 @@ from sqlext.engine.streams.checkpoint_folders import folders_of, own_name
 from sqlext.engine.streams.fingerprint import COLUMN, recorded_words
 from sqlext.engine.streams.idle_sources import has_beats
 from sqlext.engine.streams.last_progress import last_known
+from sqlext.engine.streams.silent_sources import warn_of_silent_sources
 from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.engine.streams.target_table import (
     as_table,
@@ -122,10 +123,10 @@ def start(
     folders = folders_of(spark, target)
     stored = Checkpoint(spark, folders.own) if is_new else folders.current(spark)
     checkpoint = stored.location
-    query = _stored_query(spark, target, clauses, text, is_repeatable=is_repeatable, casts_times=is_cast_by_zone)
+    recorded = _stored_query(spark, target, clauses, text, is_repeatable=is_repeatable, casts_times=is_cast_by_zone)
     places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
     effect = streams.STARTED if stored_query(stored) is None else streams.RESUMED
-    check_same_query(stored, query, former, places, _places(text, target), _key_place(target))
+    check_same_query(stored, recorded, former, places, _places(text, target), _key_place(target))
     query_name = f"{title}/{own_name(spark, target)}" if target.is_insert else title
     if running := [query for query in streams.running(spark, title) if query.name == query_name]:
         batch = (running[0].lastProgress or {}).get("batchId")
@@ -133,7 +134,7 @@ def start(
         warn([f"{query_name} is running{at}; the statement started nothing. STOP STREAMING TABLE {title} ends it."])
         return nothing
     streams.note_effect(query_name, effect)
-    record_query(stored, query)
+    record_query(stored, recorded)
     stored.remove_unfinished()
     stored.write_own_paths()
     if upsert is None:
@@ -144,7 +145,9 @@ def start(
     writer = writer.option("checkpointLocation", checkpoint).queryName(query_name)
     try:
         with temporary_settings(spark, {_SEVERAL_BATCHES: "true"} if has_beats(text) else {}):
-            _run(spark, writer, sink, target)
+            query = _run(spark, writer, sink, target)
+        if trigger(spark, target) == AVAILABLE_NOW:
+            warn_of_silent_sources(spark, frame, query)
     except (AnalysisException, SetupError) as e:  # errors of the checks when a stream starts
         if is_new:
             spark.sql(f"DROP TABLE {name}").collect()
@@ -311,8 +314,11 @@ def _trigger_options(trigger: str) -> dict[str, Any]:
     return {"availableNow": True} if trigger == AVAILABLE_NOW else {"processingTime": trigger}
 
 
-def _run(spark: SparkSession, writer: DataStreamWriter, table: str | None, target: StreamTarget) -> None:
-    """Start the query. `table`: where Spark writes the rows, None if the writer has its own function for that."""
+def _run(spark: SparkSession, writer: DataStreamWriter, table: str | None, target: StreamTarget) -> StreamingQuery:
+    """Start the query, and wait for the end of available-now.
+
+    `table`: where Spark writes the rows, None if the writer has its own function for that.
+    """
     options = _trigger_options(trigger(spark, target))
     writer = writer.outputMode("append")
     if options:
@@ -325,6 +331,7 @@ def _run(spark: SparkSession, writer: DataStreamWriter, table: str | None, targe
             query.awaitTermination()  # the statement ends when the rows and the reports are in their tables
         finally:
             reports.settle(spark, [query])
+    return query
 
 
 def _start_upsert(spark: SparkSession, writer: DataStreamWriter, target: StreamTarget) -> StreamingQuery:

@@ -51,13 +51,23 @@ def check_watermarks(queries: Queries, spark: SparkSession, stream: DataFrame, t
     have one, if something above it uses the time. `text`: the user's statement, for the place."""
     if not stream.isStreaming:
         return
-    with temporary_settings(spark, _ALL_COLUMNS):
-        explained = queries.run(join("EXPLAIN EXTENDED SELECT * FROM ", queries.name(stream))).collect()[0][0]
-    root = plan_of(explained)
+    root = _analysed_plan(queries, spark, stream)
     plan = _Plan(root, {_number(node): node for node in root.nodes() if node.name == _DEFINITION})
     if is_on(spark, _ONE_WATERMARK, default="true"):
         plan.check_nested(text)
     plan.check_unions(text)
+
+
+def watermark_count(spark: SparkSession, stream: DataFrame) -> int:
+    """The number of watermarks of a stream, of which the least one counts."""
+    root = _analysed_plan(Queries(spark.sql, {}, ""), spark, stream)
+    return sum(node.name == _WATERMARK for node in root.nodes())
+
+
+def _analysed_plan(queries: Queries, spark: SparkSession, stream: DataFrame) -> Node:
+    with temporary_settings(spark, _ALL_COLUMNS):
+        explained = queries.run(join("EXPLAIN EXTENDED SELECT * FROM ", queries.name(stream))).collect()[0][0]
+    return plan_of(explained)
 
 
 def plan_of(explained: str) -> Node:

