@@ -140,12 +140,12 @@ class _Plan:
             yield node
 
     def _differs(self, union: Node) -> bool:
-        """Return True if a branch lacks a watermark that the first one has, or the first one has none."""
+        """Return True if some branches have a watermark, and no column has one in all of them."""
         columns = [self.columns(child) for child in union.children]
         if any(c is None or len(c) != len(columns[0] or ()) for c in columns):
-            return len({self.has_watermark(child) for child in union.children}) > 1
-        first, *others = ({i for i, column in enumerate(c or ()) if _is_event_time(column)} for c in columns)
-        return any(first - other or (other and not first) for other in others)
+            return False  # EXPLAIN does not print them
+        times = [{i for i, column in enumerate(c or ()) if _is_event_time(column)} for c in columns]
+        return any(times) and not set.intersection(*times)
 
     def columns(self, node: Node) -> list[str] | None:
         """The columns of a node as EXPLAIN prints them, with their watermarks; None if it does not print them."""

@@ -80,6 +80,9 @@ FITTING = {  # queries that keep the law
     "a clause over a clause": CLAUSES["match"].format("marked_pairs"),
     "of the results of clauses": CLAUSES["match"].format(f"({PAIRS})"),
     "a join of two": CLAUSES["interval join"].format("marked"),
+    "the nearest rows": CLAUSES["asof join"].format("marked").replace("l.k", "l.k, l.ts, r.ts AS at, r.i", 1),
+    "an idle source": CLAUSES["match"].format(f"{STREAM} IDLE AFTER INTERVAL 1 DAY"),
+    "rules": f"SELECT k, rule_name FROM {STREAM} MATCH_RULES (PARTITION BY k ORDER BY ts RULES pairs_of)",
     "no clause": f"SELECT k FROM {STREAM} UNION ALL SELECT k FROM STREAM events",
 }  # fmt: skip
 
@@ -87,5 +90,8 @@ FITTING = {  # queries that keep the law
 @pytest.mark.parametrize("name", sample(list(FITTING), 2))
 def test_watermarks_that_fit_are_accepted_and_run(views, name):
     views.sql("INSERT INTO events VALUES (1, TIMESTAMP '2026-01-01', 'a', 1), (1, TIMESTAMP '2026-01-02', 'a', 2)")
+    if name == "rules":
+        views.sql("""CREATE PATTERN RULE pairs ON pairs_of FOR TABLE events AS MATCH_RECOGNIZE (
+            MEASURES count(*) AS n PATTERN (A) DEFINE A AS i > 0)""")
     views.sql(f"CREATE STREAMING TABLE fitting AS {FITTING[name]}")
     assert views.table("fitting").columns[0] == "k"
