@@ -18,10 +18,11 @@ from sqlext.operators.match.plan import Bound
 from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.pattern.program.mapped_variables import FirstRows, first_rows
 from sqlext.pattern.program.program import Program
+from sqlext.rewriter.lowering.end_of_within import end_of_within, without_zone
 from sqlext.rewriter.lowering.input_query import Context
 from sqlext.rewriter.lowering.lower_define import Defined
 from sqlext.rewriter.lowering.match_plan import InputColumn
-from sqlext.rewriter.lowering.total_sums import last_value, total_key, total_sum
+from sqlext.rewriter.lowering.total_sums import last_value, total_key
 from sqlext.rewriter.match.match_clause import Within
 from sqlext.rewriter.scalars.expression import Node, conjuncts, has_column, parse
 from sqlext.rewriter.scalars.references import Item, Reference, place_of, render
@@ -43,12 +44,12 @@ def texts_of_within(context: Context) -> list[Text]:
     key = context.source.of(context.clause.order_by[0].expression)
     if context.clause.within is not None:
         bound = context.source.of(context.clause.within.bound)
-        return [key, bound, _common_text(key, _end_of_within(context, context.clause.within, key))]
+        return [key, bound, _common_text(key, _sum(key, bound))]
     return [key] if context.needs_times else []
 
 
-def _end_of_within(context: Context, within: Within, key: Text) -> Text:
-    return join("(", key, ") + ", context.source.of(within.bound))
+def _sum(key: Text, bound: Text) -> Text:
+    return join("(", key, ") + ", bound)
 
 
 def within(context: Context) -> list[Bound]:
@@ -56,10 +57,11 @@ def within(context: Context) -> list[Bound]:
     within = context.clause.within
     if within is None:
         return []
-    key = context.source.of(context.clause.order_by[0].expression)
-    end = _end_of_within(context, within, key)
+    key, length = context.source.of(context.clause.order_by[0].expression), context.source.of(within.bound)
     try:
-        key_type, common = _bound_types(context, key, end)
+        key_type, length_type = context.relation.resolver.types([key, length])
+        end = _sum(without_zone(key, key_type, length_type), length)
+        _, common = _bound_types(context, key, end)
     except (BindError, UnsupportedError) as e:
         if e.error_class.startswith(("SQLEXT_DATATYPE_MISMATCH", "SQLEXT_RULE_EXPRESSION")):
             raise _cannot_be_added(context, within, key) from None
@@ -72,12 +74,11 @@ def within(context: Context) -> list[Bound]:
         raise BindError("WITHIN_TYPE", message, place=within.bound.place, hint=hint)
     bound = Bound(is_inclusive=within.is_inclusive, admits_start=within.between_rows, last=last_value(common))
     _add_columns(context, bound, key, end, common)
-    length = context.source.of(within.bound)
-    (length_type,) = context.relation.resolver.types([length])
     *others, first, last = context.columns
     total = total_key(key, key_type, common)
-    sum_ = total_sum(total or join("(", key, ")"), length, length_type, common)
-    context.columns[:] = [*others, replace(first, total=total), replace(last, total=sum_)]
+    whole = total or join("(", key, ")")
+    computed = end_of_within(whole, length, (length_type, common), context.relation, within.bound)
+    context.columns[:] = [*others, replace(first, total=total), replace(last, total=computed)]
     return [bound]
 
 

@@ -19,7 +19,8 @@ WINDOW = "__rows"  # the name of the window over a partition's rows
 class InputColumn:
     """A column of the input query: the value of `text` on every input row.
 
-    `total`: an expression that Spark computes instead. It has the same value wherever `text` does not overflow.
+    `total`: an expression that Spark computes instead: the end of WITHIN as elapsed time, or a value where `text`
+    overflows. Checkpoints record `text`, which earlier versions computed.
     """
 
     name: str

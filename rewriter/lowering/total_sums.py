@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from sqlext.expressions.calendars import HOUR_US, SECOND_US
 from sqlext.expressions.spark_types import INTEGER_BITS, in_sql, is_day_time, is_year_month
 from sqlext.rewriter.text.splice import Text, join
 
@@ -67,6 +68,37 @@ def total_sum(key: Text, bound: Text, bound_type: str, common: str) -> Text | No
     if not _POSITIVE.fullmatch(str(bound).strip()):
         total = join("CASE WHEN (", bound, f") < {zero} THEN ", up_to(first, "<"), " ELSE ", total, " END")
     return join("CAST(", total, f" AS {in_sql(common)})")
+
+
+def elapsed_sum(time: Text, micros: int) -> Text:
+    """A TIMESTAMP plus a constant time that passes: Spark adds INTERVAL 24 HOURS as a day of the calendar.
+
+    >>> print(elapsed_sum(join("ts"), 86_400_500_000))
+    CASE WHEN ts > timestampadd(HOUR, -24, CAST(TIMESTAMP'+294247-01-10T04:00:54.775807Z' AS timestamp_LTZ)) - INTERVAL '0.500000' SECOND THEN CAST(TIMESTAMP'+294247-01-10T04:00:54.775807Z' AS timestamp_LTZ) ELSE timestampadd(HOUR, 24, ts) + INTERVAL '0.500000' SECOND END
+    """  # noqa: E501
+    last = last_value("timestamp")
+    hours, rest = divmod(abs(micros), HOUR_US)
+    small = f"INTERVAL '{rest // SECOND_US}.{rest % SECOND_US:06}' SECOND"
+
+    def moved(text: Text, sign: int) -> Text:
+        whole = join(f"timestampadd(HOUR, {sign * hours}, ", text, ")")
+        return join(whole, f" {'+' if sign > 0 else '-'} {small}") if rest else whole
+
+    if micros < 0:
+        return moved(time, -1)
+    return join("CASE WHEN ", time, " > ", moved(join(last), -1), f" THEN {last} ELSE ", moved(time, 1), " END")
+
+
+def elapsed_sum_of_row(time: Text, micros: Text) -> Text:
+    """The same with a number of microseconds that may differ from row to row.
+
+    >>> print(elapsed_sum_of_row(join("ts"), join("n")))
+    timestamp_micros(coalesce(try_add(unix_micros(ts), n), CASE WHEN unix_micros(ts) > 0 AND n > 0 THEN 9223372036854775807L WHEN unix_micros(ts) < 0 AND n < 0 THEN (-9223372036854775807L - 1L) END))
+    """  # noqa: E501
+    at, (first, last) = join("unix_micros(", time, ")"), _LIMITS["bigint"]
+    beyond = join("CASE WHEN ", at, " > 0 AND ", micros, f" > 0 THEN {last}")
+    beyond = join(beyond, " WHEN ", at, " < 0 AND ", micros, f" < 0 THEN {first} END")
+    return join("timestamp_micros(coalesce(try_add(", at, ", ", micros, "), ", beyond, "))")
 
 
 def _zero(bound_type: str) -> str | None:

@@ -56,7 +56,7 @@ def kept(words: Sequence[str]) -> list[int]:
             options, stop = _options(words, stop + 2)
             result += options
         elif words[at] == "DELAY" and stop > at + 1:
-            stop = _after_interval(words, stop)
+            stop = after_interval(words, stop)
         at = stop
     return result
 
@@ -98,12 +98,17 @@ def _options(words: Sequence[str], at: int) -> tuple[list[int], int]:
     return [i for option in deciding for i in option], stop + 1
 
 
-def _after_interval(words: Sequence[str], at: int) -> int:
-    """The index past `INTERVAL 5 MINUTES` or another interval literal; `at` itself if there is none."""
+def after_interval(words: Sequence[str], at: int) -> int:
+    """The index past `INTERVAL 5 MINUTES` or another interval literal; `at` itself if there is none.
+
+    >>> after_interval(["INTERVAL", "-", "1", "DAY", "2", "HOURS", "+", "TS"], 0)
+    6
+    """
     if words[at : at + 1] != ["INTERVAL"]:
         return at
     stop = at + 1
-    while stop < len(words) and re.match(r"[-+'\"\d]", words[stop]):
+    while stop < len(words) and re.match(r"[-+]?['\"\d]", "".join(words[stop : stop + 1 + (words[stop] in "+-")])):
+        stop += words[stop] in ("+", "-")
         stop += 1
         if words[stop : stop + 1] and words[stop] in INTERVAL_UNITS:
             stop += 1

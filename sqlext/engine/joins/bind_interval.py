@@ -53,7 +53,7 @@ class _IntervalBinder:
         if rows.isStreaming:
             streams = [side for side in (LEFT, RIGHT) if self.sides.whole(side).isStreaming]
             in_buckets = partial(self._in_buckets, range_, is_stream=True) if range_ else lambda: None
-            return bind_stream_join(self.sides, range_, streams, in_buckets)
+            return bind_stream_join(self.sides, range_, streams, in_buckets, self.time_zone)
         if range_ is None:
             return plain_join(self.clause, ("equality", "the time is a key of Spark's own join."))
         rewritten = self._in_buckets(range_)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Union
 
 from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.joins.state_range import state_bounds
 from sqlext.engine.queries.queries import WATERMARK, after_watermark
 from sqlext.errors import UnsupportedError
 from sqlext.expressions.spark_types import COLLATED
@@ -37,12 +38,12 @@ _KEPT = {"LEFT": LEFT, "LEFT SEMI": LEFT, "LEFT ANTI": LEFT, "RIGHT": RIGHT}
 
 
 def bind_stream_join(
-    sides: JoinSides, range_: TimeRange | None, streams: Sequence[str], bind: Buckets
+    sides: JoinSides, range_: TimeRange | None, streams: Sequence[str], bind: Buckets, time_zone: str
 ) -> RewrittenJoin:
     """The join as text for Spark's own join of streams, or of a stream and a table.
 
     `range_`: None if the two times are equal. `streams`: the sides that are streams. `bind`: returns the join on
-    buckets, as for tables, or None if the width of the ranges varies by row.
+    buckets, as for tables, or None if the width of the ranges varies by row. `time_zone`: the session's time zone.
 
     Raises UnsupportedError: WATERMARK, STREAM_RANGE, STREAM_JOIN, KEY_TYPE.
     """
@@ -54,10 +55,13 @@ def bind_stream_join(
     else:
         _check_range(sides, range_)
     if sides.clause.join_type == "LEFT ANTI":
-        return _anti(sides, range_)
-    if range_ is None or _has_key(sides):
+        return _anti(sides, range_, time_zone)
+    if range_ is None:
         return _with_known(sides, range_, plain_join(sides.clause, ("stream", _WHY)))
-    return _with_known(sides, range_, _without_key(sides, range_, bind))
+    rewritten = plain_join(sides.clause, ("stream", _WHY)) if _has_key(sides) else _without_key(sides, range_, bind)
+    left, right = (sides.text(time) for time in event_times(sides, range_))
+    kept = state_bounds(sides, range_, time_zone, (left, right))
+    return _with_conditions(sides, _with_known(sides, range_, rewritten), kept)
 
 
 def _with_table(sides: JoinSides, range_: TimeRange | None, stream: str, bind: Buckets) -> RewrittenJoin:
@@ -110,7 +114,14 @@ def _with_known(sides: JoinSides, range_: TimeRange | None, rewritten: Rewritten
     rewritten = _with_computable(sides, range_, rewritten)
     if on is None or sides.clause.join_type not in ("LEFT", "RIGHT", "FULL"):
         return rewritten
-    edits = (Edit(on.stop, on.stop, join(" AND ", condition)) for condition in _not_null(sides, range_))
+    return _with_conditions(sides, rewritten, _not_null(sides, range_))
+
+
+def _with_conditions(sides: JoinSides, rewritten: RewrittenJoin, conditions: Sequence[Text]) -> RewrittenJoin:
+    """The join with further conditions at the end of ON."""
+    on = sides.clause.on
+    assert on is not None
+    edits = (Edit(on.stop, on.stop, join(" AND ", condition)) for condition in conditions)
     return replace(rewritten, edits=(*rewritten.edits, *edits))
 
 
@@ -218,7 +229,7 @@ def event_times(sides: JoinSides, range_: TimeRange) -> tuple[Fragment, Fragment
 # ANTI joins
 
 
-def _anti(sides: JoinSides, range_: TimeRange | None) -> RewrittenJoin:
+def _anti(sides: JoinSides, range_: TimeRange | None, time_zone: str) -> RewrittenJoin:
     """The join on conditions that read the right relation's columns by names of our own."""
     columns: dict[tuple[str, ...], RightColumn] = {}
 
@@ -260,7 +271,9 @@ def _anti(sides: JoinSides, range_: TimeRange | None) -> RewrittenJoin:
     if range_ is not None:
         is_right = sides.side_of(range_.time) == LEFT
         conditions = [*_computable(sides, range_, term if is_right else sides.text), *conditions]
-        conditions.append(join("(", sides.text(event_times(sides, range_)[0]), ") IS NOT NULL"))
+        left, right = event_times(sides, range_)
+        conditions.append(join("(", sides.text(left), ") IS NOT NULL"))
+        conditions += state_bounds(sides, range_, time_zone, (sides.text(left), named(right)))
     if range_ is not None and not _has_key(sides):
         left, right = event_times(sides, range_)
         conditions.append(same_key(sides.text(left), named(right)))

@@ -46,8 +46,9 @@ class Width:
 
 
 @dataclass(frozen=True)
-class _Sum:
-    """The sum of the constants of a bound. `units`: in units of the domain."""
+class ConstantSum:
+    """The sum of the constants of a bound. `units`: in units of the domain; `has_days`: Spark may add days of the
+    calendar, as it does for an interval of 24 hours or more."""
 
     units: float = 0
     months: int = 0
@@ -62,13 +63,13 @@ def constant_width(range_: TimeRange, source: Source, of: str, queries: Queries,
     lower, upper = offset(range_.lower, source), offset(range_.upper, source)
     if lower.base != upper.base:
         return None
-    sums = [_sum(terms, source, of, queries) for terms in (lower.constants, upper.constants)]
+    sums = [sum_of(terms, source, of, queries) for terms in (lower.constants, upper.constants)]
     if sums[0] is None or sums[1] is None:
         return None
     return _difference(sums[0], sums[1], of, time_zone)
 
 
-def _difference(lower: _Sum, upper: _Sum, of: str, time_zone: str) -> Width:
+def _difference(lower: ConstantSum, upper: ConstantSum, of: str, time_zone: str) -> Width:
     day = 1 if of == DAYS else DAY_US
     months = upper.months - lower.months
     nominal = upper.units - lower.units + months * 30 * day
@@ -81,11 +82,11 @@ def _difference(lower: _Sum, upper: _Sum, of: str, time_zone: str) -> Width:
     return Width(nominal, max(most, 0))
 
 
-def _sum(terms: Sequence[Term], source: Source, of: str, queries: Queries) -> _Sum | None:
-    """The sum; None if Spark cannot compute the terms alone, or if terms of their kind cannot be added to such
-    times."""
+def sum_of(terms: Sequence[Term], source: Source, of: str, queries: Queries) -> ConstantSum | None:
+    """The sum of the constants of a bound; None if Spark cannot compute the terms alone, or if terms of their kind
+    cannot be added to such times."""
     if not terms:
-        return _Sum()
+        return ConstantSum()
     texts = [source.of(t.expression) for t in terms]
     try:
         kinds = [f.dataType.simpleString() for f in queries.run(_select(texts)).schema.fields]
@@ -96,10 +97,10 @@ def _sum(terms: Sequence[Term], source: Source, of: str, queries: Queries) -> _S
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
-    return _Sum(
+    return ConstantSum(
         units=sum(part.units for part in known),
         months=sum(part.months for part in known),
-        has_days=any(part.has_days for part in known),
+        has_days=any(part.has_days for part in known) or sum(abs(part.units) for part in known) >= DAY_US,
     )
 
 
@@ -116,19 +117,19 @@ def _as_number(text: Text, kind: str) -> Text:
     return text
 
 
-def _constant(kind: str, value: Any, sign: int, of: str) -> _Sum | None:
+def _constant(kind: str, value: Any, sign: int, of: str) -> ConstantSum | None:
     """A constant of a bound; None if it is NULL, or cannot be added to such times."""
     if value is None or (kind.startswith("interval ") and of in (INTEGERS, FLOATS)):
         return None
     if is_year_month(kind):
-        return _Sum(months=sign * value)
+        return ConstantSum(months=sign * value)
     if kind.startswith("interval "):
         if of == DAYS and value % DAY_US:
             return None
-        return _Sum(sign * value // DAY_US if of == DAYS else sign * value, has_days=abs(value) >= DAY_US)
+        return ConstantSum(sign * value // DAY_US if of == DAYS else sign * value, has_days=abs(value) >= DAY_US)
     if of in (DAYS, INTEGERS) and isinstance(value, int):
-        return _Sum(sign * value)
-    return _Sum(sign * float(value)) if of == FLOATS else None
+        return ConstantSum(sign * value)
+    return ConstantSum(sign * float(value)) if of == FLOATS else None
 
 
 def measure(range_: BoundRange, points: Text, ranges: Text, prefix: Text, queries: Queries) -> Spread:

@@ -33,9 +33,11 @@ from sqlext.pattern.task.task import (
     Operand,
 )
 from sqlext.rewriter.lowering.match_plan import MatchPlan
+from sqlext.rewriter.lowering.total_sums import last_value
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join
 
+_LAST = last_value("timestamp")
 _ROW, _NUMBER, _ONE, _PARTITION = "__row", "__number", "__one", "__partition"
 # Calls of compiled conditions that are not written f(a, b), by the name of the function.
 _COMPILED_FORMS = {
@@ -156,6 +158,8 @@ def _table(plan: MatchPlan, prefix: Text, *, are_odd: bool) -> Text:
     """The query of the table argument: the plan's columns, in types that the call can use in conditions, the bits and,
     if `are_odd`, the number of the partition, since Python compares -0.0, NaN and collated strings otherwise."""
     texts = {c.name: c.computed for c in plan.columns}
+    for name in (name for bound in plan.bounds if bound.last == _LAST for name in (bound.key, bound.end)):
+        texts[name] = join("unix_micros(", texts[name], ")")  # Python gets local times, which two instants may share
     columns = [join(text, f" AS {name}") for name, text in texts.items()]
     numbers = {_operand(*operand): operand for operand in plan.operands if _operand(*operand) != operand.name}
     columns += [join(_number(texts[o.name], o.spark_type), f" AS {name}") for name, o in numbers.items()]

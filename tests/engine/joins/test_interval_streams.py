@@ -11,8 +11,9 @@ from itertools import pairwise
 
 import pytest
 
-from tests.sampling import sample
+from tests.sampling import SAMPLE, sample, seeded
 from tests.statements.cases import cases, message, settings
+from tests.zones import CHANGES, HOUR_S, zone_and_change
 
 from .conftest import QUICK
 from .streams import START, Stream, run
@@ -36,6 +37,7 @@ JOINS = {
     ],
     "no key": [("LEFT", EXCLUSIVE), ("RIGHT", RANGE), ("FULL", TURNED), ("LEFT ANTI", RANGE)],
 }
+ZONE = "spark.sql.session.timeZone"
 END, LAST = 100_000, 1001  # the time and the id of rows after all others, to move the watermark
 
 
@@ -103,6 +105,73 @@ def test_it_emits_what_a_table_gives_in_random_micro_batches_and_over_restarts(s
     with settings(spark, QUICK):
         assert numbered(emitted) == numbered(tuple(row) for row in spark.sql(text).collect())
     assert last.states[-1] <= 3 * 2 * len(JOINS[name])  # the last two rows of each side, and their copies
+
+
+# A day of Spark is one of the calendar. The streams keep rows until no partner can come, however long it is.
+DAY = "r.at BETWEEN l.at AND l.at + INTERVAL 1 DAY"
+DAYS = {
+    "keys": [
+        ("", f"l.k = r.k AND {DAY}"),
+        ("LEFT", "l.k = r.k AND r.at > l.at + INTERVAL '23' HOUR AND r.at < l.at + INTERVAL '24' HOUR"),
+        ("FULL", "l.k = r.k AND r.at BETWEEN l.at - INTERVAL 24 HOURS AND l.at + INTERVAL 1 HOUR"),
+        ("LEFT ANTI", f"l.k = r.k AND {DAY}"),
+        ("LEFT SEMI", "l.k = r.k AND l.at BETWEEN r.at - (INTERVAL 12 HOURS + INTERVAL 12 HOURS) AND r.at"),
+    ],
+    "no key": [
+        ("LEFT", DAY),
+        ("RIGHT", "r.at BETWEEN l.at + INTERVAL 1 DAY AND l.at + INTERVAL 1 DAY"),
+        ("LEFT ANTI", DAY),
+    ],
+}
+
+
+def test_a_partner_in_the_25th_hour_of_a_day_is_not_lost(spark, streams, tmp_path):
+    left, right = streams
+    change = CHANGES["Europe/Berlin"][1] - int(START.timestamp())
+    noon = change - 15 * HOUR_S  # until noon of the next day are 25 hours
+    left.add([("a", 1, noon), ("b", 2, noon)]), right.add([])
+    for stream in streams:  # moves the watermark to 24.5 hours after it
+        stream.add([("c", 3, noon + 24 * HOUR_S + 1800)])
+        stream.add([("d", 4, noon + 24 * HOUR_S + 1801)])
+    left.add([]), right.add([("a", 11, noon + 25 * HOUR_S)])
+    for end in (30, 60, 90):
+        left.add([("e", LAST, noon + end * HOUR_S)]), right.add([("f", LAST, noon + end * HOUR_S)])
+    joins = [(join, f"l.k = r.k AND {DAY}") for join in ("", "LEFT", "LEFT ANTI")]
+    with settings(spark, {ZONE: "Europe/Berlin"}):
+        emitted = run(spark.sql(queries(joins)), tmp_path / "checkpoint").rows
+    found = [(0, 1, 11), (0, 3, 3), (0, 4, 4), (1, 1, 11), (1, 2, None), (1, 3, 3), (1, 4, 4), (2, 2, None)]
+    assert numbered(row for row in emitted if LAST not in row) == found
+
+
+@pytest.mark.random(every=3)
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name", DAYS)
+def test_days_of_the_calendar_are_those_of_a_table_where_clocks_change(spark, streams, tmp_path, name, seed):
+    rng = seeded(int(SAMPLE) * 6 + seed if SAMPLE.isdigit() else seed)
+    zone, change = zone_and_change(rng)
+    first, quarter = change - int(START.timestamp()) - 40 * HOUR_S, HOUR_S // 4
+    rows = [
+        [(rng.choice("ab"), i, first + q * quarter) for i, q in enumerate(sorted(rng.sample(range(320), 30)))]
+        for _ in streams
+    ]
+    cuts = [0, *sorted(rng.sample(range(10, 310), 5)), 320]
+    restart, text, emitted = rng.choice(cuts[2:-1]), queries(DAYS[name]), []
+    with settings(spark, {ZONE: zone}):
+        for lo, hi in pairwise(cuts):
+            for stream, of_side in zip(streams, rows):
+                stream.add([row for row in of_side if lo <= (row[2] - first) // quarter < hi])
+            if hi == restart:
+                emitted += run(spark.sql(text), tmp_path / "checkpoint").rows
+        for days in (10, 20):
+            for stream in streams:
+                stream.add([("end", LAST, first + days * 24 * HOUR_S)])
+        last = run(spark.sql(text), tmp_path / "checkpoint")
+        emitted = [row for row in emitted + last.rows if LAST not in row]
+        left, right = (f"(SELECT * FROM parquet.`{stream.folder}` WHERE id < {LAST})" for stream in streams)
+        text = text.replace(LEFT.format("l_stream"), f"{left} AS l")
+        text = text.replace(RIGHT.format("", "r_stream"), f"{right} AS r")
+        with settings(spark, QUICK):
+            assert numbered(emitted) == numbered(tuple(row) for row in spark.sql(text).collect()), zone
 
 
 def test_j5_j14_rows_at_the_last_watermark_are_late_and_dropped_where_flink_joins_them(spark, streams, tmp_path):

@@ -14,6 +14,7 @@ from sqlext.operators.stateful.operator import KEYS
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
 from tests.operators.driven import Driven
 from tests.sampling import sample, seeded
+from tests.zones import SECOND_US, zone_and_change
 
 SCHEMA = pa.schema([
     (SIDE, pa.int32()), (TIME, pa.timestamp("us", "UTC")), (f"{KEY}0", pa.string()), (f"{LEFT}0", pa.int64()),
@@ -82,10 +83,10 @@ def emitted(driven: Driven) -> list[tuple]:
     return sorted(rows, key=str)
 
 
-def portions(rows: list[Row], rng: random.Random) -> list[tuple[list[Row], int]]:
+def portions(rows: list[Row], rng: random.Random, begin: int) -> list[tuple[list[Row], int]]:
     """The rows in micro-batches, each with a watermark after it: in any order, but none of them late."""
-    rest, watermark, steps = rng.sample(rows, len(rows)), 0, []
-    while rest or watermark < 45:
+    rest, watermark, steps = rng.sample(rows, len(rows)), begin, []
+    while rest or watermark < begin + 45:
         watermark += rng.choice((0, 1, 2, 5, 20))
         due = [row for row in rest if row[1] <= watermark]
         early = [row for row in rest if row[1] > watermark and rng.random() < 0.3]
@@ -100,10 +101,11 @@ def test_at_each_watermark_exactly_the_decided_rows_of_batch_are_emitted(form):
     plan = plan_of(*form)
     for seed in sample(range(200), 20):
         rng = seeded(seed)
-        rows = list(dict.fromkeys(history(rng)))
+        begin = rng.choice((0, zone_and_change(rng)[1] * SECOND_US))
+        rows = [(side, begin + time, *rest) for side, time, *rest in dict.fromkeys(history(rng))]
         result = joined(rows, plan)
         driven = Driven(AsofOperator(plan=plan))
-        for arriving, watermark in portions(rows, rng):
+        for arriving, watermark in portions(rows, rng, begin):
             driven.step(watermark, rows=table(arriving))
             assert emitted(driven) == [row for row in result if row[0] <= watermark], (rows, watermark)
             check_state(driven, watermark, plan)

@@ -18,6 +18,7 @@ from sqlext.operators.emit.operator import EmitOperator
 from sqlext.operators.rows.columns import SortKey
 from sqlext.pattern.task.event_time import BEGINNING
 from tests.operators.driven import Driven
+from tests.zones import CHANGES, SECOND_US
 
 from .model import FOREVER, OURS, answer
 from .test_model import CASES
@@ -199,6 +200,9 @@ evictors = st.one_of(st.none(), st.none(), st.tuples(st.sampled_from(["count", "
 rows = st.tuples(st.sampled_from("abc"), st.integers(-20, 20), st.integers(-3, 8))
 
 
+BEGINS = [change * SECOND_US for changes in CHANGES.values() for change in changes]  # where the clocks of zones change
+
+
 @st.composite
 def cases(draw) -> dict:
     """A script in which the watermark stands still, moves a little, or jumps, and rows come early or late."""
@@ -214,12 +218,22 @@ def cases(draw) -> dict:
         watermark += draw(st.integers(0, 12))
         script.append(["watermark", watermark])
     script.append(["watermark", watermark + 60])
+    begin = draw(st.sampled_from([0, 0, *BEGINS]))
+    script = [moved(step, begin) for step in script]
     lateness = draw(st.sampled_from([0, 0, 0, 3, 9]))
     return {
         "assigner": list(draw(assigners)), "triggers": list(map(list, draw(triggers))),
         "discarding": draw(st.booleans()),
-        "lateness": lateness, "evict": draw(evictors), "script": script,
+        "lateness": lateness, "evict": draw(evictors), "script": script, "begin": begin,
     }  # fmt: skip
+
+
+def moved(step: list, by: int) -> list:
+    """A step of a script, later by so many microseconds."""
+    what, *x = step
+    if what == "row":
+        return [what, x[0], x[1] + by, *x[2:]]
+    return [what, x[0] + by] if what == "watermark" else step
 
 
 @pytest.mark.slow
@@ -244,7 +258,7 @@ def test_firings_depend_on_the_rows_alone(case, steps):
     if answer(case, OURS)["error"] or any(kind.endswith("proc") for kind, *_ in case["triggers"]):
         return
     arriving = [x for what, *x in case["script"] if what == "row"]
-    plan, end = plan_of({**case, "lateness": 0}, bool(case["evict"])), 200
+    plan, end = plan_of({**case, "lateness": 0}, bool(case["evict"])), case["begin"] + 200
     batch = fired([(arriving, FOREVER, 0)], plan)[0] if case["assigner"] != ["global"] else None
     whole = fired([(arriving, end, 0)], plan)[0]
     ordered = sorted(arriving, key=lambda r: r[1])

@@ -38,6 +38,7 @@ from sqlext.pattern.task.task import (
     Skip,
 )
 from tests.operators.driven import Driven
+from tests.zones import SECOND_US, zone_and_change
 
 LABELS = "ABC"
 QUANTIFIERS = [(0, None), (1, None), (0, 1), (2, None), (0, 2), (1, 2), (2, 2)]
@@ -236,6 +237,8 @@ def _rows(chance: random.Random, is_within: bool, time: str) -> pa.Table:
     times = np.sort([chance.randint(0, spread * n) for _ in range(n)]).astype(np.int64) + 1
     exclusive = chance.random() < 0.4
     mask = [1 << chance.randrange(3) if exclusive else chance.randrange(8) for _ in range(n)]
+    _, change = zone_and_change(chance)
+    times += chance.choice([0, change * SECOND_US])
     columns = {
         "k": pa.array([chance.randrange(3) for _ in range(n)], pa.int64()),
         "v": pa.array([None if chance.random() < 0.1 else chance.randint(0, 3) for _ in range(n)], pa.int64()),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ from sqlext.pattern.stream.rowtime import batch_times, result_times
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
 from sqlext.rewriter.rules.plan_rule import plan_rule
 from tests.operators.driven import Driven
+from tests.zones import zone_and_change
 
 MICROS = pa.timestamp("us", "UTC")
 EVENTS = pa.schema([("k", pa.string()), ("ts", MICROS), ("v", pa.int32()), ("s", pa.string())])
@@ -102,9 +105,47 @@ def rules_table(rows: list[tuple]) -> pa.Table:
 COMPILED, OPERATOR = CompiledRules(PLAN), RulesOperator(plan=PLAN)
 
 
-def streamed(history: list[MicroBatch]) -> tuple[list[Result], list[TakenVersion], list[tuple]]:
+@cache
+def plan_in(zone: str) -> RulesPlan:
+    """PLAN in another time zone."""
+    return PLAN if zone == "UTC" else replace(PLAN, settings=replace(PLAN.settings, time_zone=zone))
+
+
+@cache
+def compiled_in(zone: str) -> CompiledRules:
+    return COMPILED if zone == "UTC" else CompiledRules(plan_in(zone))
+
+
+_SECONDS = re.compile(r"INTERVAL '(\d)' SECONDS")
+STRETCH = 6 * 3_600  # a second of a history becomes six hours
+_NEAR = (0, 0, 900, 1800, 3600)
+
+
+def around_a_change(history: list[MicroBatch], chance: random.Random) -> tuple[str, list[MicroBatch]]:
+    """A time zone, and the history over some days in which its clocks change; four seconds become 24 hours."""
+    zone, change = zone_and_change(chance)
+    last = max((at for batch in history for _, at, *_ in batch.events if at), default=0) // SECOND
+    first = change - STRETCH * chance.randint(1, max(1, last))
+
+    def moved(time: int | None) -> int | None:
+        return None if time is None else first * SECOND + STRETCH * time
+
+    def stretched(clause: str | None) -> str | None:
+        return clause and _SECONDS.sub(lambda match: f"INTERVAL '{6 * int(match[1])}' HOURS", clause)
+
+    return zone, [
+        MicroBatch(
+            [(name, version, stretched(clause), *rest, moved(at)) for name, version, clause, *rest, at in batch.rules],
+            [(key, at and moved(at) + SECOND * chance.choice(_NEAR), *rest) for key, at, *rest in batch.events],
+            first * SECOND + STRETCH * batch.watermark,
+        )
+        for batch in history
+    ]
+
+
+def streamed(history: list[MicroBatch], zone: str = "UTC") -> tuple[list[Result], list[TakenVersion], list[tuple]]:
     """What the stream emits with a restart after each micro-batch, the versions it took up, and the events in time."""
-    driven, emitted, in_time = Driven(OPERATOR), [], []
+    driven, emitted, in_time = Driven(RulesOperator(plan=plan_in(zone))), [], []
     for batch in history:
         before = driven.state.watermark
         in_time += [event for event in batch.events if event[1] is not None and event[1] > before]
@@ -115,8 +156,9 @@ def streamed(history: list[MicroBatch]) -> tuple[list[Result], list[TakenVersion
     return emitted, read_versions(driven.state.tables[RULES]), in_time
 
 
-def replayed(events: list[tuple], versions: list[TakenVersion]) -> list[Result]:
-    return [row for rows in replay(events_table(events), versions, PLAN, COMPILED) for row in results_of(rows)]
+def replayed(events: list[tuple], versions: list[TakenVersion], zone: str = "UTC") -> list[Result]:
+    found = replay(events_table(events), versions, plan_in(zone), compiled_in(zone))
+    return [row for rows in found for row in results_of(rows)]
 
 
 def results_of(rows: pa.RecordBatch) -> list[Result]:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.sampling import SAMPLE, seeded
 
-from .rule_histories import expected, random_history, replayed, streamed
+from .rule_histories import around_a_change, expected, random_history, replayed, streamed
 
 HISTORIES, PARTS = 160, 16
 FIRST = 0 if SAMPLE == "all" else HISTORIES * int(SAMPLE)  # other histories each day
@@ -28,3 +28,20 @@ def compared(seed: int) -> int:
     whole = expected(events, versions, None)
     assert sorted(map(repr, replayed(events, versions))) == sorted(map(repr, whole)), f"history {seed}"
     return len(emitted)
+
+
+@pytest.mark.random(every=2)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_durations_of_rules_are_those_of_utc_where_clocks_change(part):
+    """The clauses read no local times: what is left that a time zone could change are the bounds of WITHIN."""
+    rows = 0
+    for seed in range(FIRST + part, FIRST + HISTORIES, PARTS):
+        chance = seeded(seed)
+        zone, history = around_a_change(random_history(chance), chance)
+        emitted, versions, events = streamed(history, zone)
+        model = expected(events, versions, history[-1].watermark)  # in UTC
+        assert sorted(map(repr, emitted)) == sorted(map(repr, model)), f"history {seed} in {zone}"
+        whole = sorted(map(repr, expected(events, versions, None)))
+        assert sorted(map(repr, replayed(events, versions, zone))) == whole, f"history {seed} in {zone}"
+        rows += len(emitted)
+    assert rows
