@@ -25,7 +25,7 @@ STATEMENTS = sorted((ROOT / "sql_examples").glob("*.sql"))
 EXPECT = "-- expect:"
 # A fenced block of SQL that ends in comments: the rows of the result, with two or more spaces between cells.
 BLOCK = re.compile(r"^```sql\n((?:(?!```).*\n)*?)((?:^-- .*\n)+)```", re.MULTILINE)
-WALKS = ("operations", "rules", "streams", "tutorial", "why")  # documents whose blocks run one after the other
+WALKS = ("operations", "rules", "streams", "times", "tutorial", "why")  # documents whose blocks run one after the other
 FENCED = re.compile(r"^```(sql|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/migration").glob("*.md"))]
 RECIPES = sorted((ROOT / "docs" / "cookbook").glob("*.md"))
