@@ -211,29 +211,38 @@ class Offset:
 def offset(bound: Fragment, source: Source) -> Offset:
     """The bound as a sum; the parts that `source` replaces (bound parameters) are constant.
 
+    Constants that Spark adds to each other first are one term: twice 12 hours are a day of the calendar then.
+
     >>> text = "5 + (a.t - INTERVAL 2 DAYS)"
     >>> bound = offset(Fragment(text, 0, len(text)), Source(text))
     >>> bound.base, [(t.sign, t.expression.text) for t in bound.constants]
     (((1, ('A', '.', 'T')),), [(1, '5'), (-1, 'INTERVAL 2 DAYS')])
+    >>> text = "x - y + a.t - (x + y)".replace("x", "INTERVAL 1 DAY").replace("y", "INTERVAL 2 HOURS")
+    >>> [(t.sign, t.expression.text) for t in offset(Fragment(text, 0, len(text)), Source(text)).constants]
+    [(1, 'INTERVAL 1 DAY - INTERVAL 2 HOURS'), (-1, 'INTERVAL 1 DAY + INTERVAL 2 HOURS')]
     """
-    terms = list(_terms(bound, 1))
+    terms = list(_terms(bound, 1, source))
     others = tuple(t for t in terms if not _is_constant(t.expression, source))
     return Offset(others, tuple(t for t in terms if t not in others))
 
 
-def _terms(sum_: Fragment, sign: int) -> Iterator[Term]:
-    """The terms of a sum or difference; a sum in parentheses is split into its terms too."""
+def _terms(sum_: Fragment, sign: int, source: Source) -> Iterator[Term]:
+    """The terms of a sum or difference; a sum in parentheses is split into its terms too, unless it is constant."""
     sum_ = without_parentheses(sum_)
+    if _is_constant(sum_, source):
+        yield Term(sign, sum_)
+        return
     tokens = tokenize(sum_.text)
     signs = (i for i in top_level(words_of(tokens)) if i and tokens[i].text in ("+", "-"))
     operators = [i for i in signs if ends_operand(tokens, i - 1)]
     if not operators:
         yield Term(sign, sum_)
         return
-    at = [-1, *operators, len(tokens)]
+    constant = [i for i in operators if _is_constant(sum_.part(tokens, 0, i), source)]
+    at = [-1, *operators[max(0, len(constant) - 1) :], len(tokens)]
     for lo, hi in zip(at, at[1:]):  # noqa: RUF007
         own = -sign if lo >= 0 and tokens[lo].text == "-" else sign
-        yield from _terms(sum_.part(tokens, lo + 1, hi), own)
+        yield from _terms(sum_.part(tokens, lo + 1, hi), own, source)
 
 
 def _is_constant(expression: Fragment, source: Source) -> bool:

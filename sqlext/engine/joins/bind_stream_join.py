@@ -252,7 +252,7 @@ def _anti(sides: JoinSides, range_: TimeRange | None, time_zone: str) -> Rewritt
         if len(terms.others) != 1 or terms.others[0].sign < 0:
             return named(expression)
         # Only the column gets the name, since Spark does not regard an event time plus a constant as an event time.
-        constants = (join(" + " if t.sign > 0 else " - ", sides.text(t.expression)) for t in terms.constants)
+        constants = (join(" + (" if t.sign > 0 else " - (", sides.text(t.expression), ")") for t in terms.constants)
         return join(named(terms.others[0].expression), *constants)
 
     def term(expression: Fragment) -> Text:

@@ -15,8 +15,9 @@ import pytest
 
 import sqlext
 from sqlext.sessions.hook import unhooked
-from tests.sampling import sample
+from tests.sampling import SAMPLE, sample, seeded
 from tests.statements.cases import cases, settings
+from tests.zones import CHANGES, HOUR_S
 
 from .conftest import QUICK
 
@@ -249,22 +250,28 @@ def test_it_finds_what_a_search_through_all_pairs_finds(spark, tables, variants,
         assert sorted(found_rows, key=str) == sorted(wanted_rows, key=str), texts[i]
 
 
-@pytest.mark.parametrize("bounds", ["- INTERVAL 1 DAY {} + INTERVAL 1 DAY", "+ INTERVAL 23 HOURS {} + INTERVAL 2 DAYS",
-                                    "- INTERVAL 1 MONTH {} - INTERVAL 27 DAYS"])  # fmt: skip
-def test_days_are_as_long_as_in_the_plain_join_where_clocks_change(spark, bounds):
-    rng = random.Random(3)
+LONG = ["- INTERVAL 1 DAY {} + INTERVAL 1 DAY", "+ INTERVAL 23 HOURS {} + INTERVAL 2 DAYS",
+        "- INTERVAL 1 MONTH {} - INTERVAL 27 DAYS", "- (INTERVAL 12 HOURS + INTERVAL 12 HOURS) {} - INTERVAL 23 HOURS",
+        "+ INTERVAL 12 HOURS + INTERVAL 12 HOURS {} + INTERVAL 24 HOURS"]  # fmt: skip
+
+
+@pytest.mark.random(every=2)
+@pytest.mark.parametrize("zone", CHANGES)
+def test_days_are_as_long_as_in_the_plain_join_where_clocks_change(spark, zone):
+    rng = seeded(int(SAMPLE) if SAMPLE.isdigit() else 3)
     for name in ("l", "r"):
-        hours = [rng.randrange(24 * 90) for _ in range(60)]
-        times = [(i, 1_709_000_000 + 3600 * h + 246 * 86_400 * (i % 2)) for i, h in enumerate(hours)]
+        starts = [rng.choice(CHANGES[zone]) - 45 * 24 * HOUR_S for _ in range(60)]
+        times = [(i, s + rng.randrange(24 * 90) * HOUR_S) for i, s in enumerate(starts)]
+        times += [(i + 60, s + 44 * 24 * HOUR_S + rng.randrange(192) * HOUR_S // 4) for i, s in enumerate(starts)]
         frame = spark.createDataFrame(times, "id INT, s LONG").selectExpr("id", "timestamp_seconds(s) AS t")
         frame.createOrReplaceTempView(f"clock_{name}")
-    range_ = "r.t BETWEEN l.t " + bounds.format("AND l.t")
     texts = [
-        f"SELECT {i} AS n, l.id AS l, r.id AS r FROM clock_l l {join} INTERVAL JOIN clock_r r ON {range_}"
-        for i, join in enumerate(("LEFT", "RIGHT", "FULL"))
+        f"SELECT {i} AS n, l.id AS l, r.id AS r FROM clock_l l {join} INTERVAL JOIN clock_r r"
+        f" ON r.t BETWEEN l.t {bounds.format('AND l.t')}"
+        for i, (join, bounds) in enumerate(product(("LEFT", "RIGHT", "FULL"), LONG))
     ]
     text = "\nUNION ALL\n".join(texts)
-    with settings(spark, {"spark.sql.session.timeZone": "America/New_York"}):
+    with settings(spark, {**QUICK, "spark.sql.session.timeZone": zone}):
         shown = [tuple(row) for row in spark.sql(text).collect()]
         plain = [tuple(row) for row in unhooked(spark)(text.replace("INTERVAL JOIN", "JOIN")).collect()]
     assert sorted(shown, key=str) == sorted(plain, key=str)
