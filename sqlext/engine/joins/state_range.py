@@ -42,14 +42,6 @@ def state_bounds(sides: JoinSides, range_: TimeRange, time_zone: str, times: tup
     return result
 
 
-def last_partner(sides: JoinSides, range_: TimeRange, time_zone: str, side: str) -> int | None:
-    """The microseconds from a row of a side to the last partner that these conditions admit; None without one."""
-    if sides.side_of(range_.time) == side:
-        first = _farthest(sides, range_.lower, time_zone, -1)
-        return None if first is None else -first
-    return _farthest(sides, range_.upper, time_zone, 1)
-
-
 def _farthest(sides: JoinSides, bound: Fragment, time_zone: str, sign: int) -> int | None:
     """The farthest that a bound may be from the time that it adds constants to, in microseconds of elapsed time; None
     if it is always as far. `sign`: -1 for lower bounds."""
