@@ -44,8 +44,8 @@ NEAREST = ["l.at >= r.at) WITHIN INTERVAL 1 DAY", "NEAREST (l.at, r.at)) WITHIN 
 
 
 def durations(rows: str, others: str, end: int, only: tuple[str, ...] = ()) -> str:
-    """The clauses with durations over some rows, or `only` those of these numbers. `end`: rows at or after this time, in
-    microseconds, end the input."""
+    """The clauses with durations over some rows, or `only` those of these numbers. `end`: rows at or after this time,
+    in microseconds, end the input."""
     table = f"TABLE {rows}" if rows.startswith("STREAM") else f"TABLE (SELECT * FROM {rows})"
     parts = [_MATCH.format(n=f"m{i}", rows=rows, rest=rest) for i, rest in enumerate(MATCHES)]
     for i, (window, rest) in enumerate(WINDOWS):
