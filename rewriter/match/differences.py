@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 
+from sqlext.pattern.program.ast import GREEDY, Quantified, walk
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens, tokenize
 
@@ -27,6 +28,15 @@ def differences(clause: MatchClause, columns: Collection[str] = ()) -> list[str]
     ...     print(sentence)
     Flink goes on at the next row: write AFTER MATCH SKIP TO NEXT ROW for its matches.
     In Flink and Trino 5 / 2 is 2, here it is 2.5: write 5 div 2.
+    >>> text = (
+    ...     "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY rowtime MEASURES AVG(B.x) AS mean AFTER MATCH SKIP TO NEXT ROW "
+    ...     "PATTERN (A B+ C? D) DEFINE B AS x > 1)"
+    ... )
+    >>> for sentence in differences(parse_match(text, tokenize(text), scan(text)[0])):
+    ...     print(sentence)
+    In Flink a greedy loop gives no row back, here it does: write B++.
+    Flink leaves an optional row out where the match can do without it: write B??.
+    In Flink AVG of integers is an integer, here it is a double: write CAST(AVG(x) AS INT).
     >>> text = 'SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts DESC PATTERN (A) DEFINE A AS "Price" > NVL2(y, 1, 2))'
     >>> for sentence in differences(parse_match(text, tokenize(text), scan(text)[0]), ["ts", "price"]):
     ...     print(sentence)
@@ -47,6 +57,10 @@ def _differences(clause: MatchClause, columns: set[str]) -> Iterator[str]:
     descending = {key.is_descending for key in clause.order_by if key.nulls_first is None}
     if is_of_flink and clause.after_match is None:
         yield "Flink goes on at the next row: write AFTER MATCH SKIP TO NEXT ROW for its matches."
+    if is_of_flink:
+        yield from _quantifiers_of_flink(clause)
+    if is_of_flink and "AVG" in words:
+        yield "In Flink AVG of integers is an integer, here it is a double: write CAST(AVG(x) AS INT)."
     for name in names:
         yield (
             f'Here "{name}" is a text, and in Oracle, Snowflake, Trino, DuckDB and ClickHouse a column: write `{name}`.'
@@ -59,6 +73,15 @@ def _differences(clause: MatchClause, columns: set[str]) -> Iterator[str]:
         yield "In Flink and Trino 5 / 2 is 2, here it is 2.5: write 5 div 2."
     if has_offset:
         yield "Trino looks ahead for FIRST(x, n), which is NULL here before row n + 1: write FINAL FIRST(x, n)."
+
+
+def _quantifiers_of_flink(clause: MatchClause) -> Iterator[str]:
+    quantified = [node for node in walk(clause.pattern) if isinstance(node, Quantified) and node.mode == GREEDY]
+    counts = {(node.at_least, node.at_most) for node in quantified}
+    if any(at_most is None for _, at_most in counts):
+        yield "In Flink a greedy loop gives no row back, here it does: write B++."
+    if (0, 1) in counts:
+        yield "Flink leaves an optional row out where the match can do without it: write B??."
 
 
 def _names_in_double_quotes(parts: list[Tokens], columns: set[str]) -> list[str]:

@@ -43,7 +43,7 @@ _QUERY_CLAUSES = {
     ("DISTRIBUTE", "BY"): "write PARTITION BY.",
     ("CLUSTER", "BY"): "write PARTITION BY and ORDER BY.",
     ("SORT", "BY"): "write ORDER BY.",
-    ("ALL", "MATCHES"): "write AFTER MATCH NO SKIP, which finds every match.",
+    ("ALL", "MATCHES"): "write AFTER MATCH NO SKIP, which finds every match, as with SKIP TO CURRENT ROW in Esper.",
 }
 _SEARCH_MODES = ("INITIAL", "SEEK")
 _ENDS = ("", ",", ")")

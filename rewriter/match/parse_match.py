@@ -348,7 +348,8 @@ class ClauseParser:
             close = get_close_matches(self.word(lo), ["WITHIN"])
             hint = "did you mean WITHIN?" if close else self.order_hint
             if self.word(lo) == "INTERVAL":
-                hint = f"write WITHIN {_OR_TERMINATED.sub('', self.fragment(lo, hi).text)}."
+                interval = _OR_TERMINATED.sub("", self.fragment(lo, hi).text)
+                hint = f"write WITHIN {interval} for a bound; Esper's is none: leave it out for the same matches."
             self.add("UNEXPECTED_WORD", message, lo, lo + 1, hint)
             return
         lo += 1

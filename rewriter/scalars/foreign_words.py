@@ -11,11 +11,17 @@ from collections.abc import Mapping
 
 _CLICKHOUSE = "docs/migration/clickhouse-doris.md"
 _ESPER = "docs/migration/esper-siddhi-streams.md"
+_QUESTDB = "docs/migration/questdb-kdb.md"
 _FUNNEL = f"write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): {_CLICKHOUSE}."
-_EXISTS = "write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows."
+_EXISTS = f"write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows: {_CLICKHOUSE}."
 _BUCKET = "write date_trunc('HOUR', ts), or GROUP BY the windows of TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR)."
-_RUNNING = "OVER (PARTITION BY k ORDER BY ts)"
-_UNIT = "write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts)."
+_RUNNING = "OVER (PARTITION BY k ORDER BY ts ROWS UNBOUNDED PRECEDING)"  # the rows of one time one by one
+_UNIT = (
+    "write the unit without quotes: timestampdiff(MINUTE, a, b), which counts whole units, or "
+    "timestampadd(MINUTE, 5, ts)."
+)
+_NOT_NULL = ", with FILTER (WHERE value IS NOT NULL) if it can be NULL."
+_MAX_BY, _MIN_BY = f"write max_by(value, key){_NOT_NULL}", f"write min_by(value, key){_NOT_NULL}"
 _ROW_NUMBER = "write LIMIT n, or QUALIFY row_number() OVER (ORDER BY …) <= n."
 _TUMBLE = "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end."
 _ROLLING = "write avg(x) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW)."
@@ -48,10 +54,10 @@ _FUNCTIONS = {
     "unnest": _EXPLODE,
     "list_value": "write array(1, 2).",
     "string_agg": "write listagg(x, ',') WITHIN GROUP (ORDER BY y).",
-    "arg_max": "write max_by(value, key).",
-    "arg_min": "write min_by(value, key).",
-    "argmax": "write max_by(value, key).",
-    "argmin": "write min_by(value, key).",
+    "arg_max": _MAX_BY,
+    "arg_min": _MIN_BY,
+    "argmax": _MAX_BY,
+    "argmin": _MIN_BY,
     "list": "write array_agg(x).",
     "epoch": "write unix_timestamp(ts), or unix_micros(ts) / 1e6.",
     "strftime": "write date_format(ts, 'yyyy-MM-dd').",
@@ -70,6 +76,7 @@ _FUNCTIONS = {
     "uniq": "write approx_count_distinct(x).",
     "uniqexact": "write count(DISTINCT x).",
     "groupuniqarray": "write collect_set(x).",
+    "age": "write timestampdiff(HOUR, a, b).",
     "anylast": "write max_by(x, ts).",
     "multiif": "write CASE WHEN condition THEN a … ELSE b END.",
     "intdiv": "write a div b.",
@@ -93,7 +100,7 @@ _FUNCTIONS = {
     "sequence_count": _EXISTS,
     # Esper, ksqlDB
     "countof": "write COUNT(*), or COUNT(A.*) for the rows of A.",
-    "prior": f"write lag(x, 1) {_RUNNING}.",
+    "prior": "write lag(x, 1) OVER (ORDER BY ts), with PARTITION BY k for the row before of each key.",
     "latest_by_offset": "write max_by(x, ts).",
     "earliest_by_offset": "write min_by(x, ts).",
     # BigQuery
@@ -120,7 +127,7 @@ _FUNCTIONS = {
     # kdb
     "aj": "write FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.time >= q.time) ON t.sym = q.sym.",
     "wj": "write FROM trades LEFT INTERVAL JOIN quotes ON … AND quotes.time BETWEEN trades.time - INTERVAL 2 SECONDS "
-    "AND trades.time, and GROUP BY the trade.",
+    f"AND trades.time, and GROUP BY the trade: {_QUESTDB}.",
 }
 # an enumeration method of Esper, which it calls on a pattern variable → what to write for variable A
 _METHODS_OF_VARIABLE = {
@@ -167,6 +174,7 @@ _LAST_EVENT = (
     "(SELECT * FROM b WHERE condition) b MATCH_CONDITION (a.ts >= b.ts) WITHIN INTERVAL 1 HOUR."
 )
 _RANGE_JOIN = "write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts."
+_PREVAILING = f"{_RANGE_JOIN} With the row that prevails before: {_QUESTDB}."
 _PATTERN = (
     "write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …), with (a | b) for OR and "
     f"a !-> b for an absent b: {_ESPER}."
@@ -191,7 +199,7 @@ _SYNTAX: tuple[tuple[str, str], ...] = (
     (r"\bOFFSET\s+\d+\s+LIMIT$", "write LIMIT n OFFSET m."),
     (r"\bARRAY\s*\[[^\]]*$", _ARRAY),
     (r"(?:[(,=]|\bSELECT)\s*\[$", _ARRAY),
-    (r"[\w)]\s*//?$", "write a div b."),
+    (r"[\w)]\s*//?$", "write a div b of whole numbers, and a / b of others."),
     (
         r"\b(list|first|last|\w+_agg)\s*\(\s*\w+\s+ORDER$",
         "write listagg(x, ',') WITHIN GROUP (ORDER BY y), or max_by(x, y) for one value.",
@@ -228,18 +236,19 @@ _SYNTAX: tuple[tuple[str, str], ...] = (
     (r"\bwindow_funnel\s*\(", _FUNNEL),
     (r"\b(sequenceMatch|sequenceCount|sequenceNextNode)\s*\(.*\)\s*\(", _EXISTS),
     (r"^\s*aj0?\b", _ASOF),
-    (r"^\s*wj1?\b", _RANGE_JOIN),
+    (r"^\s*wj\b", _PREVAILING),
+    (r"^\s*wj1\b", _RANGE_JOIN),
     (r"\bFROM\s+PATTERN\s*\[$", _PATTERN),
     (r"^\s*FROM\s+EVERY\s+\w+\s*=", _PATTERN),
 )
 # words anywhere in a text that Spark refuses → hint
 _PROGRAMS: tuple[tuple[str, str], ...] = (
-    (r"\bWINDOW\s+JOIN\b", _RANGE_JOIN),
+    (r"\bWINDOW\s+JOIN\b", _PREVAILING),
     (r"\bSAMPLE\s+BY\b", _TUMBLE),
     (r"\bLIMIT\s+DURATION\s*\(", _LAST_EVENT),
     (r"\bGAP_FILL\s*\(", _FILLED),
     (r"\w\s*#\s*unique\b", _LAST_ROW),
-    (r"\w\s*#\s*(length|time|length_batch|time_batch|win\s*:|window\s*\.)|\w\.win\s*:\s*\w", _WINDOW_VIEW),
+    (r"\w\s*#\s*(groupwin|length|time|length_batch|time_batch|win\s*:|window\s*\.)|\w\.win\s*:\s*\w", _WINDOW_VIEW),
     (r"^\s*CREATE\s+CONTEXT\b|^\s*PARTITION\s+WITH\b", "write GROUP BY k, or PARTITION BY k in the clause or OVER."),
     (r"\bIN\s+'\d{4}", "write CAST(ts AS DATE) = DATE '2026-01-01', or ts >= … AND ts < …."),
     (r"\bfby\b", "write QUALIFY price = max(price) OVER (PARTITION BY sym)."),
@@ -261,11 +270,11 @@ _METHODS: dict[str, str] = {
     "SlidingWindows": _HOP, "TimeWindows": _TUMBLE, "SessionWindows": _SESSION, "Sessions": _SESSION,
     "rolling": _ROLLING, "cum_sum": "write MATCH_NUMBER() of PATTERN (a same*), or sum(x) OVER (…).",
     "shift": _LAG, "diff": _LAG, "pct_change": _LAG, "cumsum": f"write sum(x) {_RUNNING}.",
-    "ffill": "write last_value(x) IGNORE NULLS OVER (PARTITION BY k ORDER BY ts).",
+    "ffill": f"write last_value(x) IGNORE NULLS {_RUNNING}.",
     "over": "write max(x) OVER (PARTITION BY k).", "drop_duplicates": _LAST_ROW,
     "nlargest": "write ORDER BY x DESC LIMIT n.", "WindowInto": _TUMBLE, "windowedBy": _TUMBLE,
 }  # fmt: skip
-_PROGRAM = re.compile(r"\s*\w+\s*[.|]")
+_PROGRAM = re.compile(r"\s*\w+\s*[.|\[]")
 _FLAGS = re.IGNORECASE | re.DOTALL
 _SYSTEM_TIME = re.compile(r"\bFOR\s+SYSTEM_TIME\s+AS\s+OF\s+\w+\s*\.", re.IGNORECASE)
 # of a relation that is named before a dot elsewhere, in Azure Stream Analytics
@@ -279,8 +288,8 @@ SYSTEM_TIME_HINT = (
 def hint_of_function(name: str, text: str = "") -> str | None:
     """What to write instead of a function of another system, or None. `text`: the statement.
 
-    >>> hint_of_function("argMax"), hint_of_function("argMaxIf")
-    ('write max_by(value, key).', 'write max_by(x, y) FILTER (WHERE condition).')
+    >>> hint_of_function("uniq"), hint_of_function("argMaxIf")
+    ('write approx_count_distinct(x).', 'write max_by(x, y) FILTER (WHERE condition).')
     >>> hint_of_function("Rates", "FROM o, LATERAL TABLE (Rates(o.at)) AS r") == SYSTEM_TIME_HINT.replace("LEFT ", "")
     True
     """

@@ -1,4 +1,6 @@
 -- What users of ClickHouse, Doris and StarRocks write: funnels, sequences, retention, ASOF joins and time series.
+-- The rows are those of ClickHouse 26.9.2 (chdb 4.4.0). Doris and StarRocks have no package that we could run: where
+-- their functions are documented as those of ClickHouse, the rows are ClickHouse's.
 
 -- == relations
 CREATE OR REPLACE TEMPORARY VIEW events AS
@@ -7,48 +9,109 @@ SELECT * FROM VALUES (1, TIMESTAMP '2026-01-01 10:00:00', 'view', 5), (1, TIMEST
   (3, TIMESTAMP '2026-01-01 09:00:00', 'view', 4), (3, TIMESTAMP '2026-01-01 09:03:00', 'help', 4), (3, TIMESTAMP '2026-01-01 09:10:00', 'cart', 9), (3, TIMESTAMP '2026-01-02 08:00:00', 'view', 3) AS events(user_id, ts, event, amount);
 CREATE OR REPLACE TEMPORARY VIEW quotes AS
 SELECT * FROM VALUES (1, TIMESTAMP '2026-01-01 09:59:00', 100), (1, TIMESTAMP '2026-01-01 10:05:00', 101), (3, TIMESTAMP '2026-01-01 09:01:00', 300) AS quotes(user_id, ts, price);
+CREATE OR REPLACE TEMPORARY VIEW clicks AS
+SELECT user_id, timestamp_seconds(1767225600 + 60 * minute) AS ts, event FROM VALUES (1, 0, 'view'), (1, 1, 'cart'), (1, 2, 'buy'), (2, 0, 'view'), (2, 1, 'help'), (2, 2, 'cart'),
+  (3, 0, 'view'), (3, 1, 'view'), (3, 2, 'cart'), (3, 3, 'view'), (3, 4, 'buy'), (4, 0, 'view'), (4, 1, 'buy'), (4, 2, 'view'), (4, 3, 'cart'), (4, 4, 'buy'),
+  (5, 0, 'cart'), (5, 1, 'view'), (5, 2, 'cart'), (5, 3, 'buy'), (6, 0, 'view'), (6, 1, 'cart'), (6, 2, 'help'), (6, 3, 'view'), (6, 4, 'cart'), (6, 5, 'buy'),
+  (7, 0, 'cart'), (7, 0, 'view'), (7, 1, 'buy'), (8, 0, 'view'), (8, 90, 'cart'), (8, 91, 'buy'), (8, 92, 'view'), (8, 93, 'cart'), (9, 0, 'help') AS clicks(user_id, minute, event);
 
 -- == windowFunnel
-SELECT user_id, windowFunnel(3600)(ts, event = 'view', event = 'cart', event = 'buy') AS level FROM events GROUP BY user_id;
+SELECT user_id, windowFunnel(3600)(ts, event = 'view', event = 'cart', event = 'buy') AS level FROM clicks GROUP BY user_id;
 -- error
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
---   1 | SELECT user_id, windowFunnel(3600)(ts, event = 'view', event = 'cart', event = 'buy') AS level FROM events GROUP BY user_id
+--   1 | SELECT user_id, windowFunnel(3600)(ts, event = 'view', event = 'cart', event = 'buy') AS level FROM clicks GROUP BY user_id
 --     |                                              ^
 -- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration/clickhouse-doris.md.
 -- write
+SELECT user_id, coalesce(max(steps), 0) AS level
+FROM (SELECT DISTINCT user_id FROM clicks) LEFT JOIN (
+  SELECT * FROM clicks MATCH_RECOGNIZE (
+    PARTITION BY user_id ORDER BY ts, CASE event WHEN 'view' THEN 1 WHEN 'cart' THEN 2 WHEN 'buy' THEN 3 ELSE 0 END
+    MEASURES COUNT(*) AS steps
+    AFTER MATCH SKIP TO NEXT ROW
+    PATTERN (v -> c -> b | v -> c | v) WITHIN INCLUSIVE INTERVAL 1 HOUR
+    DEFINE v AS event = 'view', c AS event = 'cart', b AS event = 'buy'
+  )
+) USING (user_id) GROUP BY user_id;
+-- rows user_id:int,level:bigint
+-- 1, 3
+-- 2, 2
+-- 3, 3
+-- 4, 3
+-- 5, 3
+-- 6, 3
+-- 7, 3
+-- 8, 2
+-- 9, 0
+
+-- == windowFunnel in strict order
+SELECT user_id, windowFunnel(3600, 'strict_order')(ts, event = 'view', event = 'cart', event = 'buy') AS level FROM clicks GROUP BY user_id HAVING level > 0;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
+--   1 | SELECT user_id, windowFunnel(3600, 'strict_order')(ts, event = 'view', event = 'cart', event = 'buy') AS level FROM clicks GROUP BY user_id HAVING level > 0
+--     |                                                              ^
+-- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration/clickhouse-doris.md.
+-- write
+WITH steps AS (SELECT *, CASE event WHEN 'view' THEN 1 WHEN 'cart' THEN 2 WHEN 'buy' THEN 3 ELSE 0 END AS step FROM clicks),
+in_order AS (
+  SELECT * FROM steps MATCH_RECOGNIZE (
+    PARTITION BY user_id ORDER BY ts, step
+    ALL ROWS PER MATCH
+    PATTERN (^ o* v (v | late)* (c n*)?)
+    DEFINE o AS step <> 1, v AS step = 1, c AS step = 2 AND ts <= LAST(v.ts) + INTERVAL 1 HOUR, late AS step = 2 AND ts > LAST(v.ts) + INTERVAL 1 HOUR, n AS step > 0
+  )
+)
 SELECT user_id, max(steps) AS level
-FROM events MATCH_RECOGNIZE (
-  PARTITION BY user_id ORDER BY ts
+FROM in_order MATCH_RECOGNIZE (
+  PARTITION BY user_id ORDER BY ts, step
   MEASURES COUNT(*) AS steps
   AFTER MATCH SKIP TO NEXT ROW
   PATTERN (v -> c -> b | v -> c | v) WITHIN INCLUSIVE INTERVAL 1 HOUR
-  DEFINE v AS event = 'view', c AS event = 'cart', b AS event = 'buy'
+  DEFINE v AS step = 1, c AS step = 2, b AS step = 3
 ) GROUP BY user_id;
 -- rows user_id:int,level:bigint
 -- 1, 3
 -- 2, 1
--- 3, 2
+-- 3, 3
+-- 4, 1
+-- 5, 3
+-- 6, 2
+-- 7, 3
+-- 8, 1
 
--- == windowFunnel in strict order
-SELECT user_id, windowFunnel(3600, 'strict_order')(ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id;
+-- == windowFunnel in strict order, two steps
+SELECT user_id, windowFunnel(3600, 'strict_order')(ts, event = 'view', event = 'cart') AS level FROM clicks GROUP BY user_id HAVING level > 0;
 -- error
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
---   1 | SELECT user_id, windowFunnel(3600, 'strict_order')(ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id
+--   1 | SELECT user_id, windowFunnel(3600, 'strict_order')(ts, event = 'view', event = 'cart') AS level FROM clicks GROUP BY user_id HAVING level > 0
 --     |                                                              ^
 -- Hint: write MATCH_RECOGNIZE (… MEASURES COUNT(*) AS steps PATTERN (a -> b -> c | a -> b | a) …): docs/migration/clickhouse-doris.md.
 -- write
+WITH steps AS (SELECT *, CASE event WHEN 'view' THEN 1 WHEN 'cart' THEN 2 ELSE 0 END AS step FROM clicks),
+in_order AS (
+  SELECT * FROM steps MATCH_RECOGNIZE (
+    PARTITION BY user_id ORDER BY ts, step
+    ALL ROWS PER MATCH
+    PATTERN (^ o* v n*) DEFINE o AS step <> 1, v AS step = 1, n AS step > 0
+  )
+)
 SELECT user_id, max(steps) AS level
-FROM events MATCH_RECOGNIZE (
-  PARTITION BY user_id ORDER BY ts
+FROM in_order MATCH_RECOGNIZE (
+  PARTITION BY user_id ORDER BY ts, step
   MEASURES COUNT(*) AS steps
   AFTER MATCH SKIP TO NEXT ROW
-  PATTERN (v c?) WITHIN INCLUSIVE INTERVAL 1 HOUR
-  DEFINE v AS event = 'view', c AS event = 'cart'
+  PATTERN (v -> c | v) WITHIN INCLUSIVE INTERVAL 1 HOUR
+  DEFINE v AS step = 1, c AS step = 2
 ) GROUP BY user_id;
 -- rows user_id:int,level:bigint
 -- 1, 2
 -- 2, 1
--- 3, 1
+-- 3, 2
+-- 4, 1
+-- 5, 2
+-- 6, 2
+-- 7, 2
+-- 8, 1
 
 -- == the users of each step of a funnel
 SELECT level, count() AS users FROM (SELECT user_id, windowFunnel(3600)(ts, event = 'view', event = 'cart') AS level FROM events GROUP BY user_id) GROUP BY level;
@@ -78,7 +141,7 @@ SELECT user_id FROM events GROUP BY user_id HAVING sequenceMatch('(?1).*(?2)')(t
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '('.
 --   1 | SELECT user_id FROM events GROUP BY user_id HAVING sequenceMatch('(?1).*(?2)')(ts, event = 'view', event = 'cart')
 --     |                                                                               ^
--- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows.
+-- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows: docs/migration/clickhouse-doris.md.
 -- write
 SELECT DISTINCT user_id
 FROM events MATCH_RECOGNIZE (
@@ -90,13 +153,37 @@ FROM events MATCH_RECOGNIZE (
 -- 2
 -- 3
 
+-- == sequenceMatch of neighbours
+SELECT user_id, sequenceMatch('(?1)(?2)')(ts, event = 'view', event = 'buy', event = 'cart') AS found FROM clicks WHERE user_id <> 7 GROUP BY user_id;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
+--   1 | SELECT user_id, sequenceMatch('(?1)(?2)')(ts, event = 'view', event = 'buy', event = 'cart') AS found FROM clicks WHERE user_id <> 7 GROUP BY user_id
+--     |                                                     ^
+-- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows: docs/migration/clickhouse-doris.md.
+-- write
+SELECT user_id, bool_or(found) AS found
+FROM clicks MATCH_RECOGNIZE (
+  PARTITION BY user_id ORDER BY ts MEASURES COUNT(b.*) > 0 AS found
+  AFTER MATCH SKIP TO NEXT ROW
+  PATTERN (v o* b | x) DEFINE v AS event = 'view', b AS event = 'buy', o AS event NOT IN ('view', 'buy', 'cart'), x AS true
+) WHERE user_id <> 7 GROUP BY user_id;
+-- rows user_id:int,found:boolean
+-- 1, false
+-- 2, false
+-- 3, true
+-- 4, true
+-- 5, false
+-- 6, false
+-- 8, false
+-- 9, false
+
 -- == sequenceMatch with a limit of time
 SELECT user_id FROM events GROUP BY user_id HAVING sequenceMatch('(?1)(?t<=600)(?2)')(ts, event = 'view', event = 'cart');
 -- error
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '('.
 --   1 | SELECT user_id FROM events GROUP BY user_id HAVING sequenceMatch('(?1)(?t<=600)(?2)')(ts, event = 'view', event = 'cart')
 --     |                                                                                      ^
--- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows.
+-- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows: docs/migration/clickhouse-doris.md.
 -- write
 SELECT DISTINCT user_id
 FROM events MATCH_RECOGNIZE (
@@ -113,7 +200,7 @@ SELECT user_id, sequenceCount('(?1).*(?2)')(ts, event = 'view', event = 'cart') 
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
 --   1 | SELECT user_id, sequenceCount('(?1).*(?2)')(ts, event = 'view', event = 'cart') AS n FROM events GROUP BY user_id
 --     |                                                       ^
--- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows.
+-- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows: docs/migration/clickhouse-doris.md.
 -- write
 SELECT user_id, count(*) AS n
 FROM events MATCH_RECOGNIZE (
@@ -126,22 +213,25 @@ FROM events MATCH_RECOGNIZE (
 -- 3, 1
 
 -- == sequenceNextNode
-SELECT user_id, sequenceNextNode('forward', 'head')(ts, event, event = 'view', event = 'view') AS next FROM events GROUP BY user_id;
+SELECT user_id, sequenceNextNode('forward', 'head')(ts, event, event = 'view', event = 'view') AS next FROM clicks GROUP BY user_id HAVING next IS NOT NULL AND user_id <> 7;
 -- error
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '='.
---   1 | SELECT user_id, sequenceNextNode('forward', 'head')(ts, event, event = 'view', event = 'view') AS next FROM events GROUP BY user_id
+--   1 | SELECT user_id, sequenceNextNode('forward', 'head')(ts, event, event = 'view', event = 'view') AS next FROM clicks GROUP BY user_id HAVING next IS NOT NULL AND user_id <> 7
 --     |                                                                      ^
--- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows.
+-- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows: docs/migration/clickhouse-doris.md.
 -- write
 SELECT user_id, next
-FROM events MATCH_RECOGNIZE (
+FROM clicks MATCH_RECOGNIZE (
   PARTITION BY user_id ORDER BY ts MEASURES NEXT(LAST(v.event)) AS next
   PATTERN (^ v) DEFINE v AS event = 'view'
-);
+) WHERE user_id <> 7;
 -- rows user_id:int,next:string
 -- 1, cart
--- 2, cart
--- 3, help
+-- 2, help
+-- 3, view
+-- 4, buy
+-- 6, cart
+-- 8, cart
 
 -- == retention
 SELECT user_id, retention(to_date(ts) = '2026-01-01', to_date(ts) = '2026-01-02') AS r FROM events GROUP BY user_id;
@@ -214,13 +304,25 @@ SELECT user_id, argMax(event, ts) AS last_event FROM events GROUP BY user_id;
 -- SQLEXT_UNRESOLVED_ROUTINE: there is no function argMax
 --   1 | SELECT user_id, argMax(event, ts) AS last_event FROM events GROUP BY user_id
 --     |                 ^^^^^^^^^^^^^^^^^
--- Hint: write max_by(value, key).
+-- Hint: write max_by(value, key), with FILTER (WHERE value IS NOT NULL) if it can be NULL.
 -- write
 SELECT user_id, max_by(event, ts) AS last_event FROM events GROUP BY user_id;
 -- rows user_id:int,last_event:string
 -- 1, buy
 -- 2, cart
 -- 3, view
+
+-- == argMax of a value that is NULL
+SELECT argMax(price, day) AS last_price FROM VALUES (5, 1), (NULL, 2) AS quotes(price, day);
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function argMax
+--   1 | SELECT argMax(price, day) AS last_price FROM VALUES (5, 1), (NULL, 2) AS quotes(price, day)
+--     |        ^^^^^^^^^^^^^^^^^^
+-- Hint: write max_by(value, key), with FILTER (WHERE value IS NOT NULL) if it can be NULL.
+-- write
+SELECT max_by(price, day) FILTER (WHERE price IS NOT NULL) AS last_price FROM VALUES (5, 1), (NULL, 2) AS quotes(price, day);
+-- rows last_price:int
+-- 5
 
 -- == uniqExact
 SELECT event, uniqExact(user_id) AS users FROM events GROUP BY event;
@@ -267,24 +369,18 @@ SELECT user_id, ts, event FROM events QUALIFY row_number() OVER (PARTITION BY us
 -- 3, 2026-01-02 08:00:00, view
 
 -- == neighbor
-SELECT user_id, event, neighbor(event, -1) AS before FROM events;
+SELECT event, neighbor(event, -1) AS before FROM events WHERE user_id = 3 AND amount > 3;
 -- error
 -- SQLEXT_UNRESOLVED_ROUTINE: there is no function neighbor
---   1 | SELECT user_id, event, neighbor(event, -1) AS before FROM events
---     |                        ^^^^^^^^^^^^^^^^^^^
+--   1 | SELECT event, neighbor(event, -1) AS before FROM events WHERE user_id = 3 AND amount > 3
+--     |               ^^^^^^^^^^^^^^^^^^^
 -- Hint: write lag(x) or lead(x) OVER (ORDER BY …), or PREV(x) and NEXT(x) in MATCH_RECOGNIZE.
 -- write
-SELECT user_id, event, lag(event) OVER (PARTITION BY user_id ORDER BY ts) AS before FROM events;
--- rows user_id:int,event:string,before:string
--- 1, buy, cart
--- 1, cart, view
--- 1, view, null
--- 2, cart, view
--- 2, view, null
--- 3, cart, help
--- 3, help, view
--- 3, view, cart
--- 3, view, null
+SELECT event, lag(event, 1, '') OVER (ORDER BY ts) AS before FROM events WHERE user_id = 3 AND amount > 3;
+-- rows event:string,before:string
+-- cart, help
+-- help, view
+-- view,
 
 -- == runningDifference
 SELECT ts, runningDifference(amount) AS rise FROM events WHERE user_id = 1;
@@ -327,18 +423,18 @@ SELECT user_id, sequence_match('(?1)(?2)', ts, event = 'view', event = 'cart') A
 -- SQLEXT_UNRESOLVED_ROUTINE: there is no function sequence_match
 --   1 | SELECT user_id, sequence_match('(?1)(?2)', ts, event = 'view', event = 'cart') AS found FROM events GROUP BY user_id
 --     |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows.
+-- Hint: write MATCH_RECOGNIZE (… ONE ROW PER MATCH PATTERN (first -> second) …) and count its rows: docs/migration/clickhouse-doris.md.
 -- write
 SELECT user_id, bool_or(found) AS found
 FROM events MATCH_RECOGNIZE (
   PARTITION BY user_id ORDER BY ts MEASURES COUNT(c.*) > 0 AS found
   AFTER MATCH SKIP TO NEXT ROW
-  PATTERN (v c | x) DEFINE v AS event = 'view', c AS event = 'cart', x AS true
+  PATTERN (v o* c | x) DEFINE v AS event = 'view', c AS event = 'cart', o AS event NOT IN ('view', 'cart'), x AS true
 ) GROUP BY user_id;
 -- rows user_id:int,found:boolean
 -- 1, true
 -- 2, true
--- 3, false
+-- 3, true
 
 -- == window_funnel of StarRocks
 SELECT user_id, window_funnel(3600, ts, 0, [event = 'view', event = 'cart']) AS level FROM events GROUP BY user_id;
@@ -399,31 +495,68 @@ SELECT window_start AS t, count(*) AS n FROM TUMBLE(TABLE events, DESCRIPTOR(ts)
 -- 2026-01-01 11:30:00, 1
 -- 2026-01-02 08:00:00, 1
 
--- == dateDiff
-SELECT user_id, dateDiff('minute', min(ts), max(ts)) AS minutes FROM events GROUP BY user_id;
+-- == toStartOfInterval of weeks
+SELECT toStartOfInterval(ts, INTERVAL 1 WEEK) AS t, count() AS n FROM events GROUP BY t;
 -- error
--- SQLEXT_INVALID_PARAMETER_VALUE_DATETIME_UNIT: The value of parameter(s) `unit` in `dateDiff` is invalid: expects one of the units without quotes YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, but got the string literal 'minute'.
---   1 | SELECT user_id, dateDiff('minute', min(ts), max(ts)) AS minutes FROM events GROUP BY user_id
---     |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts).
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function toStartOfInterval
+--   1 | SELECT toStartOfInterval(ts, INTERVAL 1 WEEK) AS t, count() AS n FROM events GROUP BY t
+--     |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write date_trunc('HOUR', ts), or GROUP BY the windows of TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR).
 -- write
-SELECT user_id, timestampdiff(MINUTE, min(ts), max(ts)) AS minutes FROM events GROUP BY user_id;
--- rows user_id:int,minutes:bigint
--- 1, 20
--- 2, 90
--- 3, 1380
+SELECT window_start AS t, count(*) AS n FROM TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL 7 DAYS, INTERVAL 4 DAYS) GROUP BY window_start, window_end;
+-- rows t:timestamp,n:bigint
+-- 2025-12-29 00:00:00, 9
+
+-- == toStartOfInterval of hours that do not divide a day
+SELECT toStartOfInterval(ts, INTERVAL 5 HOUR) AS t, count() AS n FROM events GROUP BY t;
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function toStartOfInterval
+--   1 | SELECT toStartOfInterval(ts, INTERVAL 5 HOUR) AS t, count() AS n FROM events GROUP BY t
+--     |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write date_trunc('HOUR', ts), or GROUP BY the windows of TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR).
+-- write
+SELECT date_trunc('DAY', ts) + make_dt_interval(0, hour(ts) div 5 * 5) AS t, count(*) AS n FROM events GROUP BY t;
+-- rows t:timestamp,n:bigint
+-- 2026-01-01 05:00:00, 3
+-- 2026-01-01 10:00:00, 5
+-- 2026-01-02 05:00:00, 1
+
+-- == dateDiff
+SELECT user_id, dateDiff('hour', min(ts), max(ts)) AS hours FROM events GROUP BY user_id;
+-- error
+-- SQLEXT_INVALID_PARAMETER_VALUE_DATETIME_UNIT: The value of parameter(s) `unit` in `dateDiff` is invalid: expects one of the units without quotes YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, but got the string literal 'hour'.
+--   1 | SELECT user_id, dateDiff('hour', min(ts), max(ts)) AS hours FROM events GROUP BY user_id
+--     |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b), which counts whole units, or timestampadd(MINUTE, 5, ts).
+-- write
+SELECT user_id, timestampdiff(HOUR, date_trunc('HOUR', min(ts)), date_trunc('HOUR', max(ts))) AS hours FROM events GROUP BY user_id;
+-- rows user_id:int,hours:bigint
+-- 1, 0
+-- 2, 1
+-- 3, 23
+
+-- == age
+SELECT user_id, age('hour', min(ts), max(ts)) AS hours FROM events GROUP BY user_id;
+-- error
+-- [UNRESOLVED_ROUTINE] Cannot resolve routine `age` on search path [`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]. SQLSTATE: 42883; line 1 pos 16
+-- write
+SELECT user_id, timestampdiff(HOUR, min(ts), max(ts)) AS hours FROM events GROUP BY user_id;
+-- rows user_id:int,hours:bigint
+-- 1, 0
+-- 2, 1
+-- 3, 23
 
 -- == quantile
-SELECT quantileExact(0.5)(amount) AS middle FROM events;
+SELECT quantileExact(0.5)(amount) AS middle FROM events WHERE amount > 1;
 -- error
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'AS'.
---   1 | SELECT quantileExact(0.5)(amount) AS middle FROM events
+--   1 | SELECT quantileExact(0.5)(amount) AS middle FROM events WHERE amount > 1
 --     |                                   ^^
 -- Hint: write percentile(x, 0.9) or approx_top_k(x, 3).
 -- write
-SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY amount) AS middle FROM events;
--- rows middle:double
--- 4.0
+SELECT element_at(array_sort(array_agg(amount)), CAST(count(amount) * 0.5 AS INT) + 1) AS middle FROM events WHERE amount > 1;
+-- rows middle:int
+-- 5
 
 -- == argMaxIf
 SELECT user_id, argMaxIf(amount, ts, event = 'view') AS last_view FROM events GROUP BY user_id;

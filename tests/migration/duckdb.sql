@@ -1,4 +1,5 @@
--- What users of DuckDB write: its guides of ASOF joins, windows and time series.
+-- What users of DuckDB write: its guides of ASOF joins, windows and time series. The rows are those of DuckDB 2.0.1.
+-- A statement whose title begins with "differs: " runs here as it stands and returns other rows than there; what to write follows.
 
 -- == relations
 CREATE OR REPLACE TEMPORARY VIEW prices AS
@@ -185,6 +186,28 @@ GROUP BY ALL;
 -- 2, 2026-01-01 00:00:00, 1
 -- 2, 2026-01-01 00:30:00, 1
 
+-- == differs: time_bucket of a length that does not divide a day
+SELECT ts, time_bucket(INTERVAL '7 minutes', ts) AS bucket FROM sensors WHERE id = 1;
+-- rows ts:timestamp,bucket:timestamp
+-- 2026-01-01 00:04:00, 2026-01-01 00:00:00
+-- 2026-01-01 00:07:00, 2026-01-01 00:07:00
+-- 2026-01-01 00:16:00, 2026-01-01 00:14:00
+-- write
+SELECT ts, time_bucket(INTERVAL '7 minutes', ts, TIMESTAMP '2000-01-03 00:00:00') AS bucket FROM sensors WHERE id = 1;
+-- rows ts:timestamp,bucket:timestamp
+-- 2026-01-01 00:04:00, 2025-12-31 23:59:00
+-- 2026-01-01 00:07:00, 2026-01-01 00:06:00
+-- 2026-01-01 00:16:00, 2026-01-01 00:13:00
+
+-- == differs: time_bucket of weeks
+SELECT time_bucket(INTERVAL '1 week', ts) AS week, count(*) AS n FROM sensors GROUP BY week;
+-- rows week:timestamp,n:bigint
+-- 2026-01-01 00:00:00, 5
+-- write
+SELECT time_bucket(INTERVAL '1 week', ts, TIMESTAMP '2000-01-03 00:00:00') AS week, count(*) AS n FROM sensors GROUP BY week;
+-- rows week:timestamp,n:bigint
+-- 2025-12-29 00:00:00, 5
+
 -- == FILTER
 SELECT id, count(*) FILTER (WHERE value > 10) AS n
 FROM sensors
@@ -200,6 +223,15 @@ GROUP BY id;
 -- rows id:int,ts:timestamp
 -- 1, 2026-01-01 00:07:00
 -- 2, 2026-01-01 00:31:00
+
+-- == differs: the row of a maximum, of which the value is NULL
+SELECT max_by(price, day) AS last_price FROM VALUES (5, 1), (NULL, 2) AS quotes(price, day);
+-- rows last_price:int
+-- null
+-- write
+SELECT max_by(price, day) FILTER (WHERE price IS NOT NULL) AS last_price FROM VALUES (5, 1), (NULL, 2) AS quotes(price, day);
+-- rows last_price:int
+-- 5
 
 -- == forward fill
 SELECT id, ts, last_value(CASE WHEN value <> 12 THEN value END IGNORE NULLS) OVER (PARTITION BY id ORDER BY ts) AS filled
@@ -240,30 +272,37 @@ ASOF JOIN prices q ON h.ticker = q.ticker AND h.when <= q.when;
 -- APPL, 3, 3
 
 -- == a list in an order
-SELECT ticker, list(price ORDER BY price DESC) AS p FROM prices GROUP BY ticker;
+SELECT list(price ORDER BY price DESC) AS p FROM VALUES (1), (NULL), (3) AS quotes(price);
 -- error
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'ORDER': missing ')'.
---   1 | SELECT ticker, list(price ORDER BY price DESC) AS p FROM prices GROUP BY ticker
---     |                           ^^^^^
+--   1 | SELECT list(price ORDER BY price DESC) AS p FROM VALUES (1), (NULL), (3) AS quotes(price)
+--     |                   ^^^^^
 -- Hint: write listagg(x, ',') WITHIN GROUP (ORDER BY y), or max_by(x, y) for one value.
 -- write
-SELECT ticker, sort_array(array_agg(price), false) AS p FROM prices GROUP BY ticker;
--- rows ticker:string,p:array<int>
--- APPL, [3, 2, 1]
--- GOOG, [4, 1]
+SELECT transform(sort_array(array_agg(struct(price)), false), r -> r.price) AS p FROM VALUES (1), (NULL), (3) AS quotes(price);
+-- rows p:array<int>
+-- [3, 1, null]
+
+-- == differs: a list with NULL
+SELECT array_agg(price) AS p FROM VALUES (1), (NULL), (3) AS quotes(price);
+-- rows p:array<int>
+-- [1, 3]
+-- write
+SELECT transform(array_agg(struct(price)), r -> r.price) AS p FROM VALUES (1), (NULL), (3) AS quotes(price);
+-- rows p:array<int>
+-- [1, null, 3]
 
 -- == date_diff with a unit
-SELECT id, date_diff('minute', min(ts), max(ts)) AS minutes FROM sensors GROUP BY id;
+SELECT date_diff('minute', a, b) AS minutes FROM VALUES (TIMESTAMP '2026-01-01 00:00:59', TIMESTAMP '2026-01-01 00:01:01') AS spans(a, b);
 -- error
 -- SQLEXT_INVALID_PARAMETER_VALUE_DATETIME_UNIT: The value of parameter(s) `unit` in `date_diff` is invalid: expects one of the units without quotes YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, but got the string literal 'minute'.
---   1 | SELECT id, date_diff('minute', min(ts), max(ts)) AS minutes FROM sensors GROUP BY id
---     |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts).
+--   1 | SELECT date_diff('minute', a, b) AS minutes FROM VALUES (TIMESTAMP '2026-01-01 00:00:59', TIMESTAMP '2026-01-01 00:01:01') AS spans(a, b)
+--     |        ^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b), which counts whole units, or timestampadd(MINUTE, 5, ts).
 -- write
-SELECT id, timestampdiff(MINUTE, min(ts), max(ts)) AS minutes FROM sensors GROUP BY id;
--- rows id:int,minutes:bigint
--- 1, 12
--- 2, 30
+SELECT timestampdiff(MINUTE, date_trunc('MINUTE', a), date_trunc('MINUTE', b)) AS minutes FROM VALUES (TIMESTAMP '2026-01-01 00:00:59', TIMESTAMP '2026-01-01 00:01:01') AS spans(a, b);
+-- rows minutes:bigint
+-- 1
 
 -- == division of integers
 SELECT name, hi // lo AS n FROM events;
@@ -271,7 +310,7 @@ SELECT name, hi // lo AS n FROM events;
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '/'.
 --   1 | SELECT name, hi // lo AS n FROM events
 --     |                  ^
--- Hint: write a div b.
+-- Hint: write a div b of whole numbers, and a / b of others.
 -- write
 SELECT name, hi div lo AS n FROM events;
 -- rows name:string,n:bigint
@@ -279,6 +318,18 @@ SELECT name, hi div lo AS n FROM events;
 -- b, 2
 -- c, 1
 -- d, 1
+
+-- == division of doubles by //
+SELECT 7.5D // 2 AS n;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '/'.
+--   1 | SELECT 7.5D // 2 AS n
+--     |              ^
+-- Hint: write a div b of whole numbers, and a / b of others.
+-- write
+SELECT 7.5D / 2 AS n;
+-- rows n:double
+-- 3.75
 
 -- == a list in brackets
 SELECT unnest([1, 2]) AS x;
@@ -329,16 +380,16 @@ SELECT name, lo * 2 AS lo, hi FROM events;
 -- d, 16, 12
 
 -- == epoch_ms
-SELECT epoch_ms(max(ts)) AS ms FROM sensors;
+SELECT epoch_ms(TIMESTAMP '2026-01-01 00:00:00.0009') AS ms;
 -- error
 -- SQLEXT_UNRESOLVED_ROUTINE: there is no function epoch_ms
---   1 | SELECT epoch_ms(max(ts)) AS ms FROM sensors
---     |        ^^^^^^^^^^^^^^^^^
+--   1 | SELECT epoch_ms(TIMESTAMP '2026-01-01 00:00:00.0009') AS ms
+--     |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 -- Hint: write unix_millis(ts), or timestamp_millis(n).
 -- write
-SELECT unix_millis(max(ts)) AS ms FROM sensors;
+SELECT CAST(round(unix_micros(TIMESTAMP '2026-01-01 00:00:00.0009') / 1000) AS BIGINT) AS ms;
 -- rows ms:bigint
--- 1767227460000
+-- 1767225600001
 
 -- == ASOF SEMI join
 SELECT h.ticker, h.when FROM holdings h ASOF SEMI JOIN prices p ON h.ticker = p.ticker AND h.when >= p.when;

@@ -1,4 +1,5 @@
--- What users of Flink SQL write: its documentation of pattern recognition, joins and windows, and its cookbooks.
+-- What users of Flink SQL write: its documentation of pattern recognition, joins and windows, and its cookbooks. The
+-- rows of MATCH_RECOGNIZE, of aggregates and of windows are those of Flink 2.3.0 in streaming mode.
 
 -- == relations
 CREATE OR REPLACE TEMPORARY VIEW Ticker AS
@@ -70,7 +71,7 @@ FROM Ticker
 -- rows symbol:string,start_tstamp:timestamp,bottom_tstamp:timestamp,end_tstamp:timestamp
 -- ACME, 2026-06-01 10:00:03, 2026-06-01 10:00:06, 2026-06-01 10:00:07
 
--- == an average below a threshold
+-- == differs: an average of integers is an integer, and a greedy loop gives no row back
 SELECT *
 FROM Ticker
     MATCH_RECOGNIZE (
@@ -84,10 +85,30 @@ FROM Ticker
         AFTER MATCH SKIP PAST LAST ROW
         PATTERN (A+ B)
         DEFINE
-            A AS AVG(A.price) < 18
+            A AS AVG(A.price) < 15
     ) MR;
 -- rows symbol:string,start_tstamp:timestamp,end_tstamp:timestamp,avgPrice:double
--- ACME, 2026-06-01 10:00:00, 2026-06-01 12:00:08, 16.333333333333332
+-- ACME, 2026-06-01 10:00:00, 2026-06-01 10:00:01, 14.5
+-- ACME, 2026-06-01 10:00:05, 2026-06-01 10:00:07, 14.0
+-- write
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE (
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES
+            FIRST(A.rowtime) AS start_tstamp,
+            LAST(A.rowtime) AS end_tstamp,
+            CAST(AVG(A.price) AS INT) AS avgPrice
+        ONE ROW PER MATCH
+        AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A++ B)
+        DEFINE
+            A AS CAST(AVG(A.price) AS INT) < 15
+    ) MR;
+-- rows symbol:string,start_tstamp:timestamp,end_tstamp:timestamp,avgPrice:int
+-- ACME, 2026-06-01 10:00:00, 2026-06-01 10:00:01, 14
+-- ACME, 2026-06-01 10:00:05, 2026-06-01 10:00:07, 14
 
 -- == a limit of time
 SELECT *
@@ -129,6 +150,64 @@ FROM Ticker
 -- ACME, 20
 -- ACME, 21
 
+-- == differs: a greedy loop gives no row back, not even to complete the match
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES A.price AS first, COUNT(B.price) AS n, C.price AS last
+        AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B+ C)
+        DEFINE A AS A.price > 10, B AS B.price > 12, C AS C.price > 13
+    );
+-- rows symbol:string,first:int,n:bigint,last:int
+-- ACME, 12, 7, 20
+-- write
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES A.price AS first, COUNT(B.price) AS n, C.price AS last
+        AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B++ C)
+        DEFINE A AS A.price > 10, B AS B.price > 12, C AS C.price > 13
+    );
+-- rows symbol:string,first:int,n:bigint,last:int
+
+-- == differs: an optional row is left out where the match can do without it
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES A.price AS first, COUNT(B.price) AS n, C.price AS last
+        AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B? C)
+        DEFINE A AS A.price > 10, B AS B.price > 12, C AS C.price > 13
+    );
+-- rows symbol:string,first:int,n:bigint,last:int
+-- ACME, 12, 1, 19
+-- ACME, 13, 1, 20
+-- ACME, 21, 1, 14
+-- write
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES A.price AS first, COUNT(B.price) AS n, C.price AS last
+        AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B?? C)
+        DEFINE A AS A.price > 10, B AS B.price > 12, C AS C.price > 13
+    );
+-- rows symbol:string,first:int,n:bigint,last:int
+-- ACME, 12, 0, 17
+-- ACME, 13, 0, 15
+-- ACME, 16, 0, 14
+-- ACME, 19, 0, 21
+
 -- == a reluctant quantifier
 SELECT *
 FROM Ticker
@@ -151,7 +230,7 @@ FROM Ticker
 -- ACME, 17
 -- ACME, 21
 
--- == sums of products in a condition
+-- == differs: a greedy loop gives no row back: sums of products in a condition
 SELECT *
 FROM Ticker
     MATCH_RECOGNIZE(
@@ -171,8 +250,27 @@ FROM Ticker
 -- ACME, 46, 2
 -- ACME, 95, 2
 -- ACME, 95, 2
+-- write
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES
+            SUM(A.price * A.tax) AS taxed,
+            COUNT(A.price) AS n
+        ONE ROW PER MATCH
+        AFTER MATCH SKIP TO NEXT ROW
+        PATTERN (A{2,}+ B)
+        DEFINE
+            A AS SUM(A.price * A.tax) < 100,
+            B AS B.price < 15
+    );
+-- rows symbol:string,taxed:bigint,n:bigint
+-- ACME, 95, 2
+-- ACME, 95, 2
 
--- == logical offsets
+-- == differs: logical offsets
 SELECT *
 FROM Ticker
     MATCH_RECOGNIZE(
@@ -190,8 +288,28 @@ FROM Ticker
 -- rows symbol:string,secondPrice:int,lastButOne:int,first_tax:int
 -- ACME, 15, 15, 26
 -- ACME, 17, 19, 12
+-- write
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES
+            FIRST(A.price, 1) AS secondPrice,
+            LAST(A.price, 1) AS lastButOne,
+            FIRST(A.price * A.tax) AS first_tax
+        AFTER MATCH SKIP TO NEXT ROW
+        PATTERN (A{3,}+ B)
+        DEFINE
+            A AS LAST(A.price, 1) IS NULL OR A.price > LAST(A.price, 1),
+            B AS B.price < LAST(A.price)
+    );
+-- rows symbol:string,secondPrice:int,lastButOne:int,first_tax:int
+-- ACME, 15, 15, 26
+-- ACME, 17, 19, 12
+-- ACME, 19, 19, 34
 
--- == skipping to the first row of a variable
+-- == differs: a greedy loop gives no row back: skipping to the first row of a variable
 SELECT *
 FROM Ticker
     MATCH_RECOGNIZE(
@@ -212,8 +330,28 @@ FROM Ticker
 -- ACME, 37, 2026-06-01 10:00:03, 2026-06-01 10:00:05
 -- ACME, 42, 2026-06-01 10:00:05, 2026-06-01 12:00:08
 -- ACME, 48, 2026-06-01 10:00:00, 2026-06-01 10:00:03
+-- write
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES
+            SUM(A.price) AS sumPrice,
+            FIRST(rowtime) AS startTime,
+            LAST(rowtime) AS endTime
+        ONE ROW PER MATCH
+        AFTER MATCH SKIP TO FIRST C
+        PATTERN (A++ C)
+        DEFINE
+            A AS SUM(A.price) < 50
+    );
+-- rows symbol:string,sumPrice:bigint,startTime:timestamp,endTime:timestamp
+-- ACME, 37, 2026-06-01 10:00:03, 2026-06-01 10:00:05
+-- ACME, 42, 2026-06-01 10:00:05, 2026-06-01 12:00:08
+-- ACME, 48, 2026-06-01 10:00:00, 2026-06-01 10:00:03
 
--- == the time of a match
+-- == differs: the time of a match
 SELECT symbol, start_row, matched_at
 FROM Ticker
     MATCH_RECOGNIZE(
@@ -225,6 +363,22 @@ FROM Ticker
     );
 -- rows symbol:string,start_row:timestamp,matched_at:timestamp
 -- ACME, 2026-06-01 10:00:03, 2026-06-01 10:00:04
+-- ACME, 2026-06-01 10:00:05, 2026-06-01 10:00:06
+-- ACME, 2026-06-01 12:00:08, 2026-06-01 12:00:09
+-- write
+SELECT symbol, start_row, matched_at
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES A.rowtime AS start_row, MATCH_ROWTIME() AS matched_at
+        AFTER MATCH SKIP TO NEXT ROW
+        PATTERN (A B)
+        DEFINE B AS B.price < A.price
+    );
+-- rows symbol:string,start_row:timestamp,matched_at:timestamp
+-- ACME, 2026-06-01 10:00:03, 2026-06-01 10:00:04
+-- ACME, 2026-06-01 10:00:04, 2026-06-01 10:00:05
 -- ACME, 2026-06-01 10:00:05, 2026-06-01 10:00:06
 -- ACME, 2026-06-01 12:00:08, 2026-06-01 12:00:09
 
@@ -250,15 +404,17 @@ FROM Ticker
         PARTITION BY symbol
         ORDER BY rowtime
         MEASURES LAST(rowtime) AS matched_at
+        AFTER MATCH SKIP TO NEXT ROW
         PATTERN (A B)
         DEFINE B AS B.price < A.price
     );
 -- rows symbol:string,matched_at:timestamp
 -- ACME, 2026-06-01 10:00:04
+-- ACME, 2026-06-01 10:00:05
 -- ACME, 2026-06-01 10:00:06
 -- ACME, 2026-06-01 12:00:09
 
--- == casts of columns of two rows
+-- == differs: casts of columns of two rows
 SELECT *
 FROM Ticker
     MATCH_RECOGNIZE(
@@ -271,6 +427,23 @@ FROM Ticker
 -- rows symbol:string,a_price:int,b_price:int
 -- ACME, 12, 17
 -- ACME, 13, 15
+-- ACME, 19, 21
+-- write
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES A.price AS a_price, B.price AS b_price
+        AFTER MATCH SKIP TO NEXT ROW
+        PATTERN (A B)
+        DEFINE B AS CAST(B.price AS DOUBLE) / A.price > 1.1
+    );
+-- rows symbol:string,a_price:int,b_price:int
+-- ACME, 12, 17
+-- ACME, 13, 15
+-- ACME, 15, 20
+-- ACME, 17, 19
 -- ACME, 19, 21
 
 -- == TIMESTAMPDIFF in a condition
@@ -301,7 +474,7 @@ FROM Logins
 -- rows userid:string,first_fail:timestamp,last_fail:timestamp
 -- u, 2026-06-01 07:00:00, 2026-06-01 07:00:02
 
--- == an alternative rewritten for Flink as an optional
+-- == differs: a pattern that ends in an optional row
 SELECT *
 FROM Logins
     MATCH_RECOGNIZE(
@@ -314,6 +487,22 @@ FROM Logins
 -- rows userid:string,first_type:string,then_type:string
 -- u, fail, none
 -- u, fail, ok
+-- v, fail, none
+-- v, fail, none
+-- write
+SELECT *
+FROM Logins
+    MATCH_RECOGNIZE(
+        PARTITION BY userid
+        ORDER BY ts
+        MEASURES F.type AS first_type, COALESCE(S.type, 'none') AS then_type
+        AFTER MATCH SKIP TO NEXT ROW
+        PATTERN (F S??)
+        DEFINE F AS F.type = 'fail', S AS S.type = 'ok'
+    ) AS T;
+-- rows userid:string,first_type:string,then_type:string
+-- u, fail, none
+-- u, fail, none
 -- v, fail, none
 -- v, fail, none
 
@@ -400,7 +589,7 @@ FROM Logins
 -- u, true
 -- v, true
 
--- == a match that begins with a rise and then falls for at least two rows
+-- == a rise and then a fall of at least two rows; Flink refuses a greedy loop at the end
 SELECT symbol, peak, falls
 FROM Ticker
     MATCH_RECOGNIZE(
@@ -523,3 +712,43 @@ GROUP BY item, window_start, window_end EMIT AFTER DELAY INTERVAL '1' MINUTE;
 -- D, 5
 -- E, 1
 -- F, 6
+
+-- == differs: aggregates of a group
+SELECT AVG(x) AS mean, ARRAY_AGG(x) AS list FROM VALUES (1), (CAST(NULL AS INT)), (4) AS t(x);
+-- rows mean:double,list:array<int>
+-- 2.5, [1, 4]
+-- write
+SELECT CAST(AVG(x) AS INT) AS mean, transform(array_agg(struct(x)), r -> r.x) AS list FROM VALUES (1), (CAST(NULL AS INT)), (4) AS t(x);
+-- rows mean:int,list:array<int>
+-- 2, [1, null, 4]
+
+-- == differs: a column that is NOT NULL in Flink, of a row that does not exist
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES LAST(A.price, 1) AS earlier
+        AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B)
+        DEFINE B AS B.price < A.price
+    );
+-- rows symbol:string,earlier:int
+-- ACME, null
+-- ACME, null
+-- ACME, null
+-- write
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES coalesce(LAST(A.price, 1), -1) AS earlier
+        AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B)
+        DEFINE B AS B.price < A.price
+    );
+-- rows symbol:string,earlier:int
+-- ACME, -1
+-- ACME, -1
+-- ACME, -1

@@ -1,4 +1,5 @@
--- What users of QuestDB and kdb write: joins on time, samples, and q.
+-- What users of QuestDB and kdb write: joins on time, samples, and q. The rows of QuestDB's statements are those of
+-- QuestDB 9.3.4; there was no kdb to run. Rows of a table have an order there: the column n of `ticks` is that order.
 
 -- == relations
 CREATE OR REPLACE TEMPORARY VIEW trades AS
@@ -6,6 +7,10 @@ SELECT * FROM VALUES ('BTC', TIMESTAMP '2026-01-01 09:00:00', 10.0D, 1), ('BTC',
   ('ETH', TIMESTAMP '2026-01-01 09:10:00', 3.0D, 5), ('ETH', TIMESTAMP '2026-01-01 09:20:00', 4.0D, 1) AS trades(symbol, ts, price, amount);
 CREATE OR REPLACE TEMPORARY VIEW quotes AS
 SELECT * FROM VALUES ('BTC', TIMESTAMP '2026-01-01 09:00:00', 9.5D), ('BTC', TIMESTAMP '2026-01-01 09:00:20', 11.5D), ('ETH', TIMESTAMP '2026-01-01 09:15:00', 3.5D) AS quotes(symbol, ts, bid);
+CREATE OR REPLACE TEMPORARY VIEW ticks AS
+SELECT * FROM VALUES (1, 'BTC', TIMESTAMP '2026-01-01 09:00:00', 2), (2, 'BTC', TIMESTAMP '2026-01-01 09:00:00', 3), (3, 'BTC', TIMESTAMP '2026-01-01 09:00:00', 1), (4, NULL, TIMESTAMP '2026-01-01 09:05:00', 7) AS ticks(n, symbol, ts, size);
+CREATE OR REPLACE TEMPORARY VIEW orders AS
+SELECT * FROM VALUES ('BTC', TIMESTAMP '2026-01-01 09:00:00'), ('BTC', TIMESTAMP '2026-01-01 09:06:00'), (NULL, TIMESTAMP '2026-01-01 09:06:00') AS orders(symbol, ts);
 
 -- == ASOF JOIN
 SELECT t.symbol, t.ts, price, bid FROM trades t ASOF JOIN quotes q ON (symbol);
@@ -22,6 +27,20 @@ SELECT t.symbol, t.ts, price, bid FROM trades t LEFT ASOF JOIN quotes q MATCH_CO
 -- BTC, 2026-01-01 11:10:00, 11.0, 11.5
 -- ETH, 2026-01-01 09:10:00, 3.0, null
 -- ETH, 2026-01-01 09:20:00, 4.0, 3.5
+
+-- == ASOF JOIN with equal times on the right, and a missing symbol
+SELECT o.symbol, o.ts, size FROM orders o ASOF JOIN ticks t ON (symbol);
+-- error
+-- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION after its right relation
+--   1 | SELECT o.symbol, o.ts, size FROM orders o ASOF JOIN ticks t ON (symbol)
+--     |                                           ^^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.
+-- write
+SELECT o.symbol, o.ts, size FROM orders o LEFT ASOF JOIN (SELECT * FROM ticks QUALIFY row_number() OVER (PARTITION BY symbol, ts ORDER BY n DESC) = 1) t MATCH_CONDITION (o.ts >= t.ts) ON o.symbol <=> t.symbol;
+-- rows symbol:string,ts:timestamp,size:int
+-- BTC, 2026-01-01 09:00:00, 1
+-- BTC, 2026-01-01 09:06:00, 1
+-- null, 2026-01-01 09:06:00, 7
 
 -- == ASOF JOIN with TOLERANCE
 SELECT t.symbol, t.ts, price, bid FROM trades t ASOF JOIN quotes q ON (symbol) TOLERANCE 15s;
@@ -55,7 +74,7 @@ SELECT t.symbol, t.ts, price, bid FROM trades t LEFT ASOF JOIN quotes q MATCH_CO
 -- ETH, 2026-01-01 09:10:00, 3.0, null
 -- ETH, 2026-01-01 09:20:00, 4.0, 3.5
 
--- == SPLICE JOIN
+-- == SPLICE JOIN, as its documentation says; QuestDB 9.3.4 returns an older partner where several symbols are mixed
 SELECT t.symbol, t.ts, q.ts, price, bid FROM trades t SPLICE JOIN quotes q ON (symbol);
 -- error
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'SPLICE'.
@@ -76,20 +95,40 @@ SELECT q.symbol, t.ts, q.ts, price, bid FROM quotes q LEFT ASOF JOIN trades t MA
 -- ETH, 2026-01-01 09:20:00, 2026-01-01 09:15:00, 4.0, 3.5
 
 -- == WINDOW JOIN
-SELECT t.symbol, t.ts, avg(bid) AS around FROM trades t WINDOW JOIN quotes q ON (symbol) RANGE BETWEEN 1 minute PRECEDING AND 1 minute FOLLOWING;
+SELECT t.symbol, t.ts, avg(bid) AS around, count(bid) AS n FROM trades t WINDOW JOIN quotes q ON (symbol) RANGE BETWEEN 1 minute PRECEDING AND 1 minute FOLLOWING;
 -- error
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'WINDOW'.
---   1 | SELECT t.symbol, t.ts, avg(bid) AS around FROM trades t WINDOW JOIN quotes q ON (symbol) RANGE BETWEEN 1 minute PRECEDING AND 1 minute FOLLOWING
---     |                                                         ^^^^^^
--- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts.
+--   1 | SELECT t.symbol, t.ts, avg(bid) AS around, count(bid) AS n FROM trades t WINDOW JOIN quotes q ON (symbol) RANGE BETWEEN 1 minute PRECEDING AND 1 minute FOLLOWING
+--     |                                                                          ^^^^^^
+-- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts. With the row that prevails before: docs/migration/questdb-kdb.md.
 -- write
-SELECT t.symbol, t.ts, avg(bid) AS around FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol = q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts + INTERVAL 1 MINUTE GROUP BY t.symbol, t.ts;
--- rows symbol:string,ts:timestamp,around:double
--- BTC, 2026-01-01 09:00:00, 10.5
--- BTC, 2026-01-01 09:00:30, 10.5
--- BTC, 2026-01-01 11:10:00, null
--- ETH, 2026-01-01 09:10:00, null
--- ETH, 2026-01-01 09:20:00, null
+SELECT symbol, ts, avg(bid) AS around, count(bid) AS n FROM (
+  SELECT t.symbol, t.ts, q.bid FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol <=> q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts + INTERVAL 1 MINUTE
+  UNION ALL
+  SELECT t.symbol, t.ts, q.bid FROM trades t ASOF JOIN quotes q MATCH_CONDITION (t.ts - INTERVAL 1 MINUTE >= q.ts) ON t.symbol <=> q.symbol WHERE q.ts < t.ts - INTERVAL 1 MINUTE
+) GROUP BY symbol, ts;
+-- rows symbol:string,ts:timestamp,around:double,n:bigint
+-- BTC, 2026-01-01 09:00:00, 10.5, 2
+-- BTC, 2026-01-01 09:00:30, 10.5, 2
+-- BTC, 2026-01-01 11:10:00, 11.5, 1
+-- ETH, 2026-01-01 09:10:00, null, 0
+-- ETH, 2026-01-01 09:20:00, 3.5, 1
+
+-- == WINDOW JOIN without the prevailing row
+SELECT t.symbol, t.ts, avg(bid) AS around, count(bid) AS n FROM trades t WINDOW JOIN quotes q ON (symbol) RANGE BETWEEN 1 minute PRECEDING AND 1 minute FOLLOWING EXCLUDE PREVAILING;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'WINDOW'.
+--   1 | SELECT t.symbol, t.ts, avg(bid) AS around, count(bid) AS n FROM trades t WINDOW JOIN quotes q ON (symbol) RANGE BETWEEN 1 minute PRECEDING AND 1 minute FOLLOWING EXCLUDE PREVAILING
+--     |                                                                          ^^^^^^
+-- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts. With the row that prevails before: docs/migration/questdb-kdb.md.
+-- write
+SELECT t.symbol, t.ts, avg(bid) AS around, count(bid) AS n FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol <=> q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts + INTERVAL 1 MINUTE GROUP BY t.symbol, t.ts;
+-- rows symbol:string,ts:timestamp,around:double,n:bigint
+-- BTC, 2026-01-01 09:00:00, 10.5, 2
+-- BTC, 2026-01-01 09:00:30, 10.5, 2
+-- BTC, 2026-01-01 11:10:00, null, 0
+-- ETH, 2026-01-01 09:10:00, null, 0
+-- ETH, 2026-01-01 09:20:00, null, 0
 
 -- == SAMPLE BY
 SELECT ts, symbol, max(price) AS high FROM trades SAMPLE BY 1h;
@@ -104,6 +143,18 @@ SELECT window_start, symbol, max(price) AS high FROM TUMBLE(TABLE trades, DESCRI
 -- 2026-01-01 09:00:00, BTC, 12.0
 -- 2026-01-01 09:00:00, ETH, 4.0
 -- 2026-01-01 11:00:00, BTC, 11.0
+
+-- == SAMPLE BY weeks
+SELECT ts, max(price) AS high FROM trades SAMPLE BY 1w;
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'BY'.
+--   1 | SELECT ts, max(price) AS high FROM trades SAMPLE BY 1w
+--     |                                                  ^^
+-- Hint: write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY window_start, window_end.
+-- write
+SELECT window_start AS ts, max(price) AS high FROM TUMBLE(TABLE trades, DESCRIPTOR(ts), INTERVAL 7 DAYS, INTERVAL 4 DAYS) GROUP BY window_start, window_end;
+-- rows ts:timestamp,high:double
+-- 2025-12-29 00:00:00, 12.0
 
 -- == SAMPLE BY with FILL
 SELECT ts, max(price) AS high FROM trades WHERE symbol = 'BTC' SAMPLE BY 1h FILL(PREV);
@@ -175,14 +226,20 @@ SELECT symbol, price FROM trades WHERE date_trunc('HOUR', ts) = TIMESTAMP '2026-
 -- ETH, 3.0
 -- ETH, 4.0
 
--- == a running sum
-SELECT symbol, ts, sum(amount) OVER (PARTITION BY symbol ORDER BY ts) AS volume FROM trades;
--- rows symbol:string,ts:timestamp,volume:bigint
--- BTC, 2026-01-01 09:00:00, 1
--- BTC, 2026-01-01 09:00:30, 4
--- BTC, 2026-01-01 11:10:00, 6
--- ETH, 2026-01-01 09:10:00, 5
--- ETH, 2026-01-01 09:20:00, 6
+-- == differs: a running sum with equal times
+SELECT n, sum(size) OVER (PARTITION BY symbol ORDER BY ts) AS total FROM ticks;
+-- rows n:int,total:bigint
+-- 1, 6
+-- 2, 6
+-- 3, 6
+-- 4, 7
+-- write
+SELECT n, sum(size) OVER (PARTITION BY symbol ORDER BY ts, n ROWS UNBOUNDED PRECEDING) AS total FROM ticks;
+-- rows n:int,total:bigint
+-- 1, 2
+-- 2, 5
+-- 3, 6
+-- 4, 7
 
 -- == aj
 aj[`symbol`ts; trades; quotes];
@@ -222,6 +279,26 @@ wj[-0D00:01 0D00:00 +\: trades.ts; `symbol`ts; trades; (quotes; (max; `bid))];
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'wj'.
 --   1 | wj[-0D00:01 0D00:00 +\: trades.ts; `symbol`ts; trades; (quotes; (max; `bid))]
 --     | ^^
+-- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts. With the row that prevails before: docs/migration/questdb-kdb.md.
+-- write
+SELECT symbol, ts, max(bid) AS bid FROM (
+  SELECT t.symbol, t.ts, q.bid FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol = q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts
+  UNION ALL
+  SELECT t.symbol, t.ts, q.bid FROM trades t ASOF JOIN quotes q MATCH_CONDITION (t.ts - INTERVAL 1 MINUTE >= q.ts) ON t.symbol = q.symbol
+) GROUP BY symbol, ts;
+-- rows symbol:string,ts:timestamp,bid:double
+-- BTC, 2026-01-01 09:00:00, 9.5
+-- BTC, 2026-01-01 09:00:30, 11.5
+-- BTC, 2026-01-01 11:10:00, 11.5
+-- ETH, 2026-01-01 09:10:00, null
+-- ETH, 2026-01-01 09:20:00, 3.5
+
+-- == wj1, without the prevailing row
+wj1[-0D00:01 0D00:00 +\: trades.ts; `symbol`ts; trades; (quotes; (max; `bid))];
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'wj1'.
+--   1 | wj1[-0D00:01 0D00:00 +\: trades.ts; `symbol`ts; trades; (quotes; (max; `bid))]
+--     | ^^^
 -- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts.
 -- write
 SELECT t.symbol, t.ts, max(q.bid) AS bid FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol = q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts GROUP BY t.symbol, t.ts;
@@ -321,7 +398,7 @@ SELECT symbol, dateadd('h', 1, ts) AS later FROM trades WHERE symbol = 'ETH';
 -- SQLEXT_INVALID_PARAMETER_VALUE_DATETIME_UNIT: The value of parameter(s) `unit` in `dateadd` is invalid: expects one of the units without quotes YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, but got the string literal 'h'.
 --   1 | SELECT symbol, dateadd('h', 1, ts) AS later FROM trades WHERE symbol = 'ETH'
 --     |                ^^^^^^^^^^^^^^^^^^^
--- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts).
+-- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b), which counts whole units, or timestampadd(MINUTE, 5, ts).
 -- write
 SELECT symbol, dateadd(HOUR, 1, ts) AS later FROM trades WHERE symbol = 'ETH';
 -- rows symbol:string,later:timestamp
@@ -341,14 +418,14 @@ SELECT count(DISTINCT symbol) AS n FROM trades;
 -- 2
 
 -- == datediff with a letter
-SELECT symbol, datediff('m', min(ts), max(ts)) AS minutes FROM trades GROUP BY symbol;
+SELECT symbol, datediff('m', max(ts), min(ts)) AS minutes FROM trades GROUP BY symbol;
 -- error
 -- SQLEXT_INVALID_PARAMETER_VALUE_DATETIME_UNIT: The value of parameter(s) `unit` in `datediff` is invalid: expects one of the units without quotes YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, but got the string literal 'm'.
---   1 | SELECT symbol, datediff('m', min(ts), max(ts)) AS minutes FROM trades GROUP BY symbol
+--   1 | SELECT symbol, datediff('m', max(ts), min(ts)) AS minutes FROM trades GROUP BY symbol
 --     |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts).
+-- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b), which counts whole units, or timestampadd(MINUTE, 5, ts).
 -- write
-SELECT symbol, timestampdiff(MINUTE, min(ts), max(ts)) AS minutes FROM trades GROUP BY symbol;
+SELECT symbol, abs(timestampdiff(MINUTE, max(ts), min(ts))) AS minutes FROM trades GROUP BY symbol;
 -- rows symbol:string,minutes:bigint
 -- BTC, 130
 -- ETH, 10
@@ -375,9 +452,9 @@ update total: sums amount by symbol from trades;
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near ':'.
 --   1 | update total: sums amount by symbol from trades
 --     |             ^
--- Hint: write sum(x) OVER (PARTITION BY k ORDER BY ts).
+-- Hint: write sum(x) OVER (PARTITION BY k ORDER BY ts ROWS UNBOUNDED PRECEDING).
 -- write
-SELECT *, sum(amount) OVER (PARTITION BY symbol ORDER BY ts) AS total FROM trades;
+SELECT *, sum(amount) OVER (PARTITION BY symbol ORDER BY ts ROWS UNBOUNDED PRECEDING) AS total FROM trades;
 -- rows symbol:string,ts:timestamp,price:double,amount:int,total:bigint
 -- BTC, 2026-01-01 09:00:00, 10.0, 1, 1
 -- BTC, 2026-01-01 09:00:30, 12.0, 3, 4

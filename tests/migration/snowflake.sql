@@ -407,7 +407,7 @@ FROM page_views MATCH_RECOGNIZE (
 -- SQLEXT_INVALID_PARAMETER_VALUE_DATETIME_UNIT: The value of parameter(s) `unit` in `DATEDIFF` is invalid: expects one of the units without quotes YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, but got the string literal 'minute'.
 --   4 |   MEASURES DATEDIFF('minute', FIRST(viewed_at), LAST(viewed_at)) AS minutes
 --     |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts).
+-- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b), which counts whole units, or timestampadd(MINUTE, 5, ts).
 -- write
 SELECT *
 FROM page_views MATCH_RECOGNIZE (
@@ -426,7 +426,7 @@ SELECT user_id, page, CONDITIONAL_TRUE_EVENT(page = 'home') OVER (PARTITION BY u
 -- SQLEXT_UNRESOLVED_ROUTINE: there is no function CONDITIONAL_TRUE_EVENT
 --   1 | SELECT user_id, page, CONDITIONAL_TRUE_EVENT(page = 'home') OVER (PARTITION BY user_id ORDER BY viewed_at) AS visit FROM page_views
 --     |                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write count_if(condition) OVER (PARTITION BY k ORDER BY ts).
+-- Hint: write count_if(condition) OVER (PARTITION BY k ORDER BY ts ROWS UNBOUNDED PRECEDING).
 -- write
 SELECT user_id, page, count_if(page = 'home') OVER (PARTITION BY user_id ORDER BY viewed_at) AS visit FROM page_views;
 -- rows user_id:string,page:string,visit:bigint

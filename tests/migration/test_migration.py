@@ -98,6 +98,15 @@ def test_nearly_all_statements_of_each_system_are_equal_or_refused_with_what_to_
     assert {path.stem for path in HERE.glob("*.sql")} == SYSTEMS.keys()
 
 
+def test_a_statement_that_differs_returns_other_rows_than_the_one_to_write():
+    for name in SYSTEMS:
+        for statement in read(name).statements:
+            if statement.version.outcome.kind == "rows":
+                assert statement.differs == (statement.rewritten is not None), (name, statement.title)
+                is_same = statement.differs and statement.version.outcome.lines == statement.rewritten.outcome.lines
+                assert not is_same, (name, statement.title)
+
+
 def write(spark, names) -> None:
     """Write the files anew with the outcomes of today, and print how many statements run unchanged."""
     for name in names or SYSTEMS:

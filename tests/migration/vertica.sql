@@ -134,7 +134,7 @@ SELECT ts, bid, CONDITIONAL_TRUE_EVENT(bid > 10.6) OVER (PARTITION BY symbol ORD
 -- SQLEXT_UNRESOLVED_ROUTINE: there is no function CONDITIONAL_TRUE_EVENT
 --   1 | SELECT ts, bid, CONDITIONAL_TRUE_EVENT(bid > 10.6) OVER (PARTITION BY symbol ORDER BY ts) AS n FROM ticks
 --     |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write count_if(condition) OVER (PARTITION BY k ORDER BY ts).
+-- Hint: write count_if(condition) OVER (PARTITION BY k ORDER BY ts ROWS UNBOUNDED PRECEDING).
 -- write
 SELECT ts, bid, count_if(bid > 10.6) OVER (PARTITION BY symbol ORDER BY ts) AS n FROM ticks;
 -- rows ts:timestamp,bid:double,n:bigint
@@ -168,7 +168,7 @@ SELECT uid, ts, CONDITIONAL_TRUE_EVENT(ts - LAG(ts) > INTERVAL '5 minutes') OVER
 -- SQLEXT_UNRESOLVED_ROUTINE: there is no function CONDITIONAL_TRUE_EVENT
 --   1 | SELECT uid, ts, CONDITIONAL_TRUE_EVENT(ts - LAG(ts) > INTERVAL '5 minutes') OVER (PARTITION BY sid ORDER BY ts) AS session FROM clickstream_log
 --     |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write count_if(condition) OVER (PARTITION BY k ORDER BY ts).
+-- Hint: write count_if(condition) OVER (PARTITION BY k ORDER BY ts ROWS UNBOUNDED PRECEDING).
 -- write
 SELECT uid, ts, n - 1 AS session FROM clickstream_log MATCH_RECOGNIZE (
   PARTITION BY sid ORDER BY ts MEASURES MATCH_NUMBER() AS n
@@ -281,7 +281,7 @@ SELECT symbol, DATEDIFF('second', MIN(ts), MAX(ts)) AS seconds FROM ticks GROUP 
 -- SQLEXT_INVALID_PARAMETER_VALUE_DATETIME_UNIT: The value of parameter(s) `unit` in `DATEDIFF` is invalid: expects one of the units without quotes YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND, but got the string literal 'second'.
 --   1 | SELECT symbol, DATEDIFF('second', MIN(ts), MAX(ts)) AS seconds FROM ticks GROUP BY symbol
 --     |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b) or timestampadd(MINUTE, 5, ts).
+-- Hint: write the unit without quotes: timestampdiff(MINUTE, a, b), which counts whole units, or timestampadd(MINUTE, 5, ts).
 -- write
 SELECT symbol, timestampdiff(SECOND, MIN(ts), MAX(ts)) AS seconds FROM ticks GROUP BY symbol;
 -- rows symbol:string,seconds:bigint
@@ -294,7 +294,7 @@ SELECT symbol, COUNT(*) // 2 AS half FROM ticks GROUP BY symbol;
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '/'.
 --   1 | SELECT symbol, COUNT(*) // 2 AS half FROM ticks GROUP BY symbol
 --     |                          ^
--- Hint: write a div b.
+-- Hint: write a div b of whole numbers, and a / b of others.
 -- write
 SELECT symbol, COUNT(*) div 2 AS half FROM ticks GROUP BY symbol;
 -- rows symbol:string,half:bigint
