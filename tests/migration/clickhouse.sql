@@ -538,7 +538,10 @@ SELECT user_id, timestampdiff(HOUR, date_trunc('HOUR', min(ts)), date_trunc('HOU
 -- == age
 SELECT user_id, age('hour', min(ts), max(ts)) AS hours FROM events GROUP BY user_id;
 -- error
--- [UNRESOLVED_ROUTINE] Cannot resolve routine `age` on search path [`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]. SQLSTATE: 42883; line 1 pos 16
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function age
+--   1 | SELECT user_id, age('hour', min(ts), max(ts)) AS hours FROM events GROUP BY user_id
+--     |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write timestampdiff(HOUR, a, b).
 -- write
 SELECT user_id, timestampdiff(HOUR, min(ts), max(ts)) AS hours FROM events GROUP BY user_id;
 -- rows user_id:int,hours:bigint

@@ -205,7 +205,10 @@ FROM (SELECT *, array_agg(struct(sensor, temp)) OVER (ORDER BY ts ROWS BETWEEN 1
 -- == EPL: a length window of each
 select sensor, ts, avg(temp) as mean from readings#groupwin(sensor)#length(2) group by sensor;
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near '#'. SQLSTATE: 42601 (line 1, pos 50)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '#'.
+--   1 | select sensor, ts, avg(temp) as mean from readings#groupwin(sensor)#length(2) group by sensor
+--     |                                                   ^
+-- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, ts, avg(temp) OVER (PARTITION BY sensor ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS mean FROM readings;
 -- rows sensor:string,ts:timestamp,mean:double
@@ -314,7 +317,10 @@ SELECT sensor, temp, lag(temp) OVER (ORDER BY ts) AS before FROM readings;
 -- == EPL: prev of the key
 select sensor, temp, prev(1, temp) from readings#groupwin(sensor)#length(2);
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near '#'. SQLSTATE: 42601 (line 1, pos 48)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '#'.
+--   1 | select sensor, temp, prev(1, temp) from readings#groupwin(sensor)#length(2)
+--     |                                                 ^
+-- Hint: write OVER (… ROWS | RANGE …) for a window of each row, TUMBLE or EMIT for a batch: docs/migration/esper-siddhi-streams.md.
 -- write
 SELECT sensor, temp, lag(temp) OVER (PARTITION BY sensor ORDER BY ts) AS before FROM readings;
 -- rows sensor:string,temp:int,before:int

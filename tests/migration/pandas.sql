@@ -274,7 +274,10 @@ SELECT n, sum(upper) OVER (PARTITION BY sensor ORDER BY n ROWS UNBOUNDED PRECEDI
 -- == pandas: ffill
 repeated['upper'].where(repeated['upper'] > 29).ffill();
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'repeated'. SQLSTATE: 42601 (line 1, pos 0)
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'repeated'.
+--   1 | repeated['upper'].where(repeated['upper'] > 29).ffill()
+--     | ^^^^^^^^
+-- Hint: write last_value(x) IGNORE NULLS OVER (PARTITION BY k ORDER BY ts ROWS UNBOUNDED PRECEDING).
 -- write
 SELECT n, last_value(CASE WHEN upper > 29 THEN upper END) IGNORE NULLS OVER (ORDER BY n ROWS UNBOUNDED PRECEDING) AS upper FROM repeated;
 -- rows n:int,upper:int
