@@ -14,8 +14,8 @@ from sqlext.expressions.spark_types import in_sql, is_year_month, with_distinct_
 from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task.task import Aggregate, LiteralValue, Navigation
 from sqlext.rewriter.scalars.expression import Node, combines_searches, has_column, holds_query
-from sqlext.rewriter.scalars.references import FILTER_PLACE, Item, Reference, closing_item, place_of, render
-from sqlext.rewriter.scalars.struct_fields import render_fields
+from sqlext.rewriter.scalars.references import FILTER_PLACE, Item, Reference, closing_item, place_of
+from sqlext.rewriter.scalars.render import render, render_fields
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
 

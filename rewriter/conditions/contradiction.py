@@ -15,9 +15,9 @@ from typing import Union
 
 from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of
 from sqlext.rewriter.scalars.expression import Node, conjuncts, own_items, parse
-from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import unquoted
-from sqlext.rewriter.text.tokens import tokenize
 
 Value = Union[int, str, bool]
 
@@ -88,7 +88,7 @@ def restrictions(condition: str, types: Mapping[str, str]) -> list[Restriction]:
     >>> restrictions("v = 5 AND f(v)", {"v": "int"})
     [Restriction(column='v', intervals=(Interval(low=5, high=5, has_low=True, has_high=True),))]
     """
-    items = [Lexeme(raw=t.text, start=t.start, stop=t.stop) for t in tokenize(condition)]
+    items = lexemes(Fragment(condition, 0, len(condition)))
     reader = _RestrictionReader(items, {name.lower(): spark_type for name, spark_type in types.items()})
     return [restriction for node in reader.conjuncts() if (restriction := reader.restriction(node))]
 

@@ -16,7 +16,8 @@ from sqlext.pattern.task.task import InterpretedAggregate, Navigation
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
 from sqlext.rewriter.scalars.aggregate_syntax import parts_of_reference
 from sqlext.rewriter.scalars.expression import Node, parse
-from sqlext.rewriter.scalars.references import Reference, render
+from sqlext.rewriter.scalars.references import Reference
+from sqlext.rewriter.scalars.render import render
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join, standing_for
 

@@ -36,7 +36,7 @@ from sqlext.rewriter.emit.select_items import SelectItem
 from sqlext.rewriter.emit.window_relations import WINDOW_KEYS
 from sqlext.rewriter.emit.window_tvf import check_session_keys
 from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, parts_of_text, read_aggregate
-from sqlext.rewriter.scalars.references import Scope, Words
+from sqlext.rewriter.scalars.references import Scope, Words, lambda_parameter
 from sqlext.rewriter.scalars.struct_fields import field_naming
 from sqlext.rewriter.text.and_list import and_list
 from sqlext.rewriter.text.fragments import Fragment
@@ -161,9 +161,10 @@ class _EmitLowering:
 
     def _normal(self, fragment: Fragment) -> str:
         """The words of an expression without the alias before columns, to compare it with a key."""
-        words = [word.raw if word.is_literal else word.raw.lower().strip("`") for word in lexemes(fragment)]
+        parts = lexemes(fragment)
+        words = [word.raw if word.is_literal else word.raw.lower().strip("`") for word in parts]
         alias = [unquoted(self.clause.alias).lower(), "."]
-        starts = [i for i in range(len(words)) if words[i : i + 2] == alias]
+        starts = [i for i, part in enumerate(parts) if part.is_name and words[i : i + 2] == alias]
         return " ".join(word for i, word in enumerate(words) if i not in starts and i - 1 not in starts)
 
     # the columns of rows
@@ -240,7 +241,8 @@ class _EmitLowering:
     def _is_of_window(self, key: Fragment) -> bool:
         """Whether the key is an expression over the columns of the window, so that the window determines its value."""
         words = self._words(key)
-        names = [i for i in range(len(words.parts)) if unquoted(words.raw(i)).lower() in WINDOW_KEYS]
+        named = (i for i, part in enumerate(words.parts) if part.is_name)
+        names = [i for i in named if unquoted(words.raw(i)).lower() in WINDOW_KEYS]
         others = [i for i in range(len(words.parts)) if words.is_column(i) and i + 2 not in names]
         if names and others:
             raise UnsupportedError(
@@ -335,7 +337,8 @@ class _EmitLowering:
         for length in range(len(words.parts) - i, 0, -1):  # the longest key that begins here
             fragment = Fragment(self.source.text, words.parts[i].start, words.parts[i + length - 1].stop)
             key = self.keys.get(self._normal(fragment))
-            if key is not None and words.raw(i - 1) != ".":
+            is_of_row = words.raw(i - 1) != "." and words.outer_parameter(i, i + length) is None
+            if key is not None and is_of_row:
                 return standing_for(key, words.parts[i].start), i + length
         if words.is_subquery(i):
             return None, words.closing(i) + 1  # Spark computes it
@@ -372,6 +375,9 @@ class _EmitLowering:
         name = unquoted(words.raw(i)).lower()
         function = ALIASES.get(name, name)
         syntax = read_aggregate(words, i)
+        parameter = words.outer_parameter(i, syntax.stop)
+        if parameter is not None:
+            raise lambda_parameter(words.raw(parameter), words.raw(i), words.place(parameter, parameter + 1))
         if function not in COMPUTED:
             raise unknown_aggregate(function, words.place(i, syntax.stop))
         lowered = self._lowered(function, syntax, words, i)

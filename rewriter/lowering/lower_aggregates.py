@@ -27,7 +27,8 @@ from sqlext.operators.rows.columns import CLASSIFIER_FIELD
 from sqlext.pattern.task.task import CLASSIFIER
 from sqlext.rewriter.lowering.input_query import Context
 from sqlext.rewriter.scalars.aggregate_syntax import parts_of_reference
-from sqlext.rewriter.scalars.references import FILTER_PLACE, Reference, render, text_and_references
+from sqlext.rewriter.scalars.references import FILTER_PLACE, Reference, text_and_references
+from sqlext.rewriter.scalars.render import render
 from sqlext.rewriter.scalars.struct_fields import field_naming
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join, standing_for

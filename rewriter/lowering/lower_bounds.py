@@ -25,7 +25,8 @@ from sqlext.rewriter.lowering.match_plan import InputColumn
 from sqlext.rewriter.lowering.total_sums import last_value, total_key
 from sqlext.rewriter.match.match_clause import Within
 from sqlext.rewriter.scalars.expression import Node, conjuncts, has_column, parse
-from sqlext.rewriter.scalars.references import Item, Reference, place_of, render
+from sqlext.rewriter.scalars.references import Item, Reference, place_of
+from sqlext.rewriter.scalars.render import render
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.lexemes import Lexeme
 from sqlext.rewriter.text.names import quoted, unquoted

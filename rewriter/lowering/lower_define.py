@@ -20,7 +20,7 @@ from sqlext.rewriter.match.match_clause import Definition
 from sqlext.rewriter.scalars.analyse import analyse
 from sqlext.rewriter.scalars.expression import all_conjuncts, compared, conjuncts, parse
 from sqlext.rewriter.scalars.references import Item, Reference, place_of
-from sqlext.rewriter.scalars.struct_fields import render_fields
+from sqlext.rewriter.scalars.render import render_fields
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join, standing_for

@@ -16,7 +16,8 @@ from sqlext.rewriter.match.match_clause import Measure
 from sqlext.rewriter.scalars.analyse import analyse
 from sqlext.rewriter.scalars.foreign_words import hint_of_function
 from sqlext.rewriter.scalars.references import Item, Reference, place_of
-from sqlext.rewriter.scalars.struct_fields import free_stars, render_fields
+from sqlext.rewriter.scalars.render import render_fields
+from sqlext.rewriter.scalars.struct_fields import free_stars
 from sqlext.rewriter.text.splice import Text, join, standing_for
 
 

@@ -10,9 +10,9 @@ from datetime import datetime
 
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, MAX_DIGITS, TIME_TYPES, decimal_of
 from sqlext.rewriter.scalars.expression import Node, own_items, parse
-from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import unquoted
-from sqlext.rewriter.text.tokens import tokenize
 
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>", "IN", "BETWEEN"})
 _NUMBERS = frozenset({*INTEGER_BITS, *FLOATS})
@@ -33,7 +33,7 @@ def raises_no_error(text: str, types: Mapping[str, str]) -> bool:
     >>> [raises_no_error(text, types) for text in ("v = 'x'", "v IN ('x')", "v / 2 > 1", "f(v)", "s = v")]
     [False, False, False, False, False]
     """
-    items = [Lexeme(raw=t.text, start=t.start, stop=t.stop) for t in tokenize(text)]
+    items = lexemes(Fragment(text, 0, len(text)))
     return _ConditionReader(items, types).is_safe(parse(items, 0, len(items)))
 
 

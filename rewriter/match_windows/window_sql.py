@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from sqlext.errors import BindError
 from sqlext.rewriter.lowering.match_plan import WINDOW, InputColumn, Mask, MatchPlan, ShownColumn
 from sqlext.rewriter.scalars.expression import Node, parse
-from sqlext.rewriter.scalars.references import Item, Reference, Scope, Words, place_of
+from sqlext.rewriter.scalars.references import Item, Reference, Scope, Words, lambda_parameter, place_of
 from sqlext.rewriter.scalars.struct_fields import field_naming, free_stars
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
@@ -179,6 +179,8 @@ class OuterQuery:
         replaced: list[tuple[int, int, str]] = []  # the start and the stop of a call or a part, and its column
         calls = {c.start: (c.stop, self.values[c.start]) for c in self.site.calls if lo <= c.start < hi}
         calls |= dict(self._ordinary_calls(lo, hi, outputs))
+        for start, (stop, _) in calls.items():
+            self._check_no_parameter(start, stop)
         places = {self.tree.tokens[start].start: start for start in calls}
         inside = 0
         for part in lexemes(fragment, self.source):
@@ -201,6 +203,15 @@ class OuterQuery:
             Edit(start, stop, named(join(column), start, stop, self._field(start, stop)))
             for start, stop, column in replaced
         ]
+
+    def _check_no_parameter(self, start: int, stop: int) -> None:
+        """Raise BindError for a call over a window that reads the parameter of a lambda around it."""
+        tokens = self.tree.tokens
+        for i in range(start, stop):
+            declared_at = tokens[i].declared_at
+            if declared_at is not None and declared_at < tokens[start].start:
+                place = self.tree.fragment(i, i + 1).place
+                raise lambda_parameter(tokens[i].text, tokens[start].text, place)
 
     def _check_no_star(self, items: Sequence[Item], replaced: Sequence[tuple[int, int, str]]) -> None:
         """Raise BindError for a star that is not inside a part that the base query computes."""

@@ -21,9 +21,10 @@ from sqlext.rewriter.scalars.references import (
     Reference,
     Scope,
     Words,
-    render,
+    lambda_parameter,
     unknown_column,
 )
+from sqlext.rewriter.scalars.render import render
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes, variable_key
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
@@ -162,6 +163,7 @@ class Analyser(Words):
     def _classifier(self, i: int, close: int) -> Reference:
         variable = None
         if close > i + 2:
+            self._check_no_parameter(i + 2, close, "CLASSIFIER")
             variable = variable_key(self.parts[i + 2].raw)
             if close != i + 3 or variable not in self.scope.variables:
                 message = "CLASSIFIER takes a pattern variable or a SUBSET"
@@ -323,6 +325,7 @@ class Analyser(Words):
             raise self._error("WRONG_ARGUMENTS", f"{self.parts[i].raw}(*): only COUNT takes rows", i, close + 1)
         if close - 1 == first:
             return (None,)
+        self._check_no_parameter(first, close, self.parts[i].raw)
         variable = variable_key(self.parts[first].raw)
         if variable not in self.scope.variables:
             message = f'PATTERN does not use "{self.parts[first].raw}"'
@@ -341,6 +344,7 @@ class Analyser(Words):
             raise self._error("WRONG_ARGUMENTS", f"{function} has a comma without an argument", lo - 1, lo)
         if self.raw(lo) == "*":
             raise self._error("MISPLACED_STAR", "* is allowed only in COUNT", lo, lo + 1, f"write {function}(price).")
+        self._check_no_parameter(lo, hi, function)
         items: list[Item] = []
         i = lo
         while i < hi:
@@ -351,6 +355,12 @@ class Analyser(Words):
         if len(argument.variables) > 1:
             raise self._mixed(lo, hi, argument.variables)
         return argument
+
+    def _check_no_parameter(self, lo: int, hi: int, function: str) -> None:
+        """Raise BindError for an argument that reads the parameter of a lambda around the call."""
+        parameter = self.outer_parameter(lo, hi)
+        if parameter is not None:
+            raise lambda_parameter(self.parts[parameter].raw, function, self.place(parameter, parameter + 1))
 
     def _row_reference(self, i: int, function: str) -> tuple[Reference | None, int]:
         """The column or the clause's own call that begins at i in an argument, or None, and the index just past it."""

@@ -131,9 +131,12 @@ def _says_its_value(node: Node) -> bool:
 
 
 def has_column(node: Node, items: Sequence[Item]) -> bool:
-    """True if the node reads columns of the current row, or may read them because it is opaque and contains names."""
+    """True if the node reads columns of the current row, or may read them because it is opaque and contains names that
+    are neither functions nor fields."""
     if node.kind == "opaque":
-        return any(isinstance(x, Lexeme) and x.is_name for x in items[node.start : node.stop])
+        words = ["", *(x.raw if isinstance(x, Lexeme) else "" for x in items[node.start : node.stop]), ""]
+        names = (i for i, x in enumerate(items[node.start : node.stop], 1) if isinstance(x, Lexeme) and x.is_name)
+        return any(words[i - 1] != "." and words[i + 1] != "(" for i in names)
     return node.kind == "column" or any(has_column(child, items) for child in node.children)
 
 

@@ -44,7 +44,8 @@ def in_standard_words(parts: Sequence[Lexeme], scope: Scope) -> list[Lexeme]:
         before = parts[i - 1].raw if i else ""
         after = parts[i + 1].raw if i + 1 < len(parts) else ""
         is_argument = before == "(" and i > 1 and parts[i - 2].word == "CLASSIFIER"
-        if part.raw[0] == '"' and (after == "." or is_argument) and part.raw[1:-1] in scope.variables:
+        is_quoted = part.raw[0] == '"' and part.declared_at is None
+        if is_quoted and (after == "." or is_argument) and part.raw[1:-1] in scope.variables:
             part = replace(part, raw=quoted(part.raw[1:-1]))
         if part.word in _NAVIGATIONS and after == "(" and before not in FIELD_MARKS:
             part = replace(part, raw=_NAVIGATIONS[part.word])

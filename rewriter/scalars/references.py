@@ -10,7 +10,7 @@ from typing import Union
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme
 from sqlext.rewriter.text.names import QUOTED_HINT, only_column, unquoted
-from sqlext.rewriter.text.splice import Source, Text, join
+from sqlext.rewriter.text.splice import Source, Text
 from sqlext.rewriter.text.tokens import CLOSING, OPENING
 
 FILTER_PLACE = -1
@@ -117,12 +117,6 @@ class Scope:
         return Place(self.source.text, start, stop)
 
 
-def render(items: Sequence[Item], source: Source, replace_reference: Callable[[Reference], Text]) -> Text:
-    """The text of consecutive items as the user wrote it, with every reference replaced."""
-    pieces = text_and_references(items, source)
-    return join(*(replace_reference(piece) if isinstance(piece, Reference) else piece for piece in pieces))
-
-
 def text_and_references(items: Sequence[Item], source: Source) -> list[Text | Reference]:
     """The references among consecutive items, with the text as the user wrote it before, between and after them."""
     pieces: list[Text | Reference] = []
@@ -177,18 +171,27 @@ def unknown_column(lexeme: Lexeme, scope: Scope) -> BindError:
     )
 
 
+def lambda_parameter(parameter: str, function: str, place: Place) -> BindError:
+    """The error for a call over rows in the body of a lambda that reads the lambda's parameter."""
+    return BindError(
+        "LAMBDA_PARAMETER",
+        f"{parameter} is the parameter of a lambda, and {function} reads rows",
+        place=place,
+        hint=f"if a column or a variable is meant, give the parameter another name; otherwise leave {function} out.",
+    )
+
+
 class Words:
     """The lexemes of an expression, read by index. An index outside of the expression reads an empty word."""
 
     def __init__(self, parts: Sequence[Lexeme], scope: Scope):
         self.parts, self.scope = parts, scope
-        self.lambda_names = self._lambda_names()
 
     def raw(self, i: int) -> str:
         return self.parts[i].raw if 0 <= i < len(self.parts) else ""
 
     def word(self, i: int) -> str:
-        return self.raw(i).upper()
+        return self.parts[i].word if 0 <= i < len(self.parts) else ""
 
     def is_subquery(self, i: int) -> bool:
         return self.raw(i) == "(" and self.word(i + 1) in SUBQUERY_STARTS
@@ -210,6 +213,12 @@ class Words:
             i += 1
         return [*bounds, (start, close)] if close > opening + 1 else []
 
+    def outer_parameter(self, lo: int, hi: int) -> int | None:
+        """The index of the first of lexemes lo to hi that is the parameter of a lambda which begins before them."""
+        start = self.parts[lo].start
+        places = ((i, self.parts[i].declared_at) for i in range(lo, hi))
+        return next((i for i, at in places if at is not None and at < start), None)
+
     def slice(self, lo: int, hi: int) -> Text:
         """The text of lexemes lo to hi."""
         return self.scope.source.slice(self.parts[lo].start, self.parts[hi - 1].stop) if lo < hi else Text()
@@ -225,8 +234,6 @@ class Words:
         if not lexeme.is_name or before in FIELD_MARKS or after == "(":
             return False
         if not lexeme.raw.startswith("`") and (lexeme.word in _NOT_COLUMNS or self._is_syntax(i, before, after)):
-            return False
-        if unquoted(lexeme.raw).lower() in self.lambda_names:
             return False
         if self.scope.column(lexeme):
             return True
@@ -250,15 +257,3 @@ class Words:
                 and self.word(i) in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X", "TIME")
             )
         )
-
-    def _lambda_names(self) -> frozenset[str]:
-        """The parameters of lambdas: `x` in `x -> x + 1`."""
-        names: set[str] = set()
-        for i, lexeme in enumerate(self.parts):
-            if lexeme.raw == "->" and i:
-                j = i - 1
-                if self.parts[j].raw == ")":
-                    while self.parts[j].raw != "(":
-                        j -= 1
-                names |= {unquoted(x.raw).lower() for x in self.parts[j:i] if x.is_name}
-        return frozenset(names)

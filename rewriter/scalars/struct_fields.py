@@ -10,21 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from sqlext.rewriter.scalars.expression import holds_query
-from sqlext.rewriter.scalars.references import Item, Reference, closing_item, render
+from sqlext.rewriter.scalars.references import Item, Reference, closing_item
 from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS, Lexeme
 from sqlext.rewriter.text.names import only_column, quoted, unquoted
-from sqlext.rewriter.text.splice import Source, Text, join
+from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.text.tokens import CLOSING, OPENING
 
 # What is before a parenthesis around a row, `(a, b)`. After a name or IN it is around arguments.
 _BEFORE_ROW = frozenset(["", *"([,=<>", "==", "<=", ">=", "<>", "!=", "<=>", "->", "=>",
                          "AND", "OR", "NOT", "WHEN", "THEN", "ELSE", "BETWEEN"])  # fmt: skip
-
-
-def render_fields(items: Sequence[Item], source: Source, replace_reference: Callable[[Reference], Text]) -> Text:
-    """As `render`, with what replaces a reference named as the field where the reference is a field of a struct."""
-    named = field_naming(items)
-    return render(items, source, lambda r: named(replace_reference(r), r.start, r.stop, r.column))
 
 
 def field_naming(items: Sequence[Item]) -> Callable[[Text, int, int, str | None], Text]:

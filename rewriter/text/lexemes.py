@@ -20,20 +20,25 @@ _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", 
 
 @dataclass(frozen=True, kw_only=True)
 class Lexeme:
-    """Characters `start` to `stop` (exclusive) of the user's text; `raw` is the literal of a bound parameter."""
+    """Characters `start` to `stop` (exclusive) of the user's text; `raw` is the literal of a bound parameter.
+
+    `declared_at`: if this is the parameter of a lambda, the place where this parameter is declared, else None.
+    """
 
     raw: str
     start: int
     stop: int
     is_parameter: bool = False
+    declared_at: int | None = None
 
     @property
     def word(self) -> str:
-        return self.raw.upper()
+        return self.raw.upper() if self.declared_at is None else ""
 
     @property
     def is_name(self) -> bool:
-        return not self.is_literal and (self.raw[0] in "`_" or self.raw[0].isalpha())
+        """Whether this can be an identifier, other than the parameter of a lambda."""
+        return not self.is_literal and self.declared_at is None and (self.raw[0] in "`_" or self.raw[0].isalpha())
 
     @property
     def is_literal(self) -> bool:
@@ -53,7 +58,8 @@ def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
     for token in tokenize(fragment.text):
         start, stop = fragment.start + token.start, fragment.start + token.stop
         edit = next((e for e in edits if e.start <= start < e.stop), None)
-        lexeme = Lexeme(raw=text[start:stop], start=start, stop=stop)
+        declared_at = None if token.declared_at is None else fragment.start + token.declared_at
+        lexeme = Lexeme(raw=text[start:stop], start=start, stop=stop, declared_at=declared_at)
         if edit is not None:
             lexeme = Lexeme(raw=str(edit.replacement), start=edit.start, stop=edit.stop, is_parameter=True)
         if not result or result[-1].start != lexeme.start:

@@ -17,6 +17,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
 
 from sqlext.errors import ParseError, Place
+from sqlext.rewriter.text.scopes import ARROW, parameters_of_lambdas
 
 WORD, QUOTED, STRING, NUMBER, SYMBOL = "word", "quoted", "string", "number", "symbol"
 OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
@@ -44,7 +45,9 @@ class Token:
 
     `kind` is WORD (an unquoted name or keyword), QUOTED (a name in backticks), STRING, NUMBER or SYMBOL. `depth` counts
     the ( [ { around the token; an opening bracket and its closing one have the depth outside of them. `closed_at` is
-    the offset of the token that closes the bracket which this token opens, or None.
+    the offset of the token that closes the bracket which this token opens, or None. `declared_at`: if the token is the
+    parameter of a lambda, the offset at which this parameter is declared, else None. A parameter is neither a keyword
+    nor a name that means something outside of its lambda.
     """
 
     kind: str
@@ -53,16 +56,19 @@ class Token:
     stop: int
     depth: int
     closed_at: int | None = None
+    declared_at: int | None = None
 
     @cached_property  # read some thirty times for each token of a statement
     def word(self) -> str:
         """The text that a grammar is compared with: a word in upper case, a symbol as it is, "" for anything else."""
+        if self.declared_at is not None:
+            return ""
         return self.text.upper() if self.kind == WORD else self.text if self.kind == SYMBOL else ""
 
     @property
     def is_name(self) -> bool:
-        """Whether this can be an identifier."""
-        return self.kind in (WORD, QUOTED)
+        """Whether this can be an identifier, other than the parameter of a lambda."""
+        return self.kind in (WORD, QUOTED) and self.declared_at is None
 
     @property
     def may_name(self) -> bool:
@@ -88,9 +94,17 @@ def tokenize(text: str) -> Tokens:
     except TokenError:
         raise _unclosed(text) from None
     levels = list(_levels(text, pieces))
-    closed_at = _closed_at(pieces, levels)
+    closed_at, declared_at = _closed_at(pieces, levels), _declared_at(text, pieces)
     return tuple(
-        Token(kind=kind, text=text[start:stop], start=start, stop=stop, depth=depth, closed_at=closed_at.get(i))
+        Token(
+            kind=kind,
+            text=text[start:stop],
+            start=start,
+            stop=stop,
+            depth=depth,
+            closed_at=closed_at.get(i),
+            declared_at=declared_at.get(i),
+        )
         for i, ((kind, start, stop), (depth, _)) in enumerate(zip(pieces, levels))
     )
 
@@ -116,6 +130,14 @@ def _closed_at(pieces: Sequence[Piece], levels: Sequence[tuple[int, bool]]) -> d
         if opens:
             open_.append(i)
     return closed_at
+
+
+def _declared_at(text: str, pieces: Sequence[Piece]) -> dict[int, int]:
+    """The index of each parameter of a lambda → the offset at which it is declared."""
+    if ARROW not in text:
+        return {}
+    declared = parameters_of_lambdas([text[start:stop] for _, start, stop in pieces])
+    return {i: pieces[at][1] for i, at in declared.items()}
 
 
 def _pieces(text: str) -> Iterator[Piece]:
