@@ -77,9 +77,10 @@ def _group_by(tree: Tree, query: Query) -> tuple[int, int] | None:
 
 
 def _is_window_name(tree: Tree, i: int) -> bool:
-    token = tree.tokens[i]
-    is_alias = i > 0 and tree.tokens[i - 1].word == "AS"
-    return token.is_name and unquoted(token.text).lower() in _FIELDS and not is_alias
+    tokens = tree.tokens
+    is_alias = i > 0 and tokens[i - 1].word == "AS"
+    is_field = i > 1 and tokens[i - 1].text == "." and not tokens[i - 2].is_name
+    return tokens[i].is_name and unquoted(tokens[i].text).lower() in _FIELDS and not (is_alias or is_field)
 
 
 def _use(tree: Tree, i: int, *, is_key: bool, is_item: bool) -> Edit:

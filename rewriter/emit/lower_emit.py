@@ -36,7 +36,7 @@ from sqlext.rewriter.emit.select_items import SelectItem
 from sqlext.rewriter.emit.window_relations import WINDOW_KEYS
 from sqlext.rewriter.emit.window_tvf import check_session_keys
 from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, parts_of_text, read_aggregate
-from sqlext.rewriter.scalars.references import Scope, Words, lambda_parameter
+from sqlext.rewriter.scalars.references import FIELD_MARKS, Scope, Words, lambda_parameter
 from sqlext.rewriter.scalars.struct_fields import field_naming
 from sqlext.rewriter.text.and_list import and_list
 from sqlext.rewriter.text.fragments import Fragment
@@ -334,11 +334,13 @@ class _EmitLowering:
 
     def _replacement(self, words: Words, i: int) -> tuple[Text | None, int]:
         """The replacement of the words that begin at i, or None if they are unchanged, and the index after them."""
+        is_other_name = words.word(i - 1) in (*FIELD_MARKS, "AS", "::") or words.raw(i + 1) == "=>"
+        if is_other_name or words.parts[i].declared_at is not None:
+            return None, i + 1  # the name of a field, a type, an argument or a parameter of a lambda
         for length in range(len(words.parts) - i, 0, -1):  # the longest key that begins here
             fragment = Fragment(self.source.text, words.parts[i].start, words.parts[i + length - 1].stop)
             key = self.keys.get(self._normal(fragment))
-            is_of_row = words.raw(i - 1) != "." and words.outer_parameter(i, i + length) is None
-            if key is not None and is_of_row:
+            if key is not None and words.outer_parameter(i, i + length) is None:
                 return standing_for(key, words.parts[i].start), i + length
         if words.is_subquery(i):
             return None, words.closing(i) + 1  # Spark computes it
@@ -350,7 +352,7 @@ class _EmitLowering:
                 hint="write array_agg(struct(*)) for the rows, or name the keys and aggregates.",
             )
         name = unquoted(words.raw(i)).lower()
-        if not words.parts[i].is_name or words.raw(i - 1) == ".":
+        if not words.parts[i].is_name:
             return None, i + 1
         if words.raw(i + 1) == "." and unquoted(words.raw(i + 2)).lower() in KNOWN:
             return standing_for(KNOWN[unquoted(words.raw(i + 2)).lower()], words.parts[i].start), i + 3

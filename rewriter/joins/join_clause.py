@@ -123,7 +123,7 @@ def check_right_time(tree: Tree, clause: JoinClause) -> None:
     tokens, right, time = tree.tokens, unquoted(name.text).lower(), unquoted(clause.using[-1].fragment.text).lower()
     start = clause.query.from_ if clause.query.select is None else clause.query.select
     for i in range(start, min(clause.query.end, len(tokens) - 2)):
-        if tree.key(i) == right and tokens[i + 1].text == "." and tree.key(i + 2) in (time, "*"):
+        if tokens[i].is_name and tree.key(i) == right and tokens[i + 1].text == "." and tree.key(i + 2) in (time, "*"):
             times = f"{right}.{time}"
             raise UnsupportedError(
                 "ASOF_USING",

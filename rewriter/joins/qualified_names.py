@@ -25,17 +25,16 @@ def qualified_column(expression: Text) -> tuple[str, str] | None:
 def qualifiers(expression: Text) -> frozenset[str]:
     """The qualifiers, in lower case, of the names with two parts. (The first part of `a.b.c` may be a schema.)
 
-    The set is empty for expressions in which such a part may be a variable of a lambda or a relation of a subquery.
+    The set is empty for expressions in which such a part may be a relation of a subquery.
 
     >>> from sqlext.rewriter.text.splice import join
     >>> sorted(qualifiers(join("abs(A.x - `b`.y) + db.f(1) + v:c.d + e.s.x")))
     ['a', 'b']
     >>> qualifiers(join("exists(a.l, b -> b.x > 1)")), qualifiers(join("a.x IN (SELECT b.x FROM b)"))
-    (frozenset(), frozenset())
+    (frozenset({'a'}), frozenset())
     """
-    text = str(expression)
-    tokens = tokenize(text)
-    if "->" in text or any(token.word in QUERY_STARTS for token in tokens):
+    tokens = tokenize(str(expression))
+    if any(token.word in QUERY_STARTS for token in tokens):
         return frozenset()
     names = set()
     for i in range(len(tokens) - 2):

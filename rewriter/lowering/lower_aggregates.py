@@ -197,12 +197,20 @@ class _AggregateLowering:
     def _members_with_numbers(self) -> Slot:
         """The slot of an aggregate whose arguments Spark computes, too, from an array of columns and CLASSIFIER()."""
         reference = self.reference
-        if reference.order_by or reference.filter is not None:
+        if reference.filter is not None:
+            value = "value" if reference.parameters else "1"
             raise UnsupportedError(
                 "NESTED_CALL",
-                "an aggregate with ORDER BY or FILTER cannot read MATCH_NUMBER()",
+                f"{reference.function} with FILTER cannot read MATCH_NUMBER(), neither in FILTER nor in its argument",
                 place=reference.place,
-                hint="write CASE WHEN for FILTER, and an array function around array_agg for ORDER BY.",
+                hint=f"write {reference.function}(CASE WHEN condition THEN {value} END).",
+            )
+        if reference.order_by:
+            raise UnsupportedError(
+                "NESTED_CALL",
+                f"{reference.function} with ORDER BY cannot read MATCH_NUMBER()",
+                place=reference.place,
+                hint="write an array function around array_agg, such as array_sort.",
             )
         columns: list[str] = []
         call: list[Text | int] = []

@@ -27,6 +27,7 @@ from sqlext.rewriter.scalars.references import (
 from sqlext.rewriter.scalars.render import render
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes, variable_key
+from sqlext.rewriter.text.names import quoted_if_needed
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
 NAVIGATIONS = frozenset({"FIRST", "LAST", "PREV", "NEXT"})
@@ -264,7 +265,12 @@ class Analyser(Words):
         """The reference of `COUNT(*) FILTER (WHERE condition)`; with `COUNT(A.*)` the condition reads A as well."""
         argument = self._argument(*condition, self.parts[i].raw)
         if argument.variables - {base.variable}:
-            raise self._mixed(i, condition[1], argument.variables | {base.variable})
+            mixed = self._mixed(i, condition[1], argument.variables | {base.variable})
+            (variable,) = argument.variables
+            if base.variable is None and variable is not None:
+                call = f"{self.parts[i].raw}({quoted_if_needed(variable)}.*) FILTER (WHERE …)"
+                raise mixed.with_(hint=f"write {call} for the rows of {variable}.")
+            raise mixed
         return replace(base, arguments=(argument.text,), argument_items=(argument.items,), filter=0)
 
     def _check_aggregate(self, i: int, syntax: AggregateSyntax) -> None:

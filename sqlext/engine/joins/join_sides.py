@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField
@@ -95,7 +96,7 @@ class JoinSides:
         Raises BindError: AMBIGUOUS_REFERENCE.
         """
         sides = [side for side in (LEFT, RIGHT) if self.field_on(side, expression) is not None]
-        if len(sides) == 2 and any(token.text == "." for token in tokenize(expression.text)):
+        if len(sides) == 2 and any(a.is_name and b.text == "." for a, b in pairwise(tokenize(expression.text))):
             raise BindError(
                 "AMBIGUOUS_REFERENCE",
                 f"{expression.text} could be of either relation",

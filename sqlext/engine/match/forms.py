@@ -118,7 +118,8 @@ class PhysicalPlan:
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
         """The clause's result."""
-        return self.form.frame(self, queries, spark)
+        rows = self.form.frame(self, queries, spark)
+        return rows if self.plan.shown or rows.isStreaming else rows.select()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -184,7 +184,7 @@ def _aggregated(plan: MatchPlan, matches: str) -> Text:
 def shown_query(plan: MatchPlan, rows: Text) -> Text:
     """The columns of the clause's result, from a relation of the slots and the carried columns."""
     shown = join(*(join(c.text, f" AS {quoted(c.name)}") for c in plan.shown), separator=", ")
-    return join("SELECT ", shown if plan.shown else "NULL AS nothing", "\n  FROM ", rows, " AS m")
+    return join("SELECT ", shown if plan.shown else "NULL", "\n  FROM ", rows, " AS m")
 
 
 # aggregates that workers do not compute, over arrays of the rows of a match

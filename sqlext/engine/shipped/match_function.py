@@ -26,6 +26,8 @@ from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.scalars.static_binder import StaticBinder
+from sqlext.rewriter.text.and_list import and_list
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.spark.versions import arrow_type
@@ -53,7 +55,12 @@ class MatchAnalysis(AnalyzeResult):
 
 @dataclass(frozen=True, kw_only=True)
 class ArgumentBinder(StaticBinder):
-    """Binds expressions in the arguments of `sqlext_match`. Columns may have any type, and aggregates have no type."""
+    """Binds expressions in the arguments of `sqlext_match`. Columns may have any type, and aggregates have no type.
+
+    `conditions`: the conjuncts of DEFINE, for messages.
+    """
+
+    conditions: tuple[Fragment, ...] = ()
 
     def types(self, texts: Sequence[Text]) -> list[str]:
         """The types of expressions. Raises BindError EXPRESSION_IN_ARGUMENT, like `tree`."""
@@ -67,10 +74,15 @@ class ArgumentBinder(StaticBinder):
             place = None if text.origin(0) is None else Place(str(text), 0, len(str(text)))
             raise BindError(
                 "EXPRESSION_IN_ARGUMENT",
-                f"sqlext_match reads columns and cannot compute {text}",
+                f"sqlext_match reads columns and cannot compute {self._written(text)}",
                 place=place,
                 hint=_COMPUTE_IN_TABLE,
             ) from None
+
+    def _written(self, text: Text) -> str:
+        """The condition as the user wrote it whose part is `text`, in which navigations are replaced."""
+        start, stop = text.span or (-1, -1)
+        return next((c.in_line for c in self.conditions if c.start <= start and stop <= c.stop), str(text))
 
 
 class MatchFunction:
@@ -146,7 +158,11 @@ def _analyse(schema: T.StructType, arguments: dict[str, str], *, is_ansi: bool) 
         Source(text),
         InputRelation(
             columns=columns,
-            resolver=ArgumentBinder(columns=dict(columns), settings=settings),
+            resolver=ArgumentBinder(
+                columns=dict(columns),
+                settings=settings,
+                conditions=tuple(part for d in clause.definitions for part in and_list(d.condition)),
+            ),
             is_aggregate=lambda name: False,
             settings=settings,
             is_static=True,
