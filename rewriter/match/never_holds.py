@@ -24,7 +24,8 @@ from sqlext.rewriter.conditions.contradiction import contradicts_itself
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.scalars.analyse import analyse
 from sqlext.rewriter.scalars.expression import COMPARISONS, Node, own_items, parse
-from sqlext.rewriter.scalars.references import Item, Reference, Scope, place_of, render
+from sqlext.rewriter.scalars.references import Item, Reference, Scope, place_of
+from sqlext.rewriter.scalars.render import render
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.lexemes import Lexeme, names_in
 from sqlext.rewriter.text.names import unquoted

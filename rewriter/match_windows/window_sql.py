@@ -179,8 +179,8 @@ class OuterQuery:
         replaced: list[tuple[int, int, str]] = []  # the start and the stop of a call or a part, and its column
         calls = {c.start: (c.stop, self.values[c.start]) for c in self.site.calls if lo <= c.start < hi}
         calls |= dict(self._ordinary_calls(lo, hi, outputs))
-        for start, (stop, _) in calls.items():
-            self._check_no_parameter(start, stop)
+        for first, (stop, _) in calls.items():
+            self._check_no_parameter(first, stop)
         places = {self.tree.tokens[start].start: start for start in calls}
         inside = 0
         for part in lexemes(fragment, self.source):

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sqlext.rewriter.scalars.expression import Node, parse
-from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS, Lexeme
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS, Lexeme, lexemes
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Text, TextLike, join
 from sqlext.rewriter.text.tokens import tokenize
@@ -54,7 +55,7 @@ class Pushable:
         >>> print(columns.filter(join("x > 5 OR v = 1")))
         hash(x > 5 OR v = 1) = hash(TRUE)
         """
-        items = [Lexeme(raw=t.text, start=t.start, stop=t.stop) for t in tokenize(str(condition))]
+        items = lexemes(Fragment(str(condition), 0, len(str(condition))))
         part = self._part(parse(items, 0, len(items)), items, condition)
         if part is None:
             return evaluated(condition)
