@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from sqlext.engine.streams.streaming_tables import check_ends
 from sqlext.expressions.spark_types import is_numeric
 from sqlext.notebooks.html_table import html_table
+from sqlext.notebooks.theme import Report
 from sqlext.sessions.results import TERMINAL_LIMIT, read_cells, rows_note
 from sqlext.sessions.text_tables import Cells, text_lines
 
@@ -29,8 +30,16 @@ class ShownTable:
         return rows_note(len(self.rows), self.limit)
 
     def _repr_html_(self) -> str:
+        report = self._report()
+        if report is not None:
+            return Report(report)._repr_html_()
         columns = [(name, is_numeric(kind)) for name, kind in self.frame.dtypes]
         return html_table(columns, self.rows[: self.limit], self.note)
+
+    def _report(self) -> str | None:
+        """The text, if the result is one text of several lines, as that of EXPLAIN MATCH; otherwise None."""
+        cells = [cell for row in self.rows for cell in row]
+        return cells[0] if len(cells) == 1 and cells[0] is not None and "\n" in cells[0] else None
 
     def __repr__(self) -> str:
         lines = text_lines(self.frame.dtypes, self.rows[: self.limit], _WIDTH)

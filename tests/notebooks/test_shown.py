@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 import xml.etree.ElementTree as ET
-from html import unescape
+from html import escape, unescape
 
 import pandas as pd
 from IPython.core.interactiveshell import InteractiveShell
@@ -16,6 +16,7 @@ from sqlext.notebooks.draw_matches import Drawing, DrawnMiss, Panel, panels_of, 
 from sqlext.notebooks.drawing_query import MATCH, VARIABLE, DrawingQuery
 from sqlext.notebooks.html_table import html_table
 from sqlext.notebooks.magics import load
+from sqlext.notebooks.shown_table import ShownTable
 from sqlext.spark.user_warnings import warn
 
 EXTERNAL = re.compile(r"""\b(?:src|href)=["'](?!#)|@import|url\((?!#)""")
@@ -36,6 +37,12 @@ def test_a_long_text_is_cut_and_is_whole_under_the_pointer():
     ((title, shown),) = re.findall(r'<div class="long" tabindex="0" title="([^"]*)">([^<]*)</div>', text)
     assert unescape(title) == unescape(shown) == whole
     assert '<td class="text">short</td>' in text
+
+
+def test_a_report_is_shown_whole_in_a_fixed_font():
+    report = "MATCH_RECOGNIZE over t\n  strategy: <automaton>  " + "x" * 100
+    html = ShownTable(frame=None, rows=[[report]], limit=100)._repr_html_()
+    assert f"<pre>{escape(report)}</pre>" in html and "<table" not in html
 
 
 def test_a_drawing_is_svg_in_the_colours_of_the_page():
