@@ -33,6 +33,8 @@ _SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # the versions of Spark for which it
 _DELTA_JAR = "delta-spark"  # in the name of its jar
 _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
+_LOG_LEVEL = "spark.log.level"  # who sets it also sees the log of failed tasks
+
 WITHOUT_DELTA = {
     # transformWithState refuses the default provider.
     "spark.sql.streaming.stateStore.providerClass":
@@ -48,7 +50,7 @@ WITHOUT_DELTA = {
     "spark.sql.codegen.hugeMethodLimit": "8000",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
+    _LOG_LEVEL: "ERROR",
 }  # fmt: skip
 
 WITH_DELTA = {
@@ -150,7 +152,7 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str], ours: di
     else:
         settings["spark.jars.packages"] = packages
     try:
-        with kept_stderr() as log, _jars_for_spark_submit(settings):
+        with kept_stderr(shows_failed_tasks=_LOG_LEVEL in user_conf) as log, _jars_for_spark_submit(settings):
             _load_ahead()
             spark = SparkSession.builder.config(map={k: v for k, v in settings.items() if v}).getOrCreate()
             if is_only_delta and not jars:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import functools
 import re
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from sqlext import errors
 from sqlext.engine.queries.sent_texts import in_users_text
-from sqlext.errors import Place, SqlExtError
+from sqlext.errors import Place, SqlExtError, with_pages
+from sqlext.sessions.failures import without_stack
+from sqlext.spark.quiet_probes import quiet_probes
 
 _RAISED = re.compile(
     r"^sqlext\.errors\.(\w+): SQLEXT_(\w+): (.*?)(?:\nHint: ([^\n]*))?(?=\n\s*\n|\n\s*at |\n ?SQLSTATE: |\n?\Z)",
@@ -85,7 +88,10 @@ def _place(message: str) -> tuple[str, Place | None]:
 
 
 def install(*, is_connect: bool) -> None:
-    """Make PySpark raise our errors in the sessions of this process; a second call has no effect."""
+    """Make PySpark raise our errors in the sessions of this process; a second call has no effect.
+
+    Before it raises an error, `toPandas` also writes it into a warning, which is left out.
+    """
     if is_connect:
         from pyspark.sql.connect.client import core as module
     else:
@@ -93,6 +99,7 @@ def install(*, is_connect: bool) -> None:
 
         _log_errors_of_delta()
     if not hasattr(module.convert_exception, "__wrapped__"):
+        warnings.filterwarnings("ignore", "(?s)toPandas attempted Arrow optimization.* can not continue", UserWarning)
         module.convert_exception = _recovering(module.convert_exception, is_connect=is_connect)
 
 
@@ -131,10 +138,16 @@ def _recovering(convert: Callable[..., Any], *, is_connect: bool) -> Callable[..
 
     @functools.wraps(convert)
     def convert_exception(*args: Any, **kwargs: Any) -> Any:
-        converted = convert(*args, **kwargs)
+        with quiet_probes() as records:  # PySpark logs the error, with the SQL that sqlext made
+            converted = convert(*args, **kwargs)
         is_changed = _show_users_text(converted)
+        if not is_changed:
+            records.release()
         if is_changed and not is_connect and isinstance(converted, UnknownException):
             converted = _runtime_error(converted)
+        if is_changed:  # it is about a clause of ours, and all lines of its traceback are Spark's
+            shown = with_pages(without_stack(str(converted))).splitlines()
+            converted._render_traceback_ = lambda: shown  # IPython asks for it
         # this error has the query's name, and users of the query wait for it
         if isinstance(converted, StreamingQueryException):
             return converted

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from pyspark.logger import PySparkLogger
+
+from sqlext.spark.shown_output import shown_output
 
 _CONTEXT_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
@@ -62,36 +63,11 @@ def quiet_probes() -> Iterator[KeptRecords]:
         _KEPT.reset(token)
 
 
-# The lines that Spark's Python worker for stateful streams prints when it starts, each followed by an empty line.
-_WORKER_LINE = re.compile(rb"(?:Starting )?Streaming TransformWithStateInPandas Python worker\b")
-
-
-def without_worker_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of a stream of bytes, without the lines of Spark's Python worker that nobody needs.
-
-    A line also ends at a carriage return, as the lines of progress bars do.
-
-    >>> start = b"Starting Streaming TransformWithStateInPandas Python worker.\\n\\n"
-    >>> list(without_worker_lines([b"1\\n" + start[:9], start[9:] + b"\\n2", b"3\\r4"]))
-    [b'1\\n', b'\\n', b'23\\r', b'4']
-    """
-    rest, was_dropped = b"", False
-    for chunk in chunks:
-        *lines, rest = re.split(rb"(?<=[\r\n])", rest + chunk)
-        for line in lines:
-            is_dropped = _WORKER_LINE.match(line) is not None
-            if not is_dropped and not (was_dropped and line == b"\n"):
-                yield line
-            was_dropped = is_dropped
-    if rest:
-        yield rest
-
-
 _STARTED = b"\0sqlext: started\0\n"  # written into the pipe after the output that is kept back
 
 
 @contextmanager
-def kept_stderr() -> Iterator[Callable[[], str]]:
+def kept_stderr(*, shows_failed_tasks: bool) -> Iterator[Callable[[], str]]:
     """Keep back what this process and its new children write to stderr in the block; show what the children write
     later.
 
@@ -110,7 +86,8 @@ def kept_stderr() -> Iterator[Callable[[], str]]:
                 if line.endswith(_STARTED):
                     break
                 kept.extend(line)
-            for line in without_worker_lines(iter(lambda: pipe.read1(1 << 16), b"")):
+            output = shown_output(iter(lambda: pipe.read1(1 << 16), b""), shows_failed_tasks=shows_failed_tasks)
+            for line in output:
                 # the terminal may be closed; reading must continue, since a full pipe would block the JVM
                 with suppress(OSError):
                     os.write(terminal, line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sqlext
+from tests.sessions.programs import run_program
 
 LINES = [
     "SQLEXT_SKIP_TO_MISSING_ROW: AFTER MATCH SKIP TO LAST B: no row is mapped to B in match 1",
@@ -58,3 +59,33 @@ def test_a_notebook_shows_the_lines_of_the_error_alone():
     error = sqlext.DataError("STEP_BUDGET", "too many steps", hint="fewer.")
     more = "For more: sqlext explain-error STEP_BUDGET"
     assert error._render_traceback_() == ["SQLEXT_STEP_BUDGET: too many steps", "Hint: fewer.", more]
+
+
+QUIET = """
+    import sys, sqlext
+    spark = sqlext.session(master="local[2]", warehouse="tables")
+    numbers = "(SELECT id, id % 7 AS v, id % 2 AS k FROM range(3000000))"
+    clause = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY id MEASURES LAST(v) AS l PATTERN (a b) DEFINE b AS {})"
+    divides = spark.sql(f"SELECT * FROM {numbers} " + clause.format("b.v / a.v > 1"))
+    casts = spark.sql(f"SELECT * FROM {numbers} " + clause.format("CAST(concat('x', v) AS INT) > 1"))
+    def fails(action):
+        try:
+            action()
+        except Exception as error:
+            shown = error._render_traceback_()
+            print(shown[0].partition("] ")[0].partition(": ")[0], any("Traceback" in line for line in shown))
+    for frame in (divides, casts):
+        fails(frame.show)
+        fails(frame.collect)
+        fails(frame.toPandas)
+        fails(lambda: frame.write.mode("overwrite").parquet("out"))
+    some = spark.sql(f"SELECT * FROM {numbers} " + clause.format("true"))
+    print(len(some.limit(10000).toPandas()), len(some.take(3)))
+"""
+
+
+@pytest.mark.slow
+def test_failing_values_and_rows_that_nobody_reads_print_nothing(tmp_path):
+    done = run_program(QUIET, tmp_path)
+    expected = ["SQLEXT_DIVIDE_BY_ZERO False"] * 4 + ["[CAST_INVALID_INPUT False"] * 4 + ["10000 3"]
+    assert (done.stdout.splitlines(), done.stderr) == (expected, "")
