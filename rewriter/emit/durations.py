@@ -17,16 +17,21 @@ def duration(
     source: Source,
     resolver: TypeResolver,
     *,
-    is_positive: bool = True,
+    least: int | None = 1,
     error_class: str = "WINDOW_DURATION",
 ) -> int:
-    """The microseconds of a constant interval of days to seconds. Raises BindError with this `error_class`."""
+    """The microseconds of a constant interval of days to seconds. Raises BindError with this `error_class`.
+
+    `least`: the shortest duration that makes sense in microseconds: 1, 0, or None where it may also be negative.
+    """
     text = source.of(fragment)
     if re.fullmatch(r"\d+\s+[A-Za-z]+", fragment.text):
         is_of_rows = fragment.text.upper().endswith(("ROW", "ROWS"))
         hint = "EVERY n ROWS is written without EARLY." if is_of_rows else f"write INTERVAL {fragment.text}."
         raise BindError(error_class, "a duration begins with INTERVAL", place=fragment.place, hint=hint)
     (kind,) = resolver.types([text])
+    if kind == "void":
+        raise _wrong_length(fragment, None, least, error_class)
     if not kind.startswith("interval ") or "year" in kind or "month" in kind:
         raise BindError(
             error_class,
@@ -35,14 +40,30 @@ def duration(
             hint="write INTERVAL '10' MINUTES.",
         )
     value = _constant(join("CAST(", text, " AS INTERVAL DAY TO SECOND)"), resolver)
-    if value is None or (is_positive and value <= 0):
-        raise BindError(
-            error_class,
-            "this duration must be longer than nothing",
-            place=fragment.place,
-            hint="write INTERVAL '10' MINUTES.",
-        )
+    if value is None or (least is not None and value < least):
+        raise _wrong_length(fragment, value, least, error_class)
     return int(value)
+
+
+def _wrong_length(fragment: Fragment, micros: LiteralValue, least: int | None, error_class: str) -> BindError:
+    """The error for a duration that is NULL, or too short."""
+    shown = "NULL" if micros is None else f"{shown_number(float(micros) / 1e6)} seconds"
+    needed = {1: "longer than nothing", 0: "nothing or longer"}.get(-1 if least is None else least, "an interval")
+    return BindError(
+        error_class,
+        f"this duration is {shown}, and it must be {needed}",
+        place=fragment.place,
+        hint="write INTERVAL '10' MINUTES.",
+    )
+
+
+def shown_number(value: float) -> str:
+    """A number as messages show it.
+
+    >>> shown_number(-300.0), shown_number(0.5)
+    ('-300', '0.5')
+    """
+    return f"{value:.0f}" if value == int(value) else repr(value)
 
 
 def time_type(fragment: Fragment, source: Source, resolver: TypeResolver) -> str:

@@ -6,7 +6,7 @@ Spark computes from these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -37,6 +37,7 @@ from sqlext.rewriter.emit.window_relations import WINDOW_KEYS
 from sqlext.rewriter.emit.window_tvf import check_session_keys
 from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, parts_of_text, read_aggregate
 from sqlext.rewriter.scalars.references import FIELD_MARKS, Scope, Words, lambda_parameter
+from sqlext.rewriter.scalars.scalar_keys import RowValue, check_no_copies, check_scalar
 from sqlext.rewriter.scalars.struct_fields import field_naming
 from sqlext.rewriter.text.and_list import and_list
 from sqlext.rewriter.text.fragments import Fragment
@@ -93,15 +94,24 @@ def lower_emit(
     columns: Sequence[tuple[str, str]],
     resolver: TypeResolver,
     watermark: str | None = None,
+    is_aggregate: Callable[[str], bool] = lambda name: False,
 ) -> EmitPlan:
     """The plan of a query over data with these columns, each with its Spark type.
 
-    `watermark` is the column that has a watermark, if there is one.
+    `watermark` is the column that has a watermark, if there is one; `is_aggregate`: whether a function (in lower case,
+    not in AGGREGATES) is an aggregate.
 
     Raises BindError (WINDOW_TIME, WINDOW_DURATION, DELTA_THRESHOLD, EMIT_GROUP_BY) and UnsupportedError.
     """
     names = tuple(name for name, _ in columns)
-    lowering = _EmitLowering(clause=clause, source=source, names=names, resolver=resolver, watermark=watermark)
+    lowering = _EmitLowering(
+        clause=clause,
+        source=source,
+        names=names,
+        resolver=resolver,
+        watermark=watermark,
+        is_aggregate=is_aggregate,
+    )
     return replace(lowering.plan(), input_types=tuple(columns))
 
 
@@ -112,6 +122,7 @@ class _EmitLowering:
     names: tuple[str, ...]
     resolver: TypeResolver
     watermark: str | None
+    is_aggregate: Callable[[str], bool]
     columns: list[tuple[str, Text]] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)  # the text of a key in lower case → its column
     aggregates: list[FiringAggregate] = field(default_factory=list)
@@ -142,14 +153,14 @@ class _EmitLowering:
             float_keys=float_keys,
             columns=tuple(self.columns),
             durations={
-                name: duration(d, self.source, self.resolver, is_positive=name != "OFFSET")
+                name: duration(d, self.source, self.resolver, least=None if name == "OFFSET" else 1)
                 for name, d in call.durations.items()
             },
             deltas=self.deltas,
             emit=Emit(
                 triggers=triggers,
                 is_discarding=clause.is_discarding,
-                lateness=0 if clause.lateness is None else duration(clause.lateness, self.source, self.resolver),
+                lateness=duration(clause.lateness, self.source, self.resolver, least=0) if clause.lateness else 0,
                 evictor=evictor,
             ),
             aggregates=tuple(self.aggregates),
@@ -200,6 +211,7 @@ class _EmitLowering:
                     place=key.place,
                     hint="write the expressions themselves.",
                 )
+            self._check_scalar("GROUP BY", expression)
             self._check_spelling(expression)
             column = f"{KEY}{len(self.columns)}"
             self.columns.append((column, self.source.of(expression)))
@@ -215,6 +227,9 @@ class _EmitLowering:
                 place=place,
                 hint="write GROUP BY …, window_start, window_end.",
             )
+
+    def _check_scalar(self, where: str, *expressions: Fragment) -> None:
+        check_scalar([RowValue(where, e) for e in expressions], self.source, self.is_aggregate)
 
     def _check_spelling(self, key: Fragment) -> None:
         """Raise BindError for a key that reads one of several columns whose names differ only in case."""
@@ -287,6 +302,7 @@ class _EmitLowering:
             return part.kind, int(part.amount.text), "", 0
         if part.expression is None:
             return part.kind, duration(part.amount, self.source, self.resolver), "", 0
+        self._check_scalar("DELTA", part.expression)
         kind = number_type(part.expression, self.source, self.resolver, "DELTA_TYPE")
         amount = threshold(part.amount, self.source, self.resolver, is_positive=part.kind == KEEP_DELTA)
         written = self.source.of(part.expression)
@@ -338,7 +354,7 @@ class _EmitLowering:
         if is_other_name or words.parts[i].declared_at is not None:
             return None, i + 1  # the name of a field, a type, an argument or a parameter of a lambda
         for length in range(len(words.parts) - i, 0, -1):  # the longest key that begins here
-            fragment = Fragment(self.source.text, words.parts[i].start, words.parts[i + length - 1].stop)
+            fragment = words.fragment(i, i + length)
             key = self.keys.get(self._normal(fragment))
             if key is not None and words.outer_parameter(i, i + length) is None:
                 return standing_for(key, words.parts[i].start), i + length
@@ -358,7 +374,9 @@ class _EmitLowering:
             return standing_for(KNOWN[unquoted(words.raw(i + 2)).lower()], words.parts[i].start), i + 3
         if name in KNOWN and words.raw(i + 1) != "(":
             return standing_for(KNOWN[name], words.parts[i].start), i + 1
-        is_aggregate = words.raw(i + 1) == "(" and (name in AGGREGATES or name in ALIASES)
+        check_no_copies(words, i, "SELECT of a query that EMITs")
+        is_call = words.raw(i + 1) == "("
+        is_aggregate = is_call and (name in AGGREGATES or name in ALIASES or self.is_aggregate(name))
         if is_aggregate and words.word(read_aggregate(words, i).stop) != "OVER":  # OVER: Spark computes it over firings
             return self._aggregate(words, i)
         if name in self.aliases and name not in map(str.lower, self.names) and words.raw(i + 1) != "(":
@@ -382,6 +400,9 @@ class _EmitLowering:
             raise lambda_parameter(words.raw(parameter), words.raw(i), words.place(parameter, parameter + 1))
         if function not in COMPUTED:
             raise unknown_aggregate(function, words.place(i, syntax.stop))
+        for lo, hi in (*syntax.arguments, *(part.key for part in syntax.order_by), *filter(None, [syntax.filter])):
+            if lo < hi:
+                self._check_scalar(name, words.fragment(lo, hi))
         lowered = self._lowered(function, syntax, words, i)
         if lowered not in self.aggregates:
             self.aggregates.append(lowered)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlext.errors import BindError, UnsupportedError, all_of
 from sqlext.rewriter.joins.asof_sql import Conditions, Key, TimeBound, flipped, is_backward
-from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause, MatchCondition
+from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause, MatchCondition, no_comparison
 from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, Comparison, SideOf, compared
 from sqlext.rewriter.text.and_list import same_words
 from sqlext.rewriter.text.fragments import Fragment
@@ -20,6 +20,28 @@ _HINT_OF_NEAREST = (
     "a condition on both relations is an equality; write MATCH_CONDITION (NEAREST (…)) WITHIN INTERVAL 1 HOUR"
     " to bound the distance, and filter the result by any other in WHERE."
 )
+
+
+def with_condition(clause: JoinClause, side_of: SideOf) -> JoinClause:
+    """The clause with the only comparison of ON that reads both relations as its MATCH_CONDITION, as DuckDB takes it.
+
+    Raises ParseError and BindError (MATCH_CONDITION) if several comparisons do, or none.
+    """
+    if not clause.comparisons:
+        return clause
+    of_both = [c for c in clause.comparisons if {side_of(c.left), side_of(c.right)} == {LEFT, RIGHT}]
+    if not of_both and clause.on is not None:
+        raise no_comparison(clause.on)
+    if len(of_both) > 1:
+        first, second = of_both[0].whole, of_both[1].whole
+        raise BindError(
+            "MATCH_CONDITION",
+            f"ON compares both relations by >=, >, <= or < {len(of_both)} times, and one of them finds the nearest row",
+            place=second.place,
+            hint=f"write MATCH_CONDITION ({first.in_line}) before ON, if this is the one; a distance is written WITHIN"
+            " after it, and other conditions on both relations are written in WHERE.",
+        )
+    return clause.with_condition(of_both[0])
 
 
 def match_condition(condition: MatchCondition, side_of: SideOf) -> MatchCondition:

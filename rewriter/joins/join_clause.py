@@ -51,7 +51,9 @@ class JoinClause:
     MATCH_CONDITION. `words` is `[type] INTERVAL JOIN`, `keyword` is the `INTERVAL JOIN` in it. `on` is the condition
     after ON; `conjuncts` are the members of its AND list, without parentheses around them. An ON whose top is OR is one
     conjunct. `using` are the names in USING; without a MATCH_CONDITION the last name is the time of both relations,
-    which an ASOF JOIN compares by >=. `query` is the query that the join is a part of.
+    which an ASOF JOIN compares by >=. `comparisons` are those of ON by >=, >, <= and < if the join has no
+    MATCH_CONDITION: the binder takes the one that reads both relations, and a single one is taken before. `query` is
+    the query that the join is a part of.
     """
 
     kind: str
@@ -66,6 +68,12 @@ class JoinClause:
     match_condition: MatchCondition | None
     using: tuple[Name, ...]
     query: Query
+    comparisons: tuple[MatchCondition, ...] = ()
+
+    def with_condition(self, condition: MatchCondition | None) -> JoinClause:
+        """The clause with a comparison of ON, or none, as its MATCH_CONDITION."""
+        conjuncts = tuple(c for c in self.conjuncts if condition is None or c != condition.whole)
+        return replace(self, conjuncts=conjuncts, match_condition=condition, comparisons=())
 
 
 def parse_joins(tree: Tree) -> tuple[JoinClause, ...]:
@@ -93,12 +101,14 @@ def _parse(tree: Tree, keyword: int) -> JoinClause:
     _check_criteria(tree, join)
     on = tree.fragment(*join.on) if join.on and join.on[0] < join.on[1] else None
     conjuncts = and_list(on) if on else ()
-    condition = None
+    condition, comparisons = None, tuple[MatchCondition, ...]()
     using = tree.tokens[slice(*join.using)] if join.using else ()
     if tree.tokens[keyword].word == "ASOF" and (join.match_condition or not any(token.is_name for token in using)):
-        condition = _inequality(conjuncts) if join.match_condition is None else None
-        condition = condition or _match_condition(tree, join)
-    return JoinClause(
+        if join.match_condition is not None or on is None or _bare_condition(tree, join) is not None:
+            condition = _match_condition(tree, join)
+        else:
+            comparisons = _condition_in_on(on, conjuncts)
+    clause = JoinClause(
         kind=tree.tokens[keyword].word,
         join_type=join_type,
         whole=tree.fragment(join.start, join.stop),
@@ -107,11 +117,13 @@ def _parse(tree: Tree, keyword: int) -> JoinClause:
         keyword=tree.fragment(keyword, join.after),
         right=right,
         on=on,
-        conjuncts=tuple(c for c in conjuncts if condition is None or c != condition.whole),
+        conjuncts=conjuncts,
         match_condition=condition,
+        comparisons=comparisons,
         using=tuple(name_of(tree.text, token) for token in using if token.is_name),
         query=join.query,
     )
+    return replace(clause.with_condition(comparisons[0]), comparisons=comparisons) if len(comparisons) == 1 else clause
 
 
 def check_right_time(tree: Tree, clause: JoinClause) -> None:
@@ -223,9 +235,8 @@ def _right(tree: Tree, join: Join) -> Fragment:
 def _match_condition(tree: Tree, join: Join) -> MatchCondition:
     """The MATCH_CONDITION of an ASOF JOIN."""
     lo, hi = join.match_condition or (0, 0)
-    words = words_of(tree.tokens)
-    bare = next((i for i in range(join.after, len(words)) if words[i] in ("MATCH_CONDITION", "JOIN")), 0)
-    if join.match_condition is None and is_at(tree.tokens, bare, "MATCH_CONDITION"):
+    bare = _bare_condition(tree, join)
+    if bare is not None:
         raise ParseError(
             "MATCH_CONDITION",
             "the parentheses of MATCH_CONDITION are missing",
@@ -237,7 +248,7 @@ def _match_condition(tree: Tree, join: Join) -> MatchCondition:
             "MATCH_CONDITION",
             "ASOF JOIN needs MATCH_CONDITION after its right relation",
             place=_place(tree, join.keyword, join.after),
-            hint="write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.",
+            hint="write MATCH_CONDITION (a.t >= b.t), before ON or USING, or such a comparison in ON.",
         )
     inside = tree.fragment(lo + 2, hi - 1)
     condition = _comparison(inside) or _nearest(inside)
@@ -261,6 +272,14 @@ def _match_condition(tree: Tree, join: Join) -> MatchCondition:
     return replace(condition, whole=tree.fragment(lo, hi), within=within)
 
 
+def _bare_condition(tree: Tree, join: Join) -> int | None:
+    """The token MATCH_CONDITION of a join if no parentheses follow it."""
+    words = words_of(tree.tokens)
+    first = next((i for i in range(join.after, len(words)) if words[i] in ("MATCH_CONDITION", "JOIN")), 0)
+    is_bare = join.match_condition is None and is_at(tree.tokens, first, "MATCH_CONDITION")
+    return first if is_bare else None
+
+
 def _nearest(inside: Fragment) -> MatchCondition | None:
     """`NEAREST (left, right)`; None if it is something else."""
     tokens = tokenize(inside.text)
@@ -275,13 +294,23 @@ def _nearest(inside: Fragment) -> MatchCondition | None:
     return MatchCondition(left=left, operator=NEAREST, right=right, whole=inside)
 
 
-def _inequality(conjuncts: tuple[Fragment, ...]) -> MatchCondition | None:
-    """The comparison by >=, >, <= or < in ON, which DuckDB uses instead of MATCH_CONDITION.
+def _condition_in_on(on: Fragment, conjuncts: tuple[Fragment, ...]) -> tuple[MatchCondition, ...]:
+    """The comparisons by >=, >, <= or < in ON, of which DuckDB uses one instead of MATCH_CONDITION. Raises ParseError
+    for an ON without any."""
+    comparisons = tuple(comparison for conjunct in conjuncts if (comparison := _comparison(conjunct)))
+    if not comparisons:
+        raise no_comparison(on)
+    return comparisons
 
-    None unless ON has exactly one such comparison.
-    """
-    inequalities = [comparison for conjunct in conjuncts if (comparison := _comparison(conjunct))]
-    return inequalities[0] if len(inequalities) == 1 else None
+
+def no_comparison(on: Fragment) -> ParseError:
+    """The error for an ASOF JOIN without MATCH_CONDITION whose ON compares no time of both relations."""
+    return ParseError(
+        "MATCH_CONDITION",
+        "this ON compares no time of the left relation with one of the right by >=, >, <= or <",
+        place=on.place,
+        hint="write MATCH_CONDITION (a.t >= b.t) before ON, or AND a.t >= b.t in it.",
+    )
 
 
 def _comparison(conjunct: Fragment) -> MatchCondition | None:

@@ -16,6 +16,7 @@ from sqlext.rewriter.conditions.condition_parts import TypeResolver
 from sqlext.rewriter.lowering.match_plan import InputColumn, ShownColumn
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.scalars.references import Reference, Scope, unknown_column
+from sqlext.rewriter.scalars.scalar_keys import AGGREGATE, RowValue, check_scalar
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes, names_in
 from sqlext.rewriter.text.names import quoted
@@ -33,7 +34,8 @@ class InputRelation:
     `takes_start_bounds`: conjuncts of DEFINE may become bounds. `unread`: the columns of the clause's result, in lower
     case, that nothing reads. `is_streaming`: the rows never end, and Spark has no window functions over them.
     `shown`: the columns, in lower case, that the query around a window shows; `ambiguous`: the columns that several
-    relations have. `chars`: the lengths of the CHAR columns.
+    relations have. `chars`: the lengths of the CHAR columns. `is_grouped`: the rows are the groups of a GROUP BY, whose
+    aggregates are values of these rows.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -48,6 +50,7 @@ class InputRelation:
     shown: frozenset[str] = frozenset()
     ambiguous: frozenset[str] = frozenset()
     chars: Mapping[str, int] = field(default_factory=dict)
+    is_grouped: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -169,6 +172,17 @@ class Context:
         is_current = not reference.from_first and reference.offset == 0 and (labels is None or label in labels)
         is_read = reference.kind == "navigation" and not (reference.reads_labels or reference.reads_numbers)
         return is_current and (is_read or (reference.kind == "classifier" and reference.step == 0))
+
+
+def check_keys(context: Context) -> None:
+    """Raise BindError (NOT_SCALAR) for keys, and for a bound of the frame, that have not one value for each row."""
+    clause, relation = context.clause, context.relation
+    values = [RowValue("PARTITION BY", key.expression) for key in clause.partition_by]
+    values += [RowValue("ORDER BY", key.expression) for key in clause.order_by]
+    if clause.frame is not None and clause.frame.rows is not None:
+        values.append(RowValue("FOLLOWING", clause.frame.rows))
+    allowed = frozenset({AGGREGATE} if relation.is_grouped else ())
+    check_scalar(values, context.source, relation.is_aggregate, allowed)
 
 
 def partition_by(context: Context) -> tuple[Text, ...]:

@@ -20,6 +20,7 @@ from sqlext.pattern.program.mapped_variables import FirstRows, first_rows
 from sqlext.pattern.program.program import Program
 from sqlext.rewriter.lowering.end_of_within import end_of_within, without_zone
 from sqlext.rewriter.lowering.input_query import Context
+from sqlext.rewriter.lowering.length_of_within import check_length
 from sqlext.rewriter.lowering.lower_define import Defined
 from sqlext.rewriter.lowering.match_plan import InputColumn
 from sqlext.rewriter.lowering.total_sums import last_value, total_key
@@ -58,6 +59,7 @@ def within(context: Context) -> list[Bound]:
     within = context.clause.within
     if within is None:
         return []
+    check_length(within.bound, context)
     key, length = context.source.of(context.clause.order_by[0].expression), context.source.of(within.bound)
     try:
         key_type, length_type = context.relation.resolver.types([key, length])

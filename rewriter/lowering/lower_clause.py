@@ -24,6 +24,7 @@ from sqlext.rewriter.lowering.input_query import (
     Context,
     InputRelation,
     carried,
+    check_keys,
     keys_need_window,
     order_by,
     partition_by,
@@ -55,6 +56,7 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
         needs_times=relation.is_streaming or _needs_row_time(clause),
         needs_cep=needs_cep(clause),
     )
+    check_keys(context)
     conditions, measures = DefineLowering(context), Measures(context)
     defined = conditions.definitions()
     ask_ahead(context, conditions, defined, measures)

@@ -298,10 +298,14 @@ class _PatternParser:
         match = _BOUNDS.fullmatch(lexeme.text[1:-1])
         if match is None:
             raise self._wrong_bound(lexeme)
-        if match[1]:
-            return int(match[1]), int(match[1])
-        at_least, at_most = int(match[2] or 0), int(match[3]) if match[3] else None
-        if at_most is not None and at_most < at_least:
+        at_least, at_most = int(match[1] or match[2] or 0), int(match[1] or match[3] or -1)
+        if at_most < 0:
+            return at_least, None
+        if at_most == 0:  # TR 19075-5 section 4.14: the upper bound is above 0
+            message = f"{lexeme.text} repeats an element at most 0 times"
+            hint = "leave the element out, or write an upper bound from 1 on; () is the empty pattern."
+            raise self._fail_at("INVALID_QUANTIFIER", message, lexeme, hint)
+        if at_most < at_least:
             raise self._fail_at(
                 "INVALID_QUANTIFIER",
                 f"{lexeme.text}: the lower bound is above the upper one",

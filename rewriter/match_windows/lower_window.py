@@ -20,6 +20,7 @@ from sqlext.rewriter.lowering.input_query import (
     Context,
     InputRelation,
     carried,
+    check_keys,
     keys_need_window,
 )
 from sqlext.rewriter.lowering.lower_bounds import start_bounds
@@ -50,6 +51,7 @@ def lower_window(
         relation=relation,
         leaves_frame=_Reach(clause, program).leaves_frame,
     )
+    check_keys(context)
     frame_end = _frame_end(context)
     conditions, measures = DefineLowering(context), Measures(context)
     defined = conditions.definitions()

@@ -25,10 +25,12 @@ from sqlext.rewriter.scalars.references import (
     unknown_column,
 )
 from sqlext.rewriter.scalars.render import render
+from sqlext.rewriter.scalars.scalar_keys import check_no_copies
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes, variable_key
 from sqlext.rewriter.text.names import quoted_if_needed
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
+from sqlext.rewriter.tree.keywords import INTERVAL_UNITS
 
 NAVIGATIONS = frozenset({"FIRST", "LAST", "PREV", "NEXT"})
 CLAUSE_FUNCTIONS = frozenset({"CLASSIFIER", "MATCH_NUMBER", "MATCH_SEQUENCE_NUMBER"})
@@ -38,6 +40,7 @@ OUTCOMES = {
     "MATCH_TIMED_OUT": ("timed out", "TIMED_OUT_IN_DEFINE", "write it in MEASURES."),
     "MATCH_PROCTIME": ("proctime", "PROCTIME_IN_DEFINE", "write it in MEASURES, or compare with current_timestamp()."),
 }
+_CONSTANT_NAMES = INTERVAL_UNITS | {"AS", "CAST", "FALSE", "INTERVAL", "NULL", "TRUE"}
 _FAR = 1 << 30  # an offset beyond all rows of a partition, in 32 bits
 # In the text of an argument, a constant of the same type replaces each call that one input row does not decide.
 _CONSTANTS = {"classifier": "CAST('' AS STRING)", "match number": "CAST(1 AS BIGINT)"}
@@ -144,7 +147,11 @@ class Analyser(Words):
             return self._outcome(i, close), close + 1
         if self._is_aggregate_name(i):
             return self._aggregate(i, close)
+        self._check_no_copies(i)
         return None, i + 1
+
+    def _check_no_copies(self, i: int) -> None:
+        check_no_copies(self, i, "DEFINE" if self.scope.in_define else "MEASURES")
 
     def _number(self, i: int, close: int) -> Reference:
         if close != i + 2:
@@ -196,7 +203,7 @@ class Analyser(Words):
         place, from_first = self.place(i, close + 1), self.parts[i].word == "FIRST"
         inner = self._nested_classifier(*bounds[0])
         if inner is None:
-            inner = self._argument(*bounds[0], self.parts[i].word).navigation(place)
+            inner = self._navigated(i, *bounds[0]).navigation(place)
         return replace(inner, place=place, from_first=from_first, offset=offset)
 
     def _physical(self, i: int, close: int) -> Reference:
@@ -207,8 +214,22 @@ class Analyser(Words):
         place = self.place(i, close + 1)
         inner = self._nested_navigation(*bounds[0])
         if inner is None:
-            inner = self._argument(*bounds[0], self.parts[i].word).navigation(place)
+            inner = self._navigated(i, *bounds[0]).navigation(place)
         return replace(inner, place=place, step=step)
+
+    def _navigated(self, i: int, lo: int, hi: int) -> Argument:
+        """The argument of the navigation at i. Raises BindError for a constant (TR 19075-5 section 4.16)."""
+        word = self.parts[i].word
+        argument = self._argument(lo, hi, word)
+        if not argument.reads_row and all(self._is_constant(k) for k in range(lo, hi)):
+            message = f"{word} reads a row, and {self.place(lo, hi).written} is a constant"
+            raise self._error("WRONG_ARGUMENTS", message, lo, hi, f"write {word}(price), or the constant alone.")
+        return argument
+
+    def _is_constant(self, k: int) -> bool:
+        """True for a lexeme that names no column: a literal, an operator, a parameter, or the name of a function."""
+        lexeme = self.parts[k]
+        return not lexeme.is_name or lexeme.is_parameter or lexeme.word in _CONSTANT_NAMES or self.raw(k + 1) == "("
 
     def _nested_navigation(self, lo: int, hi: int) -> Reference | None:
         """The reference of `[RUNNING|FINAL] FIRST(…)`, `LAST(…)` or `CLASSIFIER(…)`; None unless it fills the range."""
@@ -385,6 +406,7 @@ class Analyser(Words):
         if self.word(i) in ("CLASSIFIER", "MATCH_NUMBER"):
             return self._call(i)
         self._check_not_nested(i, function)
+        self._check_no_copies(i)
         return None, i + 1
 
     def _check_not_nested(self, i: int, function: str) -> None:

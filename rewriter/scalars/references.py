@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Union
 
 from sqlext.errors import BindError, Place
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme
 from sqlext.rewriter.text.names import QUOTED_HINT, only_column, unquoted
 from sqlext.rewriter.text.splice import Source, Text
@@ -222,6 +223,10 @@ class Words:
     def slice(self, lo: int, hi: int) -> Text:
         """The text of lexemes lo to hi."""
         return self.scope.source.slice(self.parts[lo].start, self.parts[hi - 1].stop) if lo < hi else Text()
+
+    def fragment(self, lo: int, hi: int) -> Fragment:
+        """Lexemes lo to hi as a part of the user's text."""
+        return Fragment(self.scope.source.text, self.parts[lo].start, self.parts[hi - 1].stop)
 
     def place(self, lo: int, hi: int) -> Place:
         """The place of lexemes lo to hi; if the range is empty, the place of lexeme lo, or of the last lexeme."""

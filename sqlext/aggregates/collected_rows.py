@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 from sqlext.aggregates.aggregator import (
@@ -24,7 +26,7 @@ from sqlext.expressions.spark_types import ArrayOf, is_interval, is_year_month, 
 from sqlext.expressions.values import distinct, hashable, order_key
 
 
-def _collecting(value: Callable[[list[Any]], Any], *, keeps_nulls: bool = False) -> Aggregator:
+def _collecting(value: Callable[[Any], Any], *, keeps_nulls: bool = False) -> Aggregator:
     """Return the aggregator of a function of the list of all values, without NULLs unless `keeps_nulls`."""
 
     def add(state: tuple, new: Any) -> tuple:
@@ -75,20 +77,67 @@ def mode(call: AggregateCall) -> Aggregator:
     return _collecting(value)
 
 
-def _percentiles(call: AggregateCall, *, pick: Callable[[list[Any], float], Any]) -> Aggregator:
+def _percentiles(call: AggregateCall, *, pick: Callable[[Any, float], Any]) -> Aggregator:
     """The values at the fractions that the second argument names, by default at one half; `pick` returns each."""
     fractions = call.constants.get(1, 0.5)
     is_list = isinstance(fractions, tuple)
     shares = [_fraction(call, fraction) for fraction in (fractions if is_list else [fractions])]
 
-    def value(values: list[Any]) -> Any:
-        if not values:
+    def value(values: Any) -> Any:
+        ordered = _in_order(values, is_descending=call.is_descending)
+        if not ordered:
             return None
-        ordered = sorted(values, key=lambda v: (v != v, v), reverse=call.is_descending)  # NaN is the largest
         results = [_as_result(pick(ordered, share), call.result) for share in shares]
         return results if is_list else results[0]
 
-    return _collecting(value)
+    return _collecting(value) if len(call.types) < 3 else _with_frequencies(value)
+
+
+def _in_order(values: Sequence[Any], *, is_descending: bool) -> Sequence[Any]:
+    """The values in order; NaN is the largest."""
+
+    def key(value: Any) -> Any:
+        return value != value, value
+
+    if not isinstance(values, _Repeated):
+        return sorted(values, key=key, reverse=is_descending)
+    return _Repeated(sorted(values.pairs, key=lambda pair: key(pair[0]), reverse=is_descending))
+
+
+def _with_frequencies(value: Callable[[Any], Any]) -> Aggregator:
+    """Return the aggregator of `percentile(value, fraction, frequency)`: each value counts as often as its row says."""
+
+    def add(state: tuple, new: Any, frequency: float | None) -> tuple:
+        if frequency is not None and frequency < 0:
+            raise invalid_value(f"percentile takes frequencies from 0 on, not {frequency:.0f}", "write 1.")
+        return appended(state, (new, int(frequency))) if new is not None and frequency else state
+
+    return Aggregator(
+        empty=EMPTY,
+        add=add,
+        merge=concatenated,
+        value=lambda state: value(_Repeated(listed(state))),
+        needs_rows=True,
+    )
+
+
+class _Repeated(Sequence[Any]):
+    """Values that are there as often as their frequencies say, without their copies.
+
+    >>> values = _in_order(_Repeated([(9, 1), (5, 2)]), is_descending=False)
+    >>> len(values), [values[i] for i in range(3)]
+    (3, [5, 5, 9])
+    """
+
+    def __init__(self, pairs: Sequence[tuple[Any, int]]):
+        self.pairs = pairs
+        self.ends = list(accumulate(frequency for _, frequency in pairs))
+
+    def __len__(self) -> int:
+        return self.ends[-1] if self.ends else 0
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.pairs[bisect_right(self.ends, i)][0]
 
 
 def percentile_disc(call: AggregateCall) -> Aggregator:
@@ -106,7 +155,7 @@ def _fraction(call: AggregateCall, written: Any) -> float:
     return fraction
 
 
-def _interpolated(ordered: list[Any], fraction: float) -> Any:
+def _interpolated(ordered: Sequence[Any], fraction: float) -> Any:
     """The value for percentile_cont, between two of the values."""
     position = (len(ordered) - 1) * fraction
     lower, higher = math.floor(position), math.ceil(position)
@@ -116,12 +165,12 @@ def _interpolated(ordered: list[Any], fraction: float) -> Any:
     return (higher - position) * low + (position - lower) * high
 
 
-def _discrete(ordered: list[Any], fraction: float) -> Any:
+def _discrete(ordered: Sequence[Any], fraction: float) -> Any:
     """The first value whose cumulative share reaches the fraction, for percentile_disc."""
     return float(ordered[max(0, math.ceil(fraction * len(ordered)) - 1)])
 
 
-def _discrete_before(ordered: list[Any], fraction: float) -> Any:
+def _discrete_before(ordered: Sequence[Any], fraction: float) -> Any:
     """The lower of the values between which percentile_cont interpolates, for `percentileDiscCalculation`."""
     return float(ordered[math.floor((len(ordered) - 1) * fraction)])
 

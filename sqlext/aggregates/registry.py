@@ -221,7 +221,7 @@ AGGREGATES: Mapping[str, AggregateFunction] = {
         arity=(1, 2), constants=(1,), within_group=WithinGroupKey.VALUE, is_distinct_refused=True, reads_order=True
     ),
     "median": AggregateFunction(cast=_number_or_interval, result=_quantile),
-    "percentile": _PERCENTILE,
+    "percentile": replace(_PERCENTILE, arity=(2, 3)),
     "percentile_cont": _PERCENTILE_OF_KEY,
     "percentile_disc": _PERCENTILE_OF_KEY,
     **dict.fromkeys(("stddev", "std", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"), _DOUBLES),
@@ -236,10 +236,14 @@ AGGREGATES: Mapping[str, AggregateFunction] = {
     **dict.fromkeys(("regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy"), _PAIRS),
     # https://spark.apache.org/docs/4.2.0/api/sql/ "Aggregate functions": sketches and approximations
     **dict.fromkeys((
-        "approx_percentile", "approx_top_k", "bitmap_and_agg", "bitmap_construct_agg", "bitmap_or_agg",
-        "count_min_sketch", "grouping", "hll_sketch_agg", "hll_union_agg", "histogram_numeric", "kll_sketch_agg_bigint",
+        "approx_percentile", "approx_top_k", "approx_top_k_accumulate", "approx_top_k_combine", "bitmap_and_agg",
+        "bitmap_construct_agg", "bitmap_or_agg",
+        "count_min_sketch", "grouping", "grouping_id", "hll_sketch_agg", "hll_union_agg", "histogram_numeric",
+        "kll_merge_agg_bigint", "kll_merge_agg_double", "kll_merge_agg_float", "kll_sketch_agg_bigint",
         "kll_sketch_agg_double", "kll_sketch_agg_float", "percentile_approx", "schema_of_variant_agg",
-        "theta_sketch_agg", "vector_avg", "vector_sum",
+        "theta_intersection_agg", "theta_sketch_agg", "theta_union_agg", "tuple_intersection_agg_double",
+        "tuple_intersection_agg_integer", "tuple_sketch_agg_double", "tuple_sketch_agg_integer",
+        "tuple_union_agg_double", "tuple_union_agg_integer", "vector_avg", "vector_sum",
     ), _OF_SPARK),
 }  # fmt: skip
 COMPUTED = tuple(name for name, function in AGGREGATES.items() if function.is_computed)  # by workers

@@ -105,5 +105,5 @@ def test_a_way_that_a_case_excepts_gives_an_error_or_other_rows(session, way, ca
 
 
 def test_every_data_file_is_run():
-    others = {"relations.txt", "scripts.txt", "errors.txt", "rules.txt"}
+    others = {"relations.txt", "scripts.txt", "errors.txt", "keys.txt", "rules.txt"}
     assert {path.name for path in HERE.glob("*.txt")} == {*FILES, *others}

@@ -33,7 +33,10 @@ def expected(case: Case) -> list:
     return [s.lines if s.kind == "error" else expected_of(s) for s in case.steps if s.kind]
 
 
-@pytest.mark.parametrize("case", [*cases("scripts.txt"), *cases("errors.txt"), *cases("rules.txt")], ids=str)
+FILES = ("scripts.txt", "errors.txt", "keys.txt", "rules.txt")
+
+
+@pytest.mark.parametrize("case", [case for file in FILES for case in cases(file)], ids=str)
 def test_statements_give_their_rows_or_their_error(clean, case):
     with settings(clean, case.settings):
         assert run(clean, case) == expected(case)

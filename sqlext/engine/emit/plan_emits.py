@@ -25,6 +25,7 @@ from sqlext.rewriter.emit.upserted import is_whole_query, upserted
 from sqlext.rewriter.emit.window_relations import windowed
 from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.stream_target import StreamTarget
+from sqlext.rewriter.scalars.scalar_keys import RowValue, check_scalar
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text.names import column_name, quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
@@ -48,7 +49,8 @@ class WindowTvfPlanner:
             return Planned()
         rows, resolver = _bound(call, source, prefix, self.queries)
         durations = {
-            name: duration(d, source, resolver, is_positive=name != "OFFSET") for name, d in call.durations.items()
+            name: duration(d, source, resolver, least=None if name == "OFFSET" else 1)
+            for name, d in call.durations.items()
         }
         _check_durations(call, durations)
         time = None
@@ -96,7 +98,7 @@ class EmitPlanner:
             _check_stream(emit, rows)
         columns = [(f.name, f.dataType.simpleString()) for f in rows.schema.fields]
         watermark = next(iter(watermarks(rows)), None)
-        plan = lower_emit(emit, source, columns, resolver, watermark)
+        plan = lower_emit(emit, source, columns, resolver, watermark, self.queries.is_aggregate)
         _check_durations(emit.call, plan.durations)
         key = [column.name.lower() for column in self.target.upsert_key] if self.target is not None else []
         if key and is_whole_query(emit.whole, self.target, self.statement.tree):
@@ -121,6 +123,9 @@ def _bound(
     call: WindowTvf, source: Source, prefix: Text, queries: Queries, alias: str = ""
 ) -> tuple[DataFrame, SparkTypeResolver]:
     """The rows of the data, and the resolver of types of expressions over them."""
+    values = [RowValue("PARTITION BY", key) for key in call.partition_by]
+    values += [RowValue("DESCRIPTOR", call.time)] if call.time else []
+    check_scalar(values, source, queries.is_aggregate)
     rows = queries.run(join(prefix, "SELECT * FROM ", call.data_as("", source)))
     taken = [name for name in rows.columns if name.lower() in WINDOW_KEYS]
     if taken:

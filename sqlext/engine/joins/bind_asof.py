@@ -12,10 +12,12 @@ from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import SparkTypeResolver, with_outer_hint
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.shipped.data_types import CHAR_TYPE, lengths_of_chars
-from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
 from sqlext.expressions.calendars import DAY_US
-from sqlext.expressions.spark_types import INTEGER_BITS, LTZ, has_plain_equality, is_numeric, is_orderable
-from sqlext.rewriter.emit.durations import duration
+from sqlext.expressions.coercion import string_in_comparison
+from sqlext.expressions.spark_types import INTEGER_BITS, LTZ, has_plain_equality, in_sql, is_numeric, is_orderable
+from sqlext.pattern.task.task import LiteralValue
+from sqlext.rewriter.emit.durations import duration, shown_number
 from sqlext.rewriter.joins import asof_conditions
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Distance, Key, Limit, Presort
 from sqlext.rewriter.joins.join_clause import NEAREST, MatchCondition, check_right_time
@@ -60,6 +62,21 @@ class BoundAsof:
     is_streaming: bool
 
 
+def take_condition(sides: JoinSides) -> None:
+    """Take the comparison of ON that reads both relations as the MATCH_CONDITION of the join.
+
+    Raises Spark's errors of ON, and ParseError and BindError (MATCH_CONDITION).
+    """
+    on = sides.clause.on
+    try:
+        sides.clause = asof_conditions.with_condition(sides.clause, sides.side_of)
+    except SqlExtError:
+        left, right = sides.relations[LEFT], sides.relations[RIGHT]
+        if on is not None:  # a name that no relation has is the better reason
+            sides.select("1", join(left, " JOIN ", right, " ON ", sides.text(on)))
+        raise
+
+
 def bind_asof(sides: JoinSides) -> BoundAsof:
     """Bind the names and the types of the join.
 
@@ -75,6 +92,7 @@ class _AsofBinder:
 
     def bind(self) -> BoundAsof:
         clause, using = self.clause, self.clause.using
+        self.sides.check_scalar()
         if clause.match_condition is None:
             time, using = using[-1].fragment, using[:-1]
             times = MatchCondition(left=time, operator=">=", right=time, whole=time)
@@ -92,8 +110,9 @@ class _AsofBinder:
             conditions = replace(written, left=own[LEFT], right=own[RIGHT])
         left_time, right_time = self.sides.text(times.left), self.sides.text(times.right)
         compared = [Key(left_time, right_time), *conditions.keys]
+        compared = self._with_strings(compared, self._fields(compared), is_streaming=is_streaming)
         fields = self._fields(compared)
-        types = self._types(compared, fields)
+        types = [(left.dataType, right.dataType) for left, right in fields]
         compared = self._padded(compared, fields)
         conditions = replace(conditions, keys=tuple(compared[1:]))
         right_relation = self.tree.relation_at(clause.right)
@@ -105,9 +124,9 @@ class _AsofBinder:
             right=self.right,
             name=name.text if name else "",
             is_left=clause.join_type == "LEFT",
-            left_time=left_time,
+            left_time=compared[0].left,
             operator=times.operator,
-            right_time=right_time,
+            right_time=compared[0].right,
             conditions=conditions,
             using=tuple(n.fragment.text for n in using),
             using_time="" if clause.match_condition else times.left.text,
@@ -182,11 +201,13 @@ class _AsofBinder:
         if kind in ("number", "date"):
             text = join("(", self.sides.text(within), ")")
             (of,) = resolver.types([text])
-            if is_numeric(of):
-                if not _is_positive(text, resolver):
+            if is_numeric(of) or (of == "void" and kind == "number"):
+                value = _constant_number(text, resolver)
+                if not (isinstance(value, (int, float)) and value >= 0):
+                    shown = "NULL" if value is None else shown_number(float(value))
                     raise BindError(
                         "WITHIN_TYPE",
-                        "this distance must not be negative or NULL",
+                        f"this distance is {shown}, and it must be 0 or more",
                         place=within.place,
                         hint="write a constant number, such as WITHIN 5.",
                     )
@@ -198,14 +219,7 @@ class _AsofBinder:
                     place=within.place,
                     hint="write a number, such as WITHIN 5.",
                 )
-        micros = duration(within, self.sides.source, resolver, is_positive=False, error_class="WITHIN_TYPE")
-        if micros < 0:
-            raise BindError(
-                "WITHIN_TYPE",
-                "this distance must not be negative",
-                place=within.place,
-                hint="write WITHIN INTERVAL 5 MINUTES.",
-            )
+        micros = duration(within, self.sides.source, resolver, least=0, error_class="WITHIN_TYPE")
         if kind == "timestamp_ntz":
             return join(f"INTERVAL '{micros // 1_000_000}.{micros % 1_000_000:06}' SECOND"), micros
         return join(str(micros // DAY_US if kind == "date" else micros)), micros
@@ -247,23 +261,40 @@ class _AsofBinder:
         rights = self.sides.rows(RIGHT, _list(pair.right for pair in pairs)).schema.fields
         return list(zip(lefts, rights))
 
-    def _types(
-        self, pairs: list[Key], fields: list[tuple[t.StructField, t.StructField]]
-    ) -> list[tuple[t.DataType, t.DataType]]:
-        """The two types of each pair. Raises BindError for pairs that do not fit.
+    def _with_strings(
+        self, pairs: list[Key], fields: list[tuple[t.StructField, t.StructField]], *, is_streaming: bool
+    ) -> list[Key]:
+        """The pairs in the types in which Spark compares them, where one side is a string.
+
+        Raises BindError (ASOF_TYPES) for pairs that Spark does not compare, and for keys of USING, which are columns of
+        the result.
 
         Rows of both sides are put into one order. For this Spark would choose other common types than for a comparison.
         """
-        for pair, (left, right) in zip(pairs, fields):
-            kinds = [left.dataType.simpleString(), right.dataType.simpleString()]
-            if (kinds[0] == "string") != (kinds[1] == "string"):
-                raise BindError(
-                    "ASOF_TYPES",
-                    f"ASOF JOIN cannot compare {kinds[0]} with {kinds[1]}",
-                    place=self._place(pair),
-                    hint="CAST one of them to the other's type.",
-                )
-        return [(left.dataType, right.dataType) for left, right in fields]
+        cast = "TRY_CAST" if is_streaming else "CAST"  # what the rows hold never ends a stream
+        return [
+            self._with_string(pair, [side.dataType.simpleString() for side in both], cast)
+            for pair, both in zip(pairs, fields)
+        ]
+
+    def _with_string(self, pair: Key, kinds: list[str], cast: str) -> Key:
+        if (kinds[0] == "string") == (kinds[1] == "string"):
+            return pair
+        other = kinds[kinds[0] == "string"]
+        is_ansi = execution_settings(self.sides.whole(LEFT).sparkSession).is_ansi
+        common = None if self.clause.using else string_in_comparison(other, is_ansi=is_ansi)
+        if common is None:
+            raise BindError(
+                "ASOF_TYPES",
+                f"ASOF JOIN cannot compare {kinds[0]} with {kinds[1]}",
+                place=self._place(pair),
+                hint="CAST one of them to the other's type.",
+            )
+        texts = [
+            text if kind == common else join(f"{cast}(", text, f" AS {in_sql(common)})")
+            for text, kind in zip((pair.left, pair.right), kinds)
+        ]
+        return replace(pair, left=texts[0], right=texts[1])
 
     def _padded(self, pairs: list[Key], fields: list[tuple[t.StructField, t.StructField]]) -> list[Key]:
         """The pairs with blanks after CHAR columns where Spark adds them to compare the two.
@@ -301,10 +332,10 @@ class _AsofBinder:
         return Place(self.tree.text, min(start for start, _ in spans), max(stop for _, stop in spans))
 
 
-def _is_positive(number: Text, resolver: SparkTypeResolver) -> bool:
-    """Return True for a constant ≥ 0, False for a negative one and for NULL. Raises BindError for a column."""
+def _constant_number(number: Text, resolver: SparkTypeResolver) -> LiteralValue:
+    """The value of a constant number as DOUBLE, None for NULL. Raises BindError for a column."""
     try:
-        return resolver.constant(join(number, " >= 0")) is True
+        return resolver.constant(join("CAST(", number, " AS DOUBLE)"))
     except BindError as error:
         raise with_outer_hint(error, "write a constant: a column differs from row to row.") from None
 

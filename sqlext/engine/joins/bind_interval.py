@@ -46,6 +46,7 @@ class _IntervalBinder:
 
     def _rewritten(self) -> RewrittenJoin:
         self._check_no_proctime()
+        self.sides.check_scalar()
         rows = self._plain_join()
         if self.clause.on is not None:
             self.sides.check_spellings(self.clause.on)

@@ -16,6 +16,7 @@ from sqlext.errors import BindError, Place
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, NEITHER, RIGHT, other_side
 from sqlext.rewriter.joins.qualified_names import qualified_column, qualifiers
+from sqlext.rewriter.scalars.scalar_keys import RowValue, check_scalar
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source, Text, TextLike, join
@@ -50,6 +51,15 @@ class JoinSides:
     @property
     def is_in_subquery(self) -> bool:
         return self.tree.tokens[index_at(self.tree.tokens, self.clause.keyword.start)].depth > 0
+
+    def check_scalar(self) -> None:
+        """Raise BindError (NOT_SCALAR) for a condition that has not one value for each pair of rows."""
+        clause = self.clause
+        values = [RowValue("ON", conjunct) for conjunct in clause.conjuncts]
+        if clause.match_condition is not None:
+            condition = clause.match_condition
+            values += [RowValue("MATCH_CONDITION", operand) for operand in (condition.left, condition.right)]
+        check_scalar(values, self.source, self.queries.is_aggregate)
 
     def text(self, fragment: Fragment) -> Text:
         return self.source.of(fragment)

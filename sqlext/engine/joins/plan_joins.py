@@ -9,7 +9,7 @@ from itertools import chain
 
 from pyspark.sql import SparkSession
 
-from sqlext.engine.joins.bind_asof import BoundAsof, bind_asof
+from sqlext.engine.joins.bind_asof import BoundAsof, bind_asof, take_condition
 from sqlext.engine.joins.bind_interval import bind_interval
 from sqlext.engine.joins.explain_joins import (
     HOW_WITH_TABLE,
@@ -81,7 +81,8 @@ class JoinPlanner:
         )
         self.sides.append(sides)
         if clause.kind == "ASOF":
-            return self._planned_asof(clause, sides)
+            take_condition(sides)
+            return self._planned_asof(sides.clause, sides)
         interval = bind_interval(sides, self.time_zone)
         self._hide(clause, {"": interval.hidden} if interval.hidden else {})
         return Planned(edits=interval.edits, sections=[explained_interval(interval)])

@@ -137,6 +137,7 @@ class _QueryPlanner:
             ambiguous=repeated(frame.columns),
             chars=lengths_of_chars(frame.schema),
             settings=self.settings,
+            is_grouped=grouped is not None,
         )
 
     def _grouped(self) -> set[str]:
