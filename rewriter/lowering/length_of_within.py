@@ -28,7 +28,7 @@ def check_length(bound: Fragment, context: Context) -> None:
             "WITHIN_TYPE",
             f"WITHIN is {shown}, and it must be longer than nothing",
             place=bound.place,
-            hint="write WITHIN INTERVAL 10 MINUTES, or the next larger number for a number as ORDER BY key.",
+            hint="write WITHIN INTERVAL 10 MINUTES, or WITHIN 600 if the ORDER BY key is a number.",
         )
 
 

@@ -228,8 +228,8 @@ class Analyser(Words):
 
     def _is_constant(self, k: int) -> bool:
         """True for a lexeme that names no column: a literal, an operator, a parameter, or the name of a function."""
-        lexeme = self.parts[k]
-        return not lexeme.is_name or lexeme.is_parameter or lexeme.word in _CONSTANT_NAMES or self.raw(k + 1) == "("
+        is_head = self.raw(k + 1)[:1] in ("(", "'")  # of a call, or of a literal such as DATE '2026-01-01'
+        return not self.parts[k].is_name or self.word(k) in _CONSTANT_NAMES or is_head
 
     def _nested_navigation(self, lo: int, hi: int) -> Reference | None:
         """The reference of `[RUNNING|FINAL] FIRST(…)`, `LAST(…)` or `CLASSIFIER(…)`; None unless it fills the range."""
