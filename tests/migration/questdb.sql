@@ -15,10 +15,10 @@ SELECT * FROM VALUES ('BTC', TIMESTAMP '2026-01-01 09:00:00'), ('BTC', TIMESTAMP
 -- == ASOF JOIN
 SELECT t.symbol, t.ts, price, bid FROM trades t ASOF JOIN quotes q ON (symbol);
 -- error
--- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION after its right relation
+-- SQLEXT_MATCH_CONDITION: this ON compares no time of the left relation with one of the right by >=, >, <= or <
 --   1 | SELECT t.symbol, t.ts, price, bid FROM trades t ASOF JOIN quotes q ON (symbol)
---     |                                                 ^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.
+--     |                                                                       ^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t) before ON, or AND a.t >= b.t in it.
 -- write
 SELECT t.symbol, t.ts, price, bid FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.ts >= q.ts) USING (symbol);
 -- rows symbol:string,ts:timestamp,price:double,bid:double
@@ -31,10 +31,10 @@ SELECT t.symbol, t.ts, price, bid FROM trades t LEFT ASOF JOIN quotes q MATCH_CO
 -- == ASOF JOIN with equal times on the right, and a missing symbol
 SELECT o.symbol, o.ts, size FROM orders o ASOF JOIN ticks t ON (symbol);
 -- error
--- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION after its right relation
+-- SQLEXT_MATCH_CONDITION: this ON compares no time of the left relation with one of the right by >=, >, <= or <
 --   1 | SELECT o.symbol, o.ts, size FROM orders o ASOF JOIN ticks t ON (symbol)
---     |                                           ^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.
+--     |                                                                ^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t) before ON, or AND a.t >= b.t in it.
 -- write
 SELECT o.symbol, o.ts, size FROM orders o LEFT ASOF JOIN (SELECT * FROM ticks QUALIFY row_number() OVER (PARTITION BY symbol, ts ORDER BY n DESC) = 1) t MATCH_CONDITION (o.ts >= t.ts) ON o.symbol <=> t.symbol;
 -- rows symbol:string,ts:timestamp,size:int
@@ -45,10 +45,10 @@ SELECT o.symbol, o.ts, size FROM orders o LEFT ASOF JOIN (SELECT * FROM ticks QU
 -- == ASOF JOIN with TOLERANCE
 SELECT t.symbol, t.ts, price, bid FROM trades t ASOF JOIN quotes q ON (symbol) TOLERANCE 15s;
 -- error
--- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION after its right relation
+-- SQLEXT_MATCH_CONDITION: this ON compares no time of the left relation with one of the right by >=, >, <= or <
 --   1 | SELECT t.symbol, t.ts, price, bid FROM trades t ASOF JOIN quotes q ON (symbol) TOLERANCE 15s
---     |                                                 ^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.
+--     |                                                                       ^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t) before ON, or AND a.t >= b.t in it.
 -- write
 SELECT t.symbol, t.ts, price, bid FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.ts >= q.ts) ON t.symbol = q.symbol AND q.ts >= t.ts - INTERVAL 15 SECONDS;
 -- rows symbol:string,ts:timestamp,price:double,bid:double
