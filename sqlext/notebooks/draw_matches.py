@@ -14,22 +14,20 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.find_near_misses import PartitionMisses, find_near_misses
 from sqlext.engine.streams.streaming_tables import check_ends
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.notebooks.drawing_query import MATCH, VARIABLE, DrawingQuery, drawing_query
+from sqlext.notebooks.drawn_rows import KEY, MOST_PANELS, NO_KEYS, DrawnRows, drawn_rows
 from sqlext.notebooks.theme import in_theme
-from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.tokens import tokenize
 from sqlext.sessions.hook import unhooked
 from sqlext.sessions.quoted_names import names_in_backticks
 
-MOST_ROWS, MOST_PANELS = 10_000, 6
 MOST_LABELS, LONGEST_LABEL = 5, 90  # near misses of a panel with a label, and its characters
-_KEY = "sqlext_key"  # the keys of a row as JSON
 _MOST_POINTS = 1_000  # of a panel in SVG; more are a picture inside it, because each point takes 80 bytes
 _INK = "#010203"  # drawn for text and axes; in the SVG the colour of the text around it takes its place
 _STYLE = {
@@ -79,8 +77,8 @@ class Panel:
 def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | None = None) -> Drawing | None:
     """Draw the last MATCH_RECOGNIZE of a statement; None if it has none.
 
-    At most 10,000 rows are read, and six partitions are drawn, partitions with matches first. Raises UnsupportedError
-    (DRAWING) if the clause cannot return all rows, and the errors of the statement.
+    At most 10,000 rows and six partitions are drawn, see `drawn_rows`; the title says what is left out. Raises
+    UnsupportedError (DRAWING) if the clause cannot return all rows, and the errors of the statement.
     """
     query = drawing_query(statement)
     if query is None:
@@ -99,23 +97,30 @@ def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | Non
             f"{query.time} is no column of the rows, and cannot be drawn",
             hint="write ORDER BY with a column, computed in a subquery if need be.",
         )
-    keys = F.to_json(F.struct(*(F.col(quoted(name)) for name in query.keys))) if query.keys else F.lit("{}")
-    rows = frame.limit(MOST_ROWS).withColumn(_KEY, keys).toPandas()
-    value = _value_column(rows, query)
-    panels = list(panels_of(rows, query))
+    drawn = drawn_rows(frame, query, _result(spark, statement, args))
+    value = _value_column(drawn.rows, query)
+    panels = list(panels_of(drawn, query))
     panels, note = _with_misses(
         panels, SqlCall(spark=spark, sql=unhooked(spark), text=query.text, args=args), query, value
     )
     count, near = sum(panel.rows[MATCH].nunique() for panel in panels), sum(len(panel.misses) for panel in panels)
-    found = f"{count} {'match' if count == 1 else 'matches'}"
+    found = f"{count:,} {'match' if count == 1 else 'matches'}"
     found += f" and {near} near miss{'es' * (near != 1)}" if near else ""
-    title = f"{found} in {len(rows):,} rows{note}"
+    rows = sum(len(panel.rows) for panel in panels)
+    title = f"{found} in {rows:,} rows{note}{drawn.left_out(rows, count, len(panels))}"
     return Drawing(picture(panels, query.time, value, title), title)
+
+
+def _result(spark: SparkSession, statement: str, args: dict[str, Any] | None) -> DataFrame | None:
+    """The result of a query; None for a statement that is no query, which is not run again."""
+    words = [token.word for token in tokenize(statement)]
+    is_query = words[:1] in (["SELECT"], ["WITH"], ["FROM"]) and not {"INSERT", "MERGE", "DELETE", "UPDATE"} & {*words}
+    return spark.sql(statement, args) if is_query else None
 
 
 def _with_misses(panels: list[Panel], call: SqlCall, query: DrawingQuery, value: str | None) -> tuple[list[Panel], str]:
     """The panels with their near misses, and a note for the title if these could not be looked for."""
-    wanted = [panel.rows[_KEY].iloc[0] for panel in panels if len(panel.rows)]
+    wanted = [panel.rows[KEY].iloc[0] for panel in panels if len(panel.rows)]
     columns = [query.time] if value is None else [query.time, value]
     try:
         with names_in_backticks(call) as named:
@@ -123,8 +128,10 @@ def _with_misses(panels: list[Panel], call: SqlCall, query: DrawingQuery, value:
     except (SqlExtError, PySparkException):
         return panels, ", near misses not looked for"
     drawn = (
-        replace(panel, misses=tuple(_drawn(found[key], query.time, value)))
-        if len(panel.rows) and (key := panel.rows[_KEY].iloc[0]) in found
+        replace(
+            panel, misses=tuple(m for m in _drawn(found[key], query.time, value) if _is_inside(m, panel, query.time))
+        )
+        if len(panel.rows) and (key := panel.rows[KEY].iloc[0]) in found
         else panel
         for panel in panels
     )
@@ -140,10 +147,16 @@ def _drawn(found: PartitionMisses, time: str, value: str | None) -> Iterator[Dra
         yield DrawnMiss(points, (times[miss.refused], float(heights[miss.refused])), miss.variable, miss.reason)
 
 
+def _is_inside(miss: DrawnMiss, panel: Panel, time: str) -> bool:
+    """Whether a near miss is among the drawn rows of a partition."""
+    times = panel.rows[time]
+    return all(times.min() <= at <= times.max() for at in (miss.refused[0], *(point[0] for point in miss.points)))
+
+
 def _value_column(rows: pd.DataFrame, query: DrawingQuery) -> str | None:
     """The column that is drawn over time: the first numeric column that DEFINE names, or else the first numeric one;
     None if there is none."""
-    skipped = {query.time, *query.keys, MATCH, VARIABLE, _KEY}
+    skipped = {query.time, *query.keys, MATCH, VARIABLE, KEY}
     numeric = [name for name in rows.columns if name not in skipped and _is_number(rows[name])]
     words = [word.lower() for word in re.findall(r"\w+", query.conditions)]
     return min(
@@ -157,16 +170,23 @@ def _is_number(column: pd.Series) -> bool:
     )
 
 
-def panels_of(rows: pd.DataFrame, query: DrawingQuery) -> Iterator[Panel]:
-    """The partitions without their near misses; partitions with matches come first."""
+def panels_of(drawn: DrawnRows, query: DrawingQuery) -> Iterator[Panel]:
+    """The partitions without their near misses, in the order in which they are drawn."""
     if not query.keys:
-        yield Panel("", rows)
+        yield Panel(drawn.parts.get(NO_KEYS, ""), drawn.rows)
         return
-    groups = [(_key_values(key, query.keys), group) for key, group in rows.groupby(_KEY, sort=False)]
-    groups.sort(key=lambda item: (not item[1][MATCH].notna().any(), [_rank(value) for value in item[0]]))
-    for values, group in groups[:MOST_PANELS]:
-        shown = ("NULL" if value is None else value for value in values)
-        yield Panel(", ".join(f"{name} {value}" for name, value in zip(query.keys, shown)), group)
+    groups = dict(iter(drawn.rows.groupby(KEY, sort=False)))
+    later = sorted(groups.keys() - drawn.first, key=lambda key: _place(key, groups[key], query.keys))
+    for key in [*(key for key in drawn.first if key in groups), *later][:MOST_PANELS]:
+        shown = ("NULL" if value is None else value for value in _key_values(key, query.keys))
+        title = ", ".join(f"{name} {value}" for name, value in zip(query.keys, shown))
+        part = drawn.parts.get(key)
+        yield Panel(f"{title}: {part}" if part else title, groups[key])
+
+
+def _place(key: str, rows: pd.DataFrame, names: Sequence[str]) -> tuple[bool, list[tuple[int, float, str]]]:
+    """The place of a partition in the order of the panels: those with matches first, then by the keys."""
+    return not rows[MATCH].notna().any(), [_rank(value) for value in _key_values(key, names)]
 
 
 def _key_values(key: str, names: Sequence[str]) -> list[Any]:

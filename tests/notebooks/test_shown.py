@@ -14,6 +14,7 @@ from IPython.utils.capture import capture_output
 from sqlext.cli.main import main
 from sqlext.notebooks.draw_matches import Drawing, DrawnMiss, Panel, panels_of, picture
 from sqlext.notebooks.drawing_query import MATCH, VARIABLE, DrawingQuery
+from sqlext.notebooks.drawn_rows import DrawnRows
 from sqlext.notebooks.html_table import html_table
 from sqlext.notebooks.magics import load
 from sqlext.notebooks.shown_table import ShownTable
@@ -63,7 +64,7 @@ def test_panels_are_in_the_order_of_their_keys_and_no_key_is_called_nan():
     keys = ['{"k":10,"d":"2026-01-02"}', '{"k":2}', '{"d":"2026-01-01"}', "{}"]
     rows = pd.DataFrame({"sqlext_key": keys, "k": [10, 2, None, None], MATCH: [None, None, None, 1]})
     query = DrawingQuery(text="", time="t", keys=("K", "d"), conditions="")
-    titles = [panel.title for panel in panels_of(rows, query)]
+    titles = [panel.title for panel in panels_of(DrawnRows(rows=rows), query)]
     assert titles == ["K NULL, d NULL", "K 2, d NULL", "K 10, d 2026-01-02", "K NULL, d 2026-01-01"]
 
 
