@@ -381,11 +381,17 @@ def _argument(aggregate: Aggregate, values: Values | None, spans: Spans) -> tupl
     elif aggregate.argument == CLASSIFIER:
         values, start = values.take(spans.label), spans.offset[:-1]
     elif spans.row is not None:
-        values, start = values.take(spans.row) if len(values.values) else values, _starts(spans)
+        values, start = _of_mapped_rows(values, spans.row), _starts(spans)
     numbers, valid = values.values, values.valid
     if numbers.dtype == np.bool_:
         numbers = numbers.astype(np.int64)
     return Values(read_only(numbers), None if valid is None else read_only(valid)), start
+
+
+def _of_mapped_rows(values: Values, row: np.ndarray) -> Values:
+    """The values of `row`. COUNT has no values, but knows which of them are NULL."""
+    numbers = values.values[row] if len(values.values) else values.values
+    return Values(numbers, None if values.valid is None else values.valid[row])
 
 
 def _view_end(spans: Spans, out: OutputRows, *, is_final: bool) -> np.ndarray:
