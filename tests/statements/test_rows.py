@@ -13,7 +13,7 @@ from .cases import HERE, WAYS, Case, cases, difference, results_of, settings
 
 pytestmark = pytest.mark.spark
 FILES = ["modes.txt", "names.txt", "types.txt", "measures.txt", "define.txt", "within.txt", "pushed.txt", "unread.txt",
-         "cep.txt", "rowtime.txt", "subqueries.txt", "windows.txt", "window_functions.txt",
+         "cep.txt", "rowtime.txt", "subqueries.txt", "lambdas.txt", "windows.txt", "window_functions.txt",
          "emit.txt"]  # fmt: skip
 ONE_WAY = {"window_functions.txt", "emit.txt"}  # no engine of MATCH_RECOGNIZE runs them, and EMIT is not plain SQL
 AT_ONCE = 12  # queries in one statement, because Spark's cost per job would be most of the time
