@@ -18,7 +18,7 @@ _UNITS = frozenset({
 _TAKES_UNIT = frozenset({
     "TIMESTAMPDIFF", "TIMESTAMPADD", "DATEDIFF", "DATE_DIFF", "DATEADD", "DATE_ADD", "TIMEDIFF",
 })  # fmt: skip
-# After these words is a field, a path, a type, an alias, a unit, a collation or a window, and before these a function or
+# After these words is a field, a path, a type, an alias, a unit, a collation or a window; before these is a function or
 # the name of an argument.
 _BEFORE_OTHER_NAME = frozenset({".", ":", "::", "AS", "TO", "COLLATE", "OVER"})
 _AFTER_OTHER_NAME = frozenset({"(", "=>"})
