@@ -220,3 +220,5 @@ def test_the_python_of_the_readme_shows_its_rows_and_is_quiet(tmp_path):
     expected = [re.split(r"\s{2,}", row) for row in re.findall(r"^# (.*)\n", program, re.MULTILINE)]
     assert expected
     assert [row for row in expected if row not in rows] == []
+    printed = re.findall(r"^```text\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert [text for text in printed if text not in done.stdout] == []

@@ -18,6 +18,7 @@ RECORDS = sorted(DECISIONS.glob("[0-9]*.md"))
 EXTENSIONS = "py|md|txt|sql|toml|json|png|gz|hex|ebnf|css|yml"
 FILE = re.compile(rf"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.(?:{EXTENSIONS})\b(?![\w/])")
 FOLDER = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)+(?![\w.])")
+PATH = re.compile(r"`((?:tests|sqlext|rewriter|catalog|docs|benchmarks|website|sql_examples|editors)/[\w/.-]*)`")
 MODULE = re.compile(r"python -m (\w+(?:\.\w+)*)")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)")
 RAISED = re.compile(r'\b(?:(?:Parse|Bind|Unsupported|Data|Setup)Error\(\s*|error_class=)"(\w+)"')
@@ -65,6 +66,12 @@ def test_every_path_that_a_document_names_exists(document):
     text = re.sub(r"https?://\S+", "", document.read_text("utf-8"))
     named = {*FILE.findall(text), *FOLDER.findall(text)}
     assert sorted(name for name in named if not exists(document, name)) == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=ids)
+def test_every_path_from_the_root_exists_as_a_whole(document):
+    named = set(PATH.findall(document.read_text("utf-8")))
+    assert sorted(name for name in named if not (ROOT / name).exists()) == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=ids)

@@ -1,4 +1,5 @@
-"""The bash of README.md: each line runs here, or is the line that another test runs, or is a target of the Makefile.
+"""The bash of README.md and of the first section of docs/tools.md: each line runs here, or is the line that another
+test runs, or is a target of the Makefile.
 
 And `sqlext check --schema FILE`, which starts a Spark of its own, as the tools of Spark do.
 """
@@ -23,7 +24,8 @@ from tests.sampling import sample
 from .test_check_names import parts
 
 ROOT = Path(__file__).parents[2]
-BLOCKS = re.findall(r"^```bash\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+TEXT = (ROOT / "README.md").read_text("utf-8") + (ROOT / "docs/tools.md").read_text("utf-8").partition("\n## `")[0]
+BLOCKS = re.findall(r"^```bash\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 LINES = [shlex.split(line, comments=True) for block in BLOCKS for line in block.replace("\\\n", "").splitlines()]
 
 # What a command of ours prints, by its name; it runs in this process, with the session of the tests.

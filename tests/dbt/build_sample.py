@@ -1,7 +1,7 @@
 """Builds sql_examples/dbt with the real dbt, in one process with one Spark session, and prints what came out as JSON.
 
 Run by the Python of the environment that has dbt (`make` creates it): `build_sample.py PROJECT_COPY PART WORD…`. PART
-is `models`, or a streaming table, which is built with what it reads; the words are those of README.md: `build …`.
+is `models`, or a streaming table, which is built with what it reads; the words are those of docs/tools.md: `build …`.
 """
 
 import json

@@ -13,8 +13,8 @@ import pytest
 from tests.sampling import sample
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text("utf-8")
-BUILD = README.partition("dbt-venv/bin/dbt ")[2].splitlines()[0].split()  # build --profiles-dir .
+TOOLS = (ROOT / "docs/tools.md").read_text("utf-8")
+BUILD = TOOLS.partition("dbt-venv/bin/dbt ")[2].splitlines()[0].split()  # build --profiles-dir .
 PYTHON = next(iter(sorted((ROOT / ".venv").glob("dbt-*/bin/python"), reverse=True)), None)
 
 # The streaming tables: their rows after the first build, and those of the second. Each run builds one of them or the

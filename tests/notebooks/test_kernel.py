@@ -13,7 +13,7 @@ from sqlext.notebooks.run_notebook import write_executed
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-README = (ROOT / "README.md").read_text("utf-8").partition("\nsqlext notebook run ")[2]  # a file and a parameter
+COMMAND = (ROOT / "docs/tools.md").read_text("utf-8").partition("\nsqlext notebook run ")[2]  # a file and a parameter
 TABLES = """\
 ┏━━━━┳━━━━━━┳━━━━━━━┓
 ┃ id ┃ cut  ┃ price ┃
@@ -81,7 +81,7 @@ def folder(tmp_path):
     """The notebooks of these tests; the one of widgets is converted for Jupyter."""
     sources = tmp_path / "sources"
     shutil.copytree(HERE / "sources", sources)
-    file, _, parameter = README.split()[:3]
+    file, _, parameter = COMMAND.split()[:3]
     shutil.copy(ROOT / file, sources)
     assert f"%run ./{Path(file).stem} ${parameter}\n" in (sources / "all_forms.sql").read_text("utf-8")
     tour = sources / "widgets_tour.sql"

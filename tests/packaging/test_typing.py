@@ -22,7 +22,9 @@ from pyspark.sql import SparkSession
 assert_type(sqlext.extend(spark), SparkSession)
 assert_type(sqlext.session(delta=False, warehouse="tables", **{"spark.sql.shuffle.partitions": "4"}), SparkSession)
 assert_type(sqlext.is_extended(spark), bool)
-assert_type(sqlext.compile(QUERY), str)
+assert_type(sqlext.compile(question), str)
+assert_type(sqlext.explain(question, {"floor": 18}), str)
+sqlext.restore(spark)
 assert_type(sqlext.__version__, str)
 state = sqlext.state(query)
 if state is not None:
