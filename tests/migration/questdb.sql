@@ -47,7 +47,7 @@ SELECT t.symbol, t.ts, price, bid FROM trades t ASOF JOIN quotes q ON (symbol) T
 -- error
 -- SQLEXT_MATCH_CONDITION: this ON compares no time of the left relation with one of the right by >=, >, <= or <
 --   1 | SELECT t.symbol, t.ts, price, bid FROM trades t ASOF JOIN quotes q ON (symbol) TOLERANCE 15s
---     |                                                                       ^^^^^^^^
+--     |                                                                       ^^^^^^^^^^^^^^^^^^^^^^
 -- Hint: write MATCH_CONDITION (a.t >= b.t) before ON, or AND a.t >= b.t in it.
 -- write
 SELECT t.symbol, t.ts, price, bid FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.ts >= q.ts) ON t.symbol = q.symbol AND q.ts >= t.ts - INTERVAL 15 SECONDS;
