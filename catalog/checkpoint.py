@@ -20,6 +20,7 @@ Result = TypeVar("Result")
 
 _VERSION = 3
 _FILE = "sqlext.json"  # in the checkpoint's folder; if Spark writes it, it is a folder with one text file
+_MERGED = "sqlext_merged"  # the number of the last micro-batch that was merged
 _SCHEMA_FILE = re.compile(r'"[^"]*(/state/\d+/_stateSchema/[^"]*)"')  # in the metadata of an operator of Spark
 _OLD_FILE = "_sqlext.json"  # the former name of the file, which Spark does not read
 
@@ -94,6 +95,18 @@ class Checkpoint:
         if here is None:
             return _read_by_spark(self.spark, f"{self.location.rstrip('/')}/{file}")
         return (here / file).read_text(encoding="utf-8") if (here / file).is_file() else None
+
+    @property
+    def last_merged(self) -> int | None:
+        """The last micro-batch with rows of UPSERT KEY; None if there is none, or it is not known."""
+        number = self._read(_MERGED)
+        return int(number) if number is not None and number.isdecimal() else None
+
+    def write_merged(self, batch: int) -> None:
+        """Store that the rows of a micro-batch are in the table; only on this machine."""
+        folder = path_here(self.spark, self.location)
+        if folder is not None:
+            (folder / _MERGED).write_text(str(batch), encoding="utf-8")
 
     def write_own_paths(self) -> None:
         """Where the folder was moved on this machine, as by ALTER TABLE … RENAME TO, write its paths anew: Spark keeps

@@ -11,7 +11,7 @@ Earlier versions had `_checkpoints/stream`. If there is the record of a query, t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -23,16 +23,19 @@ from sqlext.spark.quiet_probes import quiet_probes
 
 STREAM, INSERT = "stream", "insert"  # the names of checkpoints
 NAME = "sqlext.stream.name"  # the name of the checkpoint of an INSERT, if several write into one table
+_RETENTION = "delta.setTransactionRetentionDuration"  # after which a table forgets the micro-batches of a query
 _IDENTIFIER = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)
 class CheckpointFolders:
-    """The folders that the checkpoint of a query may have: `own` for the table of this identifier, and the one of
-    earlier versions."""
+    """The folders that the checkpoint of a query may have: `own` for the table of this identifier, and the `former` one
+    of earlier versions. `table`: the folder of the table; `forgets`: it forgets the micro-batches of old queries."""
 
     own: str
     former: str
+    table: str
+    forgets: bool
 
     def current(self, spark: SparkSession) -> Checkpoint:
         """The checkpoint from which the query resumes, or with which it begins."""
@@ -50,14 +53,17 @@ def folders_of(spark: SparkSession, target: StreamTarget) -> CheckpointFolders:
     with quiet_probes():  # without Delta there is no such statement
         detail = table_detail(spark, target.name)
     name = own_name(spark, target)
+    folders = _in_table(detail, name)
     if target.checkpoint:
-        return CheckpointFolders(f"{target.checkpoint.rstrip('/')}/{name}-{detail.id}", target.checkpoint)
-    return _in_table(detail, name)
+        own = f"{target.checkpoint.rstrip('/')}/{name}-{detail.id}"
+        return replace(folders, own=own, former=target.checkpoint)
+    return folders
 
 
 def _in_table(detail: Any, name: str) -> CheckpointFolders:
-    folder = f"{detail.location.rstrip('/')}/{CHECKPOINTS}/{name}"
-    return CheckpointFolders(f"{folder}-{detail.id}", folder)
+    former = f"{detail.location.rstrip('/')}/{CHECKPOINTS}/{name}"
+    forgets = _RETENTION in (detail.properties or {})
+    return CheckpointFolders(f"{former}-{detail.id}", former, detail.location, forgets)
 
 
 def stream_checkpoint(spark: SparkSession, table: str) -> Checkpoint:

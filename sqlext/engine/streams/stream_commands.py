@@ -269,16 +269,15 @@ def _refresh(spark: SparkSession, title: str, table: Recorded, command: StreamCo
         )
     assert command.name is not None
     with temporary_settings(spark, {TRIGGER: AVAILABLE_NOW}):
-        spark.sql(resuming_statement(record.statement, command.name))
+        spark.sql(_resuming_statement(spark, record.statement, command.name))
 
 
-def resuming_statement(statement: str, name: Parts) -> str:
+def _resuming_statement(spark: SparkSession, statement: str, name: Parts) -> str:
     """The statement that resumes the query of a table: the one that created it, which may have replaced another table
-    or have had another name.
-
-    >>> resuming_statement("CREATE OR REPLACE STREAMING TABLE t COMMENT 'x' AS SELECT 1", ("db", "u"))
-    "CREATE STREAMING TABLE `db`.`u` COMMENT 'x' AS SELECT 1"
-    """
+    or have had another name."""
     target = parse_target(statement)
     assert target is not None
+    is_named = streams.table_title(spark, target.name) == streams.table_title(spark, name)
+    if is_named and not target.or_replace and not target.if_not_exists:
+        return statement
     return f"CREATE STREAMING TABLE {quote(name)}{statement[target.place.stop :]}"

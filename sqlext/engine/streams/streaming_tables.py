@@ -40,6 +40,7 @@ from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.temporary_objects import is_table, is_temporary_view
 from sqlext.engine.shipped.data_types import holds_chars
 from sqlext.engine.streams import reports, side_tables
+from sqlext.engine.streams.belonging import check_belongs, mark_begun
 from sqlext.engine.streams.checkpoint_folders import folders_of, own_name
 from sqlext.engine.streams.fingerprint import COLUMN, recorded_words
 from sqlext.engine.streams.idle_sources import has_beats
@@ -95,7 +96,8 @@ def start(
 
     `text`: the query with a name in place of each clause; `is_repeatable`: the statement has no parameters.
 
-    Raises BindError: CHANGED_QUERY if the checkpoint was written by another query, TABLE_EXISTS, LEFTOVERS.
+    Raises BindError: CHANGED_QUERY if the checkpoint was written by another query, TABLE_EXISTS, LEFTOVERS; DataError
+    if table and checkpoint do not belong together.
     """
     if target.rows is not None:
         raise UnsupportedError(
@@ -133,6 +135,10 @@ def start(
         at = "" if batch is None else f", at micro-batch {batch}"
         warn([f"{query_name} is running{at}; the statement started nothing. STOP STREAMING TABLE {title} ends it."])
         return nothing
+    if not is_new:
+        check_belongs(spark, target, folders, stored)
+    if target.is_insert:
+        mark_begun(spark, target, folders)
     streams.note_effect(query_name, effect)
     record_query(stored, recorded)
     stored.remove_unfinished()

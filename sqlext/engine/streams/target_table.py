@@ -109,7 +109,8 @@ def prepare(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> bool
             "TABLE_EXISTS",
             f"{name} has rows that no streaming table has written",
             place=target.place,
-            hint="INSERT INTO writes a stream into it; CREATE OR REPLACE STREAMING TABLE drops it first.",
+            hint="INSERT INTO writes a stream into it; CREATE OR REPLACE STREAMING TABLE drops it first. If its "
+            "checkpoint was deleted, put it back.",
         )
     return False
 

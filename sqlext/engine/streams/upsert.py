@@ -26,6 +26,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
+from sqlext.catalog.checkpoint import Checkpoint
 from sqlext.catalog.conflicts import repeated_on_conflict
 from sqlext.engine.queries.queries import WATERMARK
 from sqlext.engine.streams.stream_clause import StreamClause
@@ -189,6 +190,7 @@ class UpsertWriter:
             # After a conflict Delta has committed nothing or, if it knows the identifiers of the micro-batch, has
             # committed rows that the next call finds and does not repeat.
             repeated_on_conflict(merge, _ATTEMPTS)
+            Checkpoint(spark, self.checkpoint).write_merged(batch)
         finally:
             for name in settings:
                 with suppress(PySparkException):

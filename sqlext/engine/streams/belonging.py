@@ -1,0 +1,123 @@
+"""Refuses a checkpoint and a table that do not belong together, as after a backup of only one of them is put back.
+
+Delta skips a micro-batch whose number the table has, and Spark goes on from its checkpoint. So the rows of the
+micro-batches in between would be missing without a word.
+
+| the last micro-batch | error |
+|---|---|
+| in the table is after the last one that the checkpoint has begun | CHECKPOINT_BEHIND |
+| in the table is before the last one that the checkpoint has completed | CHECKPOINT_AHEAD |
+| was taken back by a RESTORE of the table | CHECKPOINT_AHEAD |
+| is in the table, and an INSERT has no checkpoint | CHECKPOINT_GONE |
+
+The micro-batches of INSERT are found without a checkpoint by an action `txn` of ours, which its first start commits. It
+contains the name of the INSERT. MERGE commits no micro-batch without rows, so the checkpoint of an UPSERT KEY has the
+number of the last one that was merged.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from sqlext.catalog.checkpoint import Checkpoint
+from sqlext.engine.streams.checkpoint_folders import NAME, CheckpointFolders, own_name
+from sqlext.engine.streams.table_log import TableLog, log_of
+from sqlext.errors import DataError
+from sqlext.rewriter.heads.stream_target import StreamTarget
+from sqlext.rewriter.text.names import quote
+
+
+def check_belongs(
+    spark: SparkSession, target: StreamTarget, folders: CheckpointFolders, checkpoint: Checkpoint
+) -> None:
+    """Raise DataError if the table lacks micro-batches of the checkpoint, or the checkpoint those of the table. A log
+    that Spark cannot read tells nothing."""
+    query = checkpoint.query_id
+    if query is None:
+        if target.is_insert and not spark.table(quote(target.name)).isEmpty():
+            _check_not_begun(spark, target, folders)
+        return
+    # In this order, because another process may run the query: Spark writes into the checkpoint that a micro-batch has
+    # begun, then into the table, then that it is completed.
+    completed = checkpoint.last_merged if target.upsert_key else checkpoint.last_number("commits")
+    log = _log(spark, folders.table, query)
+    begun = checkpoint.last_number("offsets")
+    if log is None:
+        return
+    if log.last_batch is not None and (begun is None or log.last_batch > begun):
+        raise _behind(target, checkpoint, log.last_batch, begun)
+    if log.before_restore is not None:
+        raise _taken_back(target, log.before_restore)
+    if completed is not None and (log.last_batch is None or log.last_batch < completed) and not folders.forgets:
+        raise _ahead(target, checkpoint, log.last_batch, completed)
+
+
+def mark_begun(spark: SparkSession, target: StreamTarget, folders: CheckpointFolders) -> None:
+    """Commit that an INSERT of this name has begun, unless the table has it."""
+    log = _log(spark, folders.table, _mark(spark, target))
+    if log is not None and log.last_batch is None:
+        no_rows = spark.createDataFrame([], spark.table(quote(target.name)).schema).write.format("delta")
+        no_rows.options(txnAppId=_mark(spark, target), txnVersion="0").mode("append").save(folders.table)
+
+
+def _mark(spark: SparkSession, target: StreamTarget) -> str:
+    return f"sqlext/{own_name(spark, target)}"
+
+
+def _log(spark: SparkSession, table: str, application: str) -> TableLog | None:
+    with suppress(PySparkException):
+        return log_of(spark, table, application)
+    return None
+
+
+def _check_not_begun(spark: SparkSession, target: StreamTarget, folders: CheckpointFolders) -> None:
+    log = _log(spark, folders.table, _mark(spark, target))
+    if log is not None and log.last_batch is not None:
+        raise DataError(
+            "CHECKPOINT_GONE",
+            f"this INSERT has written into {quote(target.name)} before, and its checkpoint {folders.own} is gone: all "
+            "rows would be written a second time",
+            place=target.place,
+            hint=f"put the folder back; {_anew(target)}.",
+        )
+
+
+def _behind(target: StreamTarget, checkpoint: Checkpoint, written: int, begun: int | None) -> DataError:
+    last = "has none" if begun is None else f"ends with micro-batch {begun}"
+    return DataError(
+        "CHECKPOINT_BEHIND",
+        f"{quote(target.name)} has micro-batch {written} of the query, and its checkpoint {checkpoint} {last}: it is "
+        "an older copy, and the rows of the micro-batches in between would be missing",
+        place=target.place,
+        hint=f"put back the newest checkpoint, or a copy of the whole table with its checkpoint; {_anew(target)}.",
+    )
+
+
+def _ahead(target: StreamTarget, checkpoint: Checkpoint, written: int | None, completed: int) -> DataError:
+    last = "none" if written is None else f"only {written}"
+    return DataError(
+        "CHECKPOINT_AHEAD",
+        f"the checkpoint {checkpoint} has completed micro-batch {completed} of the query, and {quote(target.name)} has "
+        f"{last}: the table is an older copy or another one, and its rows would be missing",
+        place=target.place,
+        hint=f"put back the table that belongs to the checkpoint; {_anew(target)}.",
+    )
+
+
+def _taken_back(target: StreamTarget, version: int) -> DataError:
+    name = quote(target.name)
+    return DataError(
+        "CHECKPOINT_AHEAD",
+        f"RESTORE has taken back rows of the query from {name}, and the query would not write them again",
+        place=target.place,
+        hint=f"RESTORE TABLE {name} TO VERSION AS OF {version} brings them back; {_anew(target)}.",
+    )
+
+
+def _anew(target: StreamTarget) -> str:
+    if target.is_insert:
+        return f"SET {NAME} = a new name begins anew and keeps the rows that are there"
+    return "CREATE OR REPLACE STREAMING TABLE begins anew"
