@@ -20,6 +20,7 @@ Result = TypeVar("Result")
 
 _VERSION = 3
 _FILE = "sqlext.json"  # in the checkpoint's folder; if Spark writes it, it is a folder with one text file
+STATE_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"  # which Spark does not keep in a checkpoint
 _MERGED = "sqlext_merged"  # the number of the last micro-batch that was merged
 _SCHEMA_FILE = re.compile(r'"[^"]*(/state/\d+/_stateSchema/[^"]*)"')  # in the metadata of an operator of Spark
 _OLD_FILE = "_sqlext.json"  # the former name of the file, which Spark does not read
@@ -95,6 +96,15 @@ class Checkpoint:
         if here is None:
             return _read_by_spark(self.spark, f"{self.location.rstrip('/')}/{file}")
         return (here / file).read_text(encoding="utf-8") if (here / file).is_file() else None
+
+    @property
+    def state_format(self) -> str | None:
+        """The value of STATE_FORMAT with which the state was written; None if there is no state yet."""
+        last = self.last_number("commits")
+        commit = None if last is None else self._read(f"commits/{last}")
+        if commit is None or not file_names(self.spark, f"{self.location.rstrip('/')}/state/0/_metadata/v2"):
+            return None
+        return "2" if '"stateUniqueIds"' in commit else "1"
 
     @property
     def last_merged(self) -> int | None:
@@ -205,7 +215,8 @@ class StoredQuery:
     it cannot be run again because it had parameters; `upsert_key`: the columns of UPSERT KEY, empty if the query
     appends; `timestamp_type`: the value of TIMESTAMP_TYPE if the text means something else by the default, else "";
     `time_zone`: the time zone of the session if the text reads local times, else "", as in records of earlier versions;
-    `settings`: the values of the settings of Spark on which its rows depend, none in records of earlier versions.
+    `settings`: the values of the settings of Spark on which its rows depend, none in records of earlier versions;
+    `views`: what the views and functions mean that it names, and `spark` the version of Spark that says so; likewise.
     """
 
     clauses: tuple[StoredClause, ...]
@@ -215,6 +226,8 @@ class StoredQuery:
     timestamp_type: str = ""
     time_zone: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
+    views: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    spark: str = ""
 
 
 def stored_query(checkpoint: Checkpoint) -> StoredQuery | None:
@@ -239,6 +252,8 @@ def _query(fields: dict[str, Any]) -> StoredQuery:
         timestamp_type=fields.get("timestamp_type", ""),
         time_zone=fields.get("time_zone", ""),
         settings=dict(fields.get("settings", {})),
+        views={name: tuple(lines) for name, lines in fields.get("views", {}).items()},
+        spark=fields.get("spark", ""),
     )
 
 
@@ -255,27 +270,31 @@ def check_same_query(
     clauses: Sequence[Place],
     words: Sequence[Place | None],
     key: Place,
+    anew: str,
 ) -> None:
     """Raise BindError if another query wrote the checkpoint.
 
     `former`: the fingerprints that earlier versions gave each of `query.clauses`; `clauses`: where the user wrote them;
-    `words`: where the user wrote each of `query.words`; `key`: the place of UPSERT KEY, or where it would be written.
+    `words`: where the user wrote each of `query.words`; `key`: the place of UPSERT KEY, or where it would be written;
+    `anew`: what to write to begin anew, in words.
     """
     before = stored_query(checkpoint)
     if before is None:
         return
-    hint = "the old text resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without the table's rows."
+    hint = f"the old text resumes it; {anew}."
     if before.upsert_key != query.upsert_key:
         what = f"with UPSERT KEY ({', '.join(before.upsert_key)})" if before.upsert_key else "without UPSERT KEY"
         raise BindError("CHANGED_QUERY", f"the table was written {what}", place=key, hint=hint)
     if before.timestamp_type != query.timestamp_type:
         place = next(iter(clauses), key)
-        raise _changed_type(before.timestamp_type or "TIMESTAMP_LTZ", query.timestamp_type or "TIMESTAMP_LTZ", place)
+        raise _changed_type(
+            before.timestamp_type or "TIMESTAMP_LTZ", query.timestamp_type or "TIMESTAMP_LTZ", place, anew
+        )
     if before.time_zone and query.time_zone and not _is_same_zone(before.time_zone, query.time_zone):
-        raise _changed_zone(before.time_zone, query.time_zone, next(iter(clauses), key))
+        raise _changed_zone(before.time_zone, query.time_zone, next(iter(clauses), key), anew)
     for name, value in before.settings.items():
         if query.settings.get(name, value).lower() != value.lower():
-            raise _changed_setting(name, value, query.settings[name], next(iter(clauses), key))
+            raise _changed_setting(name, value, query.settings[name], next(iter(clauses), key), anew)
     if len(before.clauses) != len(query.clauses):
         counts = (
             f"{len(before.clauses)} clauses that keep state wrote the checkpoint, this one has {len(query.clauses)}"
@@ -287,17 +306,15 @@ def check_same_query(
             changes = "; ".join(changed_parts(old.parts, new.parts)) if old.parts else "columns or conditions"
             message = f"the checkpoint was written by {what}; what differs: {changes}"
             raise BindError("CHANGED_QUERY", message, place=place, hint=hint)
+    _check_views(before, query, next(iter(clauses), key), hint)
     same = tuple(before.words[i] for i in kept(before.words))
     if before.words and same != query.words:
         raise _changed_text(same, query.words, words, hint)
 
 
-def _changed_type(before: str, now: str, place: Place) -> BindError:
+def _changed_type(before: str, now: str, place: Place, anew: str) -> BindError:
     message = f"the checkpoint was written where TIMESTAMP means {before}, and here it means {now}"
-    hint = (
-        f"SET {TIMESTAMP_TYPE} = {before} resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without the "
-        "table's rows."
-    )
+    hint = f"SET {TIMESTAMP_TYPE} = {before} resumes it; {anew}."
     return BindError("CHANGED_QUERY", message, place=place, hint=hint)
 
 
@@ -309,23 +326,35 @@ def _is_same_zone(before: str, now: str) -> bool:
     return before == now or {before, now} <= UTC_NAMES
 
 
-def _changed_zone(before: str, now: str, place: Place) -> BindError:
+def _changed_zone(before: str, now: str, place: Place, anew: str) -> BindError:
     message = (
         f"the checkpoint was written in the time zone {before}, the session's is {now}, and the query reads local times"
     )
-    hint = (
-        f"SET spark.sql.session.timeZone = {before} resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without "
-        "the table's rows."
-    )
+    hint = f"SET spark.sql.session.timeZone = {before} resumes it; {anew}."
     return BindError("CHANGED_QUERY", message, place=place, hint=hint)
 
 
-def _changed_setting(name: str, before: str, now: str, place: Place) -> BindError:
+def _changed_setting(name: str, before: str, now: str, place: Place, anew: str) -> BindError:
     message = (
         f"the checkpoint was written with {name} = {before}, on which values of the query depend, and now it is {now}"
     )
-    hint = f"SET {name} = {before} resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without the table's rows."
+    hint = f"SET {name} = {before} resumes it; {anew}."
     return BindError("CHANGED_QUERY", message, place=place, hint=hint)
+
+
+def _check_views(before: StoredQuery, query: StoredQuery, place: Place, hint: str) -> None:
+    """Raise BindError if a view means something else. Another version of Spark may write the same plan otherwise."""
+    for name, lines in before.views.items() if before.spark == query.spark else ():
+        now = query.views.get(name, lines)
+        if tuple(now) != tuple(lines):
+            was, is_now = (", ".join(_only_in(*both)) or "in another order" for both in ((lines, now), (now, lines)))
+            message = f"the {name} means something else than when the checkpoint was written: {was}; now: {is_now}"
+            raise BindError("CHANGED_QUERY", message, place=place, hint=hint)
+
+
+def _only_in(lines: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The lines, or words, that others lack, at most three, without the numbers of columns."""
+    return [re.sub(r"#\d+", "", line) for line in lines if line not in others][:3]
 
 
 def changed_parts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

@@ -13,9 +13,12 @@ from typing import Any
 from sqlext.rewriter.text.names import Parts
 
 # An error's class with its message, which ends before a stack, or before the name of an exception of Java.
-_CAUSE = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*(?:\n(?!\s+at |\s*\.{3} \d+ more|[\w.$]+(?:Exception|Error)\b).*)*")
+_CAUSE = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*(?:\n(?!\s+at |\s*\.{3} \d+ more|=== |[\w.$]+(?:Exception|Error)\b).*)*")
 # How the text of a Py4JJavaError begins, which PySpark raises if it has no class for an error, and the messages of the
 # error and of its causes in that text.
+_BEFORE_STACK = re.compile(
+    r"\n(?:=== Streaming Query ===|\s+at |\s*JVM stacktrace|Caused by: |[\w.$]+(?:Exception|Error)\b)"
+)
 _OF_JAVA = "An error occurred while calling "
 _MESSAGE = re.compile(r"^(?:Caused by)?: [\w.$]+: (.*(?:\n(?!\s*at |\s*\.{3} |Caused by: ).*)*)", re.MULTILINE)
 
@@ -104,13 +107,17 @@ def root_cause(message: str) -> str:
     '[DELTA_X] It changed:\\nk int\\nTry again.'
     >>> root_cause("An error occurred while calling o1.\\n: o.E: [X] Read.\\n\\tat o…\\nCaused by: j.E: bad\\n\\tat o")
     '[X] Read.\\nCaused by: bad'
+    >>> root_cause("[STREAM_FAILED] Lost.\\nRows are lost.\\n set failOnDataLoss.\\n=== Streaming Query ===\\nId: 1")
+    '[STREAM_FAILED] Lost.\\nRows are lost.\\n set failOnDataLoss.'
+    >>> root_cause("[STREAM_FAILED] None\\n=== Streaming Query ===\\n…\\nCaused by: o.Config: No url given\\n\\tat o")
+    '[STREAM_FAILED] None\\nCaused by: No url given'
     """
     ours = re.findall(r"^(?:sqlext\.errors\.\w+: )?(SQLEXT_\w+: .*)", message, re.MULTILINE)
     causes = _CAUSE.findall(message.rpartition("Caused by: ")[2])
     if ours or causes:
         return str([*causes, *ours][-1]).strip()
-    messages = [found.strip() for found in _MESSAGE.findall(message)] if message.startswith(_OF_JAVA) else []
-    if not messages:
-        return message.strip().split("\n")[0]
-    first, last = next((text for text in messages if text[0] == "["), messages[0]), messages[-1]
+    messages = [found.strip() for found in _MESSAGE.findall(message)]
+    if not message.startswith(_OF_JAVA):
+        messages.insert(0, _BEFORE_STACK.split(message.strip(), maxsplit=1)[0])
+    first, last = next((text for text in messages if text[:1] == "["), messages[0]), messages[-1]
     return first if last in first else f"{first}\nCaused by: {last}"

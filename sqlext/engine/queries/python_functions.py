@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from contextlib import suppress
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlext.spark.kind import session_of
@@ -61,6 +62,34 @@ def python_functions(spark: Any) -> dict[str, PythonFunction]:
 def function_names(spark: Any) -> list[str]:
     """The names of all Python UDFs that the session has registered since it was extended, in lower case."""
     return sorted(_FUNCTIONS.get(session_of(spark), {}))
+
+
+def body_of(spark: Any, name: str) -> str | None:
+    """The bytecode of a registered function as text, the same in each process of one version of Python; None if
+    there is no function of that name, or it is an object of another kind."""
+    registered = _FUNCTIONS.get(session_of(spark), {}).get(name.lower())
+    code = None if registered is None else getattr(registered.function, "__code__", None)
+    return None if code is None else _text_of(code)
+
+
+def _text_of(constant: Any) -> str:
+    """A constant of bytecode as text; a set has no order.
+
+    >>> def first(x): return x in {"a", "b"} and x + "1"
+    >>> def second(x): return x in {"b", "a"} and x + "1"
+    >>> def third(x): return x in {"b", "a"} and x + "2"
+    >>> a, b, c = (_text_of(function.__code__) for function in (first, second, third))
+    >>> a == b, a == c
+    (True, False)
+    """
+    if isinstance(constant, CodeType):
+        parts = (constant.co_code, constant.co_names, *constant.co_consts)
+        return f"code({', '.join(map(_text_of, parts))})"
+    if isinstance(constant, frozenset):
+        return f"set({', '.join(sorted(map(_text_of, constant)))})"
+    if isinstance(constant, tuple):
+        return f"({', '.join(map(_text_of, constant))})"
+    return repr(constant)
 
 
 def hook_register(spark: Any) -> None:

@@ -22,10 +22,10 @@ from contextlib import suppress
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sqlext.catalog.checkpoint import Checkpoint
+from sqlext.catalog.checkpoint import STATE_FORMAT, Checkpoint
 from sqlext.engine.streams.checkpoint_folders import NAME, CheckpointFolders, own_name
 from sqlext.engine.streams.table_log import TableLog, log_of
-from sqlext.errors import DataError
+from sqlext.errors import BindError, DataError
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.text.names import quote
 
@@ -55,6 +55,18 @@ def check_belongs(
         raise _ahead(target, checkpoint, log.last_batch, completed)
 
 
+def check_state_format(spark: SparkSession, target: StreamTarget, checkpoint: Checkpoint) -> None:
+    """Raise BindError if the state was written with another value of STATE_FORMAT, with which Spark cannot load it."""
+    before, now = checkpoint.state_format, str(spark.conf.get(STATE_FORMAT, "1"))
+    if before is not None and before != now:
+        raise BindError(
+            "CHANGED_QUERY",
+            f"the state of the checkpoint was written with {STATE_FORMAT} = {before}, and now it is {now}",
+            place=target.place,
+            hint=f"SET {STATE_FORMAT} = {before} resumes it; {anew(target)}.",
+        )
+
+
 def mark_begun(spark: SparkSession, target: StreamTarget, folders: CheckpointFolders) -> None:
     """Commit that an INSERT of this name has begun, unless the table has it."""
     log = _log(spark, folders.table, _mark(spark, target))
@@ -81,7 +93,7 @@ def _check_not_begun(spark: SparkSession, target: StreamTarget, folders: Checkpo
             f"this INSERT has written into {quote(target.name)} before, and its checkpoint {folders.own} is gone: all "
             "rows would be written a second time",
             place=target.place,
-            hint=f"put the folder back; {_anew(target)}.",
+            hint=f"put the folder back; {anew(target)}.",
         )
 
 
@@ -92,7 +104,7 @@ def _behind(target: StreamTarget, checkpoint: Checkpoint, written: int, begun: i
         f"{quote(target.name)} has micro-batch {written} of the query, and its checkpoint {checkpoint} {last}: it is "
         "an older copy, and the rows of the micro-batches in between would be missing",
         place=target.place,
-        hint=f"put back the newest checkpoint, or a copy of the whole table with its checkpoint; {_anew(target)}.",
+        hint=f"put back the newest checkpoint, or a copy of the whole table with its checkpoint; {anew(target)}.",
     )
 
 
@@ -103,7 +115,7 @@ def _ahead(target: StreamTarget, checkpoint: Checkpoint, written: int | None, co
         f"the checkpoint {checkpoint} has completed micro-batch {completed} of the query, and {quote(target.name)} has "
         f"{last}: the table is an older copy or another one, and its rows would be missing",
         place=target.place,
-        hint=f"put back the table that belongs to the checkpoint; {_anew(target)}.",
+        hint=f"put back the table that belongs to the checkpoint; {anew(target)}.",
     )
 
 
@@ -113,11 +125,12 @@ def _taken_back(target: StreamTarget, version: int) -> DataError:
         "CHECKPOINT_AHEAD",
         f"RESTORE has taken back rows of the query from {name}, and the query would not write them again",
         place=target.place,
-        hint=f"RESTORE TABLE {name} TO VERSION AS OF {version} brings them back; {_anew(target)}.",
+        hint=f"RESTORE TABLE {name} TO VERSION AS OF {version} brings them back; {anew(target)}.",
     )
 
 
-def _anew(target: StreamTarget) -> str:
+def anew(target: StreamTarget) -> str:
+    """What to write to begin anew, in words: the table of an INSERT may have other writers."""
     if target.is_insert:
-        return f"SET {NAME} = a new name begins anew and keeps the rows that are there"
-    return "CREATE OR REPLACE STREAMING TABLE begins anew"
+        return f"SET {NAME} = a new name, before it, begins another query into the table, whose rows stay"
+    return "CREATE OR REPLACE STREAMING TABLE begins anew, without the table's rows"

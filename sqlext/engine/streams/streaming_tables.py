@@ -40,7 +40,7 @@ from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.temporary_objects import is_table, is_temporary_view
 from sqlext.engine.shipped.data_types import holds_chars
 from sqlext.engine.streams import reports, side_tables
-from sqlext.engine.streams.belonging import check_belongs, mark_begun
+from sqlext.engine.streams.belonging import anew, check_belongs, check_state_format, mark_begun
 from sqlext.engine.streams.checkpoint_folders import folders_of, own_name
 from sqlext.engine.streams.fingerprint import COLUMN, recorded_words
 from sqlext.engine.streams.idle_sources import has_beats
@@ -55,6 +55,7 @@ from sqlext.engine.streams.target_table import (
     renamed,
 )
 from sqlext.engine.streams.upsert import UpsertWriter, check_table, plan_upsert
+from sqlext.engine.streams.view_plans import view_meanings
 from sqlext.errors import BindError, Place, SetupError, UnsupportedError
 from sqlext.expressions.spark_types import TIMESTAMP_TYPE, times_in
 from sqlext.rewriter.emit.upserted import HIDDEN
@@ -128,7 +129,7 @@ def start(
     recorded = _stored_query(spark, target, clauses, text, is_repeatable=is_repeatable, casts_times=is_cast_by_zone)
     places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
     effect = streams.STARTED if stored_query(stored) is None else streams.RESUMED
-    check_same_query(stored, recorded, former, places, _places(text, target), _key_place(target))
+    check_same_query(stored, recorded, former, places, _places(text, target), _key_place(target), anew(target))
     query_name = f"{title}/{own_name(spark, target)}" if target.is_insert else title
     if running := [query for query in streams.running(spark, title) if query.name == query_name]:
         batch = (running[0].lastProgress or {}).get("batchId")
@@ -136,6 +137,7 @@ def start(
         warn([f"{query_name} is running{at}; the statement started nothing. STOP STREAMING TABLE {title} ends it."])
         return nothing
     if not is_new:
+        check_state_format(spark, target, stored)
         check_belongs(spark, target, folders, stored)
     if target.is_insert:
         mark_begun(spark, target, folders)
@@ -242,6 +244,8 @@ def _stored_query(
         time_zone=time_zone(spark) if reads_zone else "",
         settings=values_of_settings(spark, names),
         upsert_key=tuple(column.name.lower() for column in target.upsert_key),
+        views=view_meanings(spark, target.text),
+        spark=spark.version,
     )
 
 
