@@ -98,13 +98,11 @@ class Checkpoint:
         return (here / file).read_text(encoding="utf-8") if (here / file).is_file() else None
 
     @property
-    def state_format(self) -> str | None:
-        """The value of STATE_FORMAT with which the state was written; None if there is no state yet."""
+    def has_named_state(self) -> bool:
+        """Whether the state was written with the value 2 of STATE_FORMAT: commits have the names of its files."""
         last = self.last_number("commits")
         commit = None if last is None else self._read(f"commits/{last}")
-        if commit is None or not file_names(self.spark, f"{self.location.rstrip('/')}/state/0/_metadata/v2"):
-            return None
-        return "2" if '"stateUniqueIds"' in commit else "1"
+        return commit is not None and re.search(r'"stateUniqueIds":\{"', commit) is not None
 
     @property
     def last_merged(self) -> int | None:

@@ -138,7 +138,15 @@ def test_the_form_of_the_state_is_named_when_it_differs(events):
         events.conf.set(setting, "1")
         assert f"with {setting} = 2, and now it is 1" in refused(events, CREATE)
         events.conf.set(setting, "2")
+        append(events, "1 40 A 6", "1 41 B 7", "1 60 C 8")
         events.sql(CREATE)
+        assert lines(events, "pairs") == ["1 1 2", "1 6 7"]
+        events.conf.set(setting, "1")
+        events.sql(CREATE.replace("pairs", "others"))
+        events.conf.set(setting, "2")
+        append(events, "1 70 A 9", "1 71 B 10", "1 90 C 8")
+        events.sql(CREATE.replace("pairs", "others"))
+        assert lines(events, "others") == ["1 1 2", "1 6 7", "1 9 10"]
     finally:
         events.conf.unset(setting)
         events.catalog.dropTempView("v")
