@@ -98,11 +98,15 @@ class Checkpoint:
         return (here / file).read_text(encoding="utf-8") if (here / file).is_file() else None
 
     @property
-    def has_named_state(self) -> bool:
-        """Whether the state was written with the value 2 of STATE_FORMAT: commits have the names of its files."""
+    def state_format(self) -> str | None:
+        """The value of STATE_FORMAT with which the state was written, under 2 the commits have the names of its files;
+        None if no micro-batch with state is completed."""
         last = self.last_number("commits")
         commit = None if last is None else self._read(f"commits/{last}")
-        return commit is not None and re.search(r'"stateUniqueIds":\{"', commit) is not None
+        metadata = f"{self.location.rstrip('/')}/state/0/_metadata"
+        if commit is None or not (file_names(self.spark, metadata) or file_names(self.spark, f"{metadata}/v2")):
+            return None
+        return "2" if re.search(r'"stateUniqueIds":\{"', commit) else "1"
 
     @property
     def last_merged(self) -> int | None:

@@ -56,14 +56,14 @@ def check_belongs(
 
 
 def check_state_format(spark: SparkSession, target: StreamTarget, checkpoint: Checkpoint) -> None:
-    """Raise BindError if the state was written with STATE_FORMAT = 2 and the session has 1: Spark would not find it."""
-    now = str(spark.conf.get(STATE_FORMAT, "1"))
-    if now == "1" and checkpoint.has_named_state:
+    """Raise BindError if the state was written with another value of STATE_FORMAT, with which Spark does not go on."""
+    before, now = checkpoint.state_format, str(spark.conf.get(STATE_FORMAT, "1"))
+    if before is not None and before != now:
         raise BindError(
             "CHANGED_QUERY",
-            f"the state of the checkpoint was written with {STATE_FORMAT} = 2, and now it is {now}",
+            f"the state of the checkpoint was written with {STATE_FORMAT} = {before}, and now it is {now}",
             place=target.place,
-            hint=f"SET {STATE_FORMAT} = 2 resumes it; {anew(target)}.",
+            hint=f"SET {STATE_FORMAT} = {before} resumes it; {anew(target)}.",
         )
 
 

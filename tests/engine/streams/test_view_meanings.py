@@ -56,7 +56,7 @@ def test_a_temporary_view_is_made_again_and_not_changed(view):
     view.sql("CREATE OR REPLACE TEMP VIEW v AS SELECT k, ts, c, i + 1 AS i FROM STREAM events WHERE i > 1")
     assert "(i + 1) AS i" in refused(view, CREATE)
     view.sql("CREATE OR REPLACE TEMP VIEW w AS SELECT * FROM STREAM events WHERE i > 1")
-    view.sql("CREATE OR REPLACE TEMP VIEW v AS SELECT * FROM w WHERE k < 5")  # a nested view
+    view.sql("CREATE OR REPLACE TEMP VIEW v AS SELECT * FROM STREAM w WHERE k < 5")  # a nested view
     refused(view, CREATE)
     record = stream_checkpoint(view, view.sql("DESCRIBE DETAIL pairs").first().location)
     fields = json.loads(record.record)
@@ -121,10 +121,11 @@ def test_functions_of_another_body_are_another_query(events):
 
 def test_an_insert_is_refused_with_a_way_that_drops_nothing(events):
     append(events, "1 0 A 1")
-    events.sql("CREATE TABLE both (k INT, i INT)")
-    events.sql("INSERT INTO both SELECT k, i FROM STREAM events")
+    events.sql("CREATE TABLE both (k INT, f INT, l INT)")
+    insert = CREATE.replace("CREATE STREAMING TABLE pairs AS", "INSERT INTO both").replace("STREAM v", "STREAM events")
+    events.sql(insert)
     with pytest.raises(sqlext.BindError) as error:
-        events.sql("INSERT INTO both SELECT k, i + 1 FROM STREAM events")
+        events.sql(insert.replace("c = 'B'", "c = 'C'"))
     assert "SET sqlext.stream.name = a new name" in error.value.hint and "REPLACE" not in error.value.hint
 
 
@@ -144,9 +145,7 @@ def test_the_form_of_the_state_is_named_when_it_differs(events):
         events.conf.set(setting, "1")
         events.sql(CREATE.replace("pairs", "others"))
         events.conf.set(setting, "2")
-        append(events, "1 70 A 9", "1 71 B 10", "1 90 C 8")
-        events.sql(CREATE.replace("pairs", "others"))
-        assert lines(events, "others") == ["1 1 2", "1 6 7", "1 9 10"]
+        assert "checkpointFormatVersion = 1, and now it is 2" in refused(events, CREATE.replace("pairs", "others"))
     finally:
         events.conf.unset(setting)
         events.catalog.dropTempView("v")
