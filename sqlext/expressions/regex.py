@@ -24,6 +24,7 @@ from sqlext.expressions.regex_machine import RegexProgram, RegexSearch, Spans, S
 from sqlext.expressions.regex_tree import (
     LINE_ENDS,
     backtracking_cost,
+    has_group_in_look,
     has_place,
     python_text,
     re2_text,
@@ -166,7 +167,9 @@ def _python_regex(pattern: JavaPattern) -> tuple[re.Pattern[str] | None, int]:
         if backtracking_cost(pattern.tree, length) > _MOST_COST:
             break
         longest = length
-    text = python_text(pattern.tree) if longest >= 0 else None
+    if longest < 0 or has_group_in_look(pattern.tree):
+        return None, -1
+    text = python_text(pattern.tree)
     if text is None:
         return None, -1
     try:

@@ -168,8 +168,8 @@ class RegexSearch:
         EXPRESSION_BUDGET."""
         self.failed = set()
         last = start if self.program.is_anchored else len(self.text)
+        slots = [-1] * self.program.slots
         for at in range(start, last + 1):
-            slots = [-1] * self.program.slots
             if self._run(0, at, slots, None) is not None:
                 bounds = slots[: 2 * (self.program.groups + 1)]
                 return tuple(zip(bounds[::2], bounds[1::2]))
@@ -178,7 +178,8 @@ class RegexSearch:
     def _run(self, pc: int, i: int, slots: list[int], end: int | None) -> int | None:
         """The place where the program ends if it begins at `pc` on character i; it must be `end` unless that is None.
 
-        `slots` become the slots of the match, or stay as they were before if there is none.
+        `slots` become the slots of the match, or stay as they were before if there is none. As in Java, the groups
+        that a lookaround has matched stay so in both cases: `(?:(?=(a))b|a)` has the group a.
         """
         code, text, failed, remembers = self.program.code, self.text, self.failed, self.program.remembers
         first_mark, has_marks = self.program.first_mark, self.program.slots > self.program.first_mark
@@ -232,13 +233,11 @@ class RegexSearch:
                         break
                     pc += 1
                 elif operation == LOOK:
-                    before = slots.copy()
-                    if self._looks(instruction, i, slots) == instruction[5]:
-                        slots[:] = before
+                    marks = slots[first_mark:]
+                    is_found = self._looks(instruction, i, slots)
+                    slots[first_mark:] = marks
+                    if is_found == instruction[5]:
                         break
-                    if instruction[5]:
-                        slots[:] = before
-                    stack += [(-1, slot, was) for slot, (was, now) in enumerate(zip(before, slots)) if was != now]
                     pc = instruction[2]
                 elif operation == REFERENCE:
                     taken = self._referred(instruction, i, slots)

@@ -196,6 +196,14 @@ def _ways_of_repeat(node: Repeat, length: int) -> tuple[float, float]:
     return all_ways, all_ways * steps
 
 
+def has_group_in_look(node: Node, *, is_inside: bool = False) -> bool:
+    """Return True if a lookaround has a group, which Java keeps where Python's `re` forgets it."""
+    is_inside = is_inside or isinstance(node, Look)
+    return (is_inside and isinstance(node, Group)) or any(
+        has_group_in_look(part, is_inside=is_inside) for part in parts_of(node)
+    )
+
+
 def scans_ahead(node: Node, *, is_inside: bool = False) -> bool:
     """Return True if a search may read far beyond the end of the match that it finds: it has an unlimited repetition
     inside an option or another repetition, as `a(.*b)?`."""

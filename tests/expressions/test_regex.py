@@ -70,6 +70,22 @@ def test_random_patterns_have_the_matches_of_spark(spark):
     assert differences == []
 
 
+# Patterns with a group in a lookaround, texts, the text of the match and that of the group, as Java 17 finds them.
+GROUPS_IN_LOOKS = [
+    ("(?:(?=(a))b|a)", "a", "a", "a"),
+    ("(?:(?!x|(a))b|(?:a))\\1", "aa", "aa", "a"),
+    ("(?<=(a))b|c|\\1", "ac", "c", "a"),
+    ("(?!(a))x|b\\1", "aba", "ba", "a"),
+    ("(?:(?<!(a))b|b)\\1", "aba", "ba", "a"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "found", "group"), GROUPS_IN_LOOKS)
+def test_groups_of_lookarounds_stay_as_in_java(pattern, text, found, group):
+    match = java_regex(pattern).first(text)
+    assert (match.group(0), match.group(1)) == (found, group)
+
+
 HOSTILE = [
     ("RLIKE", "a" * 100_000 + "!", "^(a+)+$", False),
     ("RLIKE", "a" * 30_000 + "\n", "^(a+)+b$", False),
