@@ -622,6 +622,14 @@ SELECT window_start, window_end, SUM(price) AS total FROM CUMULATE(TABLE Bid, DE
 -- 2026-06-01 08:10:00, 2026-06-01 08:15:00, 4
 -- 2026-06-01 08:10:00, 2026-06-01 08:20:00, 10
 
+-- == grouping sets of a window, where Flink takes GROUPING_ID(item)
+SELECT window_start, item, GROUPING(item) AS all_items, SUM(price) AS total FROM TUMBLE(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTES) WHERE item < 'C' GROUP BY window_start, window_end, GROUPING SETS ((item), ());
+-- rows window_start:timestamp,item:string,all_items:tinyint,total:bigint
+-- 2026-06-01 08:00:00, A, 0, 2
+-- 2026-06-01 08:00:00, null, 1, 2
+-- 2026-06-01 08:10:00, B, 0, 3
+-- 2026-06-01 08:10:00, null, 1, 3
+
 -- == TUMBLE and TUMBLE_START of earlier versions
 SELECT TUMBLE_START(bidtime, INTERVAL '10' MINUTES) AS s, SUM(price) AS total FROM Bid GROUP BY TUMBLE(bidtime, INTERVAL '10' MINUTES);
 -- error
