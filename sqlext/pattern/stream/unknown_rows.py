@@ -149,6 +149,9 @@ def _decisions(
         np.minimum.at(cut, owner, spans.start[is_unknown])
     begin = position.row + np.arange(p)
     start, length, label, hidden, unmatched = _joined([_kept(spans, bounds, begin, cut) for spans in blocks])
+    unmatched = unmatched - (np.searchsorted(bounds, unmatched, side="right") - 1)
+    matched_before = np.repeat(position.matched_end, np.diff(rows.bounds))
+    unmatched = unmatched[unmatched >= matched_before[unmatched]]  # no match of an earlier step maps them
     owner = np.searchsorted(bounds, start, side="right") - 1
     number = position.number[owner] + np.arange(len(owner)) - np.searchsorted(owner, owner)
     matched_end = position.matched_end.copy()
@@ -160,7 +163,7 @@ def _decisions(
         offset=np.concatenate([[0], np.cumsum(length)]).astype(np.int64),
         label=label,
         is_hidden=hidden if any(isinstance(x, MatchLabel) and x.is_hidden for x in task.program.instructions) else None,
-        unmatched=unmatched - (np.searchsorted(bounds, unmatched, side="right") - 1),
+        unmatched=unmatched,
     )
     after = replace(position, row=cut - np.arange(p), number=position.number + count, matched_end=matched_end)
     time, unmatched_time = (np.full(len(rows), event_times.watermark) for rows in (start, unmatched))
