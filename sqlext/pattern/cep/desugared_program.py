@@ -24,6 +24,7 @@ from sqlext.pattern.cep.nfa import Final, Formula, Nfa, Target, Wait, skips, tak
 from sqlext.pattern.program.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
 
 GAP = -1  # Variant.origin
+_NOWHERE = 0  # the target of a jump to itself: the path cannot continue
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class _ProgramBuilder:
                 self.todo.append(target)
             keys.append(target if isinstance(target, Wait) else "end" if target.at_end else "done")
         if not keys:
-            return [("jump", 0)]  # a jump to itself: the path cannot continue
+            return [("jump", _NOWHERE)]
         return [*(("split", key, +1) for key in keys[:-1]), ("jump", keys[-1])]
 
     def _wait(self, wait: Wait) -> list[tuple]:
@@ -136,13 +137,16 @@ class _ProgramBuilder:
             if final is not None:
                 target = "end" if final.at_end else "done"
             ways.append((MatchLabel(label, is_hidden), target))
+        if not ways:  # no match can follow, as in `A B ^`, but the partial match A waits for the row of B
+            label = self._label(Variant(wait.label, takes(wait)))
+            ways.append((MatchLabel(label, is_hidden), _NOWHERE))
         for formula, left in skips(wait):
             self.todo.append(left)
             ways.append((MatchLabel(self._label(Variant(GAP, formula))), left))
         block: list[tuple] = []
         for i, (instruction, target) in enumerate(ways):
             block += [*([("split", +1, +3)] if i < len(ways) - 1 else []), (instruction,), ("jump", target)]
-        return block or [("jump", 0)]
+        return block
 
     def _label(self, variant: Variant) -> int:
         return self.variants.setdefault(variant, len(self.variants))
