@@ -31,7 +31,7 @@ def test_a_row_that_is_not_yet_there_comes_exactly_at_the_watermark_that_is_name
     for seed in sample(range(60), 10):
         chance = seeded(seed)
         driven = Driven(AsofOperator(plan=plan_of(*form)))
-        steps = portions(list(dict.fromkeys(history(chance))), chance)
+        steps = portions(list(dict.fromkeys(history(chance))), chance, 0)
         for rows, watermark in steps[: len(steps) // 2]:
             driven.step(watermark, rows=table(rows))
         state, expected = driven.state, Counter()

@@ -27,10 +27,9 @@ import pyarrow as pa
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.match.match_rows import match_batches
-from sqlext.operators.match.plan import MatchOperatorPlan
+from sqlext.operators.match.plan import Bound, MatchOperatorPlan, OperandColumn, Slot
 from sqlext.pattern.program.program import Done, MatchLabel, Program
 from sqlext.pattern.task.task import Aggregate, MachineCall, MatchTask, Navigation, Operand
-from sqlext.rewriter.lowering.match_plan import Bound, OperandColumn, Slot
 
 def value(labels):
     return Operand(Navigation(argument=0, labels=labels), "int")
