@@ -8,6 +8,7 @@ from sqlext.errors import BindError
 from sqlext.expressions.spark_types import TIME_TYPES, is_numeric
 from sqlext.pattern.task.task import LiteralValue
 from sqlext.rewriter.conditions.condition_parts import TypeResolver
+from sqlext.rewriter.scalars.literals import shown_number
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
 
@@ -55,15 +56,6 @@ def _wrong_length(fragment: Fragment, micros: LiteralValue, least: int | None, e
         place=fragment.place,
         hint="write INTERVAL '10' MINUTES.",
     )
-
-
-def shown_number(value: float) -> str:
-    """A number as messages show it.
-
-    >>> shown_number(-300.0), shown_number(0.5)
-    ('-300', '0.5')
-    """
-    return f"{value:.0f}" if value == int(value) else repr(value)
 
 
 def time_type(fragment: Fragment, source: Source, resolver: TypeResolver) -> str:

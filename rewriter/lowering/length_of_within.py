@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.expressions.spark_types import is_day_time, is_numeric, is_year_month
 from sqlext.pattern.task.task import LiteralValue
-from sqlext.rewriter.emit.durations import shown_number
 from sqlext.rewriter.lowering.input_query import Context
+from sqlext.rewriter.scalars.literals import shown_number
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import names_in
 from sqlext.rewriter.text.splice import Text, join

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sqlext.expressions.function import SPARK_DEFAULTS, ExecutionSettings
 from sqlext.operators.match.plan import Bound, FrameEnd, OperandColumn, Slot
 from sqlext.pattern.task.task import Condition, Task
 from sqlext.rewriter.match.match_clause import MatchClause
-from sqlext.rewriter.scalars.row_filter import Pushable, RowFilter
 from sqlext.rewriter.text.splice import Text, join
+
+if TYPE_CHECKING:  # it loads sqlglot, which a worker that matches does not need
+    from sqlext.rewriter.scalars.row_filter import Pushable, RowFilter
 
 WINDOW = "__rows"  # the name of the window over a partition's rows
 
@@ -98,7 +101,7 @@ class MatchPlan:
     bounds: tuple[Bound, ...] = ()
     needs_window: bool = True
     filters: tuple[RowFilter, ...] = ()
-    pushable: Pushable = Pushable(frozenset())
+    pushable: Pushable
     input_types: tuple[tuple[str, str], ...] = ()
     chars: Mapping[str, int] = field(default_factory=dict)
     frame_end: FrameEnd = FrameEnd()

@@ -197,3 +197,12 @@ def _type(units: Sequence[str]) -> str:
         raise BindError("LITERAL", "an interval is of years and months, or of days and smaller units")
     first, last = min(units, key=order.index).lower(), max(units, key=order.index).lower()
     return f"interval {first}" if first == last else f"interval {first} to {last}"
+
+
+def shown_number(value: float) -> str:
+    """A number as messages show it.
+
+    >>> shown_number(-300.0), shown_number(0.5)
+    ('-300', '0.5')
+    """
+    return f"{value:.0f}" if value == int(value) else repr(value)

@@ -17,12 +17,13 @@ from sqlext.expressions.calendars import DAY_US
 from sqlext.expressions.coercion import string_in_comparison
 from sqlext.expressions.spark_types import INTEGER_BITS, LTZ, has_plain_equality, in_sql, is_numeric, is_orderable
 from sqlext.pattern.task.task import LiteralValue
-from sqlext.rewriter.emit.durations import duration, shown_number
+from sqlext.rewriter.emit.durations import duration
 from sqlext.rewriter.joins import asof_conditions
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Distance, Key, Limit, Presort
 from sqlext.rewriter.joins.join_clause import NEAREST, MatchCondition, check_right_time
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.scalars.char_padding import padded_lengths
+from sqlext.rewriter.scalars.literals import shown_number
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted, repeated, unquoted
 from sqlext.rewriter.text.splice import Text, join
