@@ -27,7 +27,7 @@ from sqlext.rewriter.scalars.references import (
 from sqlext.rewriter.scalars.render import render
 from sqlext.rewriter.scalars.scalar_keys import check_no_copies
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import lexemes, variable_key
+from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS, lexemes, variable_key
 from sqlext.rewriter.text.names import quoted_if_needed
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 from sqlext.rewriter.tree.keywords import INTERVAL_UNITS
@@ -229,6 +229,8 @@ class Analyser(Words):
     def _is_constant(self, k: int) -> bool:
         """True for a lexeme that names no column: a literal, an operator, a parameter, or the name of a function."""
         is_head = self.raw(k + 1)[:1] in ("(", "'")  # of a call, or of a literal such as DATE '2026-01-01'
+        if self.raw(k) == "*" and self.raw(k - 1) in BEFORE_ALL_COLUMNS:
+            return False
         return not self.parts[k].is_name or self.word(k) in _CONSTANT_NAMES or is_head
 
     def _nested_navigation(self, lo: int, hi: int) -> Reference | None:

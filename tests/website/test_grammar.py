@@ -102,7 +102,7 @@ def test_the_grammar_names_sections_that_exist():
 def wrong(statement):
     """The errors of the text of a statement that its grammar should have made impossible."""
     errors = [error for error in check_text(statement) if isinstance(error, ParseError)]
-    errors = [error for error in errors if "this is written twice" not in str(error)]  # clauses that may come in any order
+    errors = [error for error in errors if "this is written twice" not in str(error)]  # in any order
     return [str(error) for error in errors if error.error_class.removeprefix("SQLEXT_") not in BEYOND]
 
 

@@ -140,12 +140,17 @@ ORDERS = ["n", "i, n", "t DESC, n", "i NULLS LAST", "-n DESC"]
 
 def random_clause(chance: random.Random) -> str:
     pattern = " ".join("ABC"[: chance.choice([1, 2, 3, 3])]) + chance.choice(["", "", " A", "{2}"])
-    defined = [f"{name} AS {chance.choice(CONDITIONS)}" for name in "ABC" if chance.random() < 0.9]
-    measures = chance.sample(NAVIGATIONS, 3) + chance.sample(AGGREGATES, 2)
-    skip = chance.choice(SKIPS)
+    unused = [f"{name}." for name in "BC" if name not in pattern]
+    conditions, navigations, aggregates = (
+        [text for text in texts if not any(name in text for name in unused)]
+        for texts in (CONDITIONS, NAVIGATIONS, AGGREGATES)
+    )
+    defined = [f"{name} AS {chance.choice(conditions)}" for name in "ABC" if name in pattern and chance.random() < 0.9]
+    measures = chance.sample(navigations, 3) + chance.sample(aggregates, 2)
+    skip = chance.choice([words for words in SKIPS if not any(words.endswith(name[0]) for name in unused)])
     return f"""{chance.choice(KEYS)}ORDER BY {chance.choice(ORDERS)}
         MEASURES {", ".join(f"{m} AS m{i}" for i, m in enumerate(measures))} {skip and "AFTER MATCH " + skip}
-        PATTERN ({pattern} C{{0}} B{{0}}) DEFINE {", ".join(defined) or "A AS TRUE"}"""
+        PATTERN ({pattern}) DEFINE {", ".join(defined) or "A AS TRUE"}"""
 
 
 @pytest.mark.random(every=2)

@@ -122,7 +122,7 @@ class Record:
 
 def resume(record: Record, query: StoredQuery, former) -> None:
     place = Place("x", 0, 1)
-    check_same_query(record, query, former, [place] * len(query.clauses), [place] * len(query.words), place)
+    check_same_query(record, query, former, [place] * len(query.clauses), [place] * len(query.words), place, "")
     record_query(record, query)
 
 
