@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 
 import pytest
@@ -31,6 +32,9 @@ from .rule_histories import (
 )
 
 CASES, PARTS = 360, 48
+# Rules with matches that the facts about rows do not name: a match that waits for NEXT has another time, and of several
+# matches that map a row only the first one is named.
+APART = re.compile(r"NEXT\(|NO SKIP")
 FAILED = failed_in_rules(PLAN)
 TEXTS = row_texts({name: name for name in PLAN.schema.names})
 
@@ -78,7 +82,7 @@ def test_a_row_that_is_not_yet_there_comes_exactly_at_the_watermark_that_is_name
         for batch in history:
             driven.step(batch.watermark, rows=events_table(batch.events), rules=rules_table(batch.rules))
         state, expected = driven.state, Counter()
-        ahead = {rule[:2] for batch in history for rule in batch.rules if "NEXT(" in (rule[2] or "")}
+        apart = {rule[:2] for batch in history for rule in batch.rules if APART.search(rule[2] or "")}
         keys = distinct_keys([state], ["k"])
         for i in range(keys.num_rows):
             of_one = of_key(state, ["k"], keys.slice(i, 1))
@@ -86,9 +90,10 @@ def test_a_row_that_is_not_yet_there_comes_exactly_at_the_watermark_that_is_name
             assert all(time < LAST_WATERMARK for time, _ in own)
             listed = {(*row[:3], time) for time, row in own}
             mapped = matches_in_facts(of_one)
-            unlisted = {match for match in listed - mapped if match[2] is not None and match[:2] not in ahead}
+            unlisted = {match for match in listed - mapped if match[2] is not None and match[:2] not in apart}
             assert mapped <= listed and not unlisted
-            assert list(rules_facts(OPERATOR, of_one, lambda c: parsed(c).pattern, FAILED, TEXTS, str))
+            facts = list(rules_facts(OPERATOR, of_one, lambda c: parsed(c).pattern, FAILED, TEXTS, str))
+            assert facts or not own  # a position may be left of a version that has ended
             expected += own
         announced += expected.total()
         for time in sorted({time for time, _ in expected}):
