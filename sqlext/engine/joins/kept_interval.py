@@ -35,11 +35,11 @@ class KeptRow(NamedTuple):
     fact: Fact
 
 
-def between(lower: str, upper: str, *, excludes_lower: bool, excludes_upper: bool) -> str:
+def _between(lower: str, upper: str, *, excludes_lower: bool, excludes_upper: bool) -> str:
     """A range in words.
 
     >>> for lower, upper in ((False, False), (False, True), (True, False), (True, True)):
-    ...     print(between("4", "9", excludes_lower=lower, excludes_upper=upper))
+    ...     print(_between("4", "9", excludes_lower=lower, excludes_upper=upper))
     from 4 to 9
     from 4 and before 9
     after 4 up to 9
@@ -69,7 +69,7 @@ class KeptInterval:
         if range_ is None:
             return Fact(RANGE, None, "the two rows of a pair have the same time")
         ends = {"excludes_lower": range_.excludes_lower, "excludes_upper": range_.excludes_upper}
-        times = between(range_.lower.in_line, range_.upper.in_line, **ends)
+        times = _between(range_.lower.in_line, range_.upper.in_line, **ends)
         return Fact(RANGE, None, f"in a pair {range_.time.in_line} is {times}; a row is kept while a partner may come")
 
     def rows(self, condition: Text, queries: Callable[[], Queries]) -> Iterator[KeptRow]:
