@@ -13,7 +13,7 @@ from sqlext.catalog.warehouse import path_here
 from sqlext.errors import BindError, DataError, Place
 from sqlext.expressions.calendars import UTC_NAMES
 from sqlext.expressions.spark_types import TIMESTAMP_TYPE
-from sqlext.rewriter.statements.resumed_words import kept
+from sqlext.rewriter.checkpoint_words.resumed_words import kept
 from sqlext.spark.quiet_probes import quiet_probes
 
 Result = TypeVar("Result")

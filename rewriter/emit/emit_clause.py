@@ -9,10 +9,10 @@ from sqlext.errors import ParseError
 from sqlext.operators.emit.parts import EVICTOR_FORMS, INTERVAL, N_ROWS, TRIGGER_FORMS, Form
 from sqlext.rewriter.emit.select_items import SelectItem, comma_list, is_key_of_all, select_items
 from sqlext.rewriter.emit.window_tvf import WindowTvf
-from sqlext.rewriter.heads.heads import Cursor
+from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.tokens import NUMBER, Tokens
-from sqlext.rewriter.tree.keywords import SET_OPERATIONS, ends_operand, is_at
+from sqlext.rewriter.text.tokens import NUMBER, Tokens, is_at
+from sqlext.rewriter.tree.keywords import SET_OPERATIONS, ends_operand
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 

@@ -16,7 +16,8 @@ from sqlext.rewriter.emit.window_tvf import WindowTvf, check_session_keys
 from sqlext.rewriter.text.and_list import normal_words
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Edit, Source, join
-from sqlext.rewriter.tree.keywords import ends_operand, is_at
+from sqlext.rewriter.text.tokens import is_at
+from sqlext.rewriter.tree.keywords import ends_operand
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
 _FIELDS = {

@@ -9,11 +9,10 @@ from itertools import pairwise
 
 from sqlext.errors import BindError, ParseError, Place
 from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION, TUMBLE
-from sqlext.rewriter.heads.heads import Cursor
+from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import Tokens, closed, closing, directly_inside, split_at_commas
-from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.text.tokens import Tokens, closed, closing, directly_inside, is_at, split_at_commas
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Relation, Tree
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError, Place
-from sqlext.rewriter.heads.heads import Cursor
+from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import Parts, tokens_of
 from sqlext.rewriter.text.tokens import closed, without_semicolons

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sqlext.errors import BindError, ParseError, Place, SqlExtError, UnsupportedError
-from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.heads.triggers import TRIGGER_HINT, trigger_of
+from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import Parts, tokens_of, unquoted

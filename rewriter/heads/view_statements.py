@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sqlext.rewriter.heads.heads import Cursor
+from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import alone
 from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import Parts, RelationName, tokens_of

@@ -12,8 +12,8 @@ from sqlext.errors import ParseError, Place, UnsupportedError
 from sqlext.rewriter.text.and_list import and_list, top_level
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import name_of, unquoted
-from sqlext.rewriter.text.tokens import closed, closing, tokenize, words_of
-from sqlext.rewriter.tree.keywords import after_join, first_word_of_join, is_at, is_time_join, without_pipe
+from sqlext.rewriter.text.tokens import closed, closing, is_at, tokenize, words_of
+from sqlext.rewriter.tree.keywords import after_join, first_word_of_join, is_time_join, without_pipe
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Join, Query, Tree
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.text.splice import Edit
-from sqlext.rewriter.text.tokens import QUERY_STARTS, Tokens, closing, index_at
-from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.text.tokens import QUERY_STARTS, Tokens, closing, index_at, is_at
 from sqlext.rewriter.tree.statement_tree import Alias, Query, Relation, Tree
 
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from sqlext.errors import ParseError, Place, UnsupportedError, all_of
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, directly_inside, unclosed
-from sqlext.rewriter.tree.keywords import ends_operand, is_at, without_pipe
+from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, directly_inside, is_at, unclosed
+from sqlext.rewriter.tree.keywords import ends_operand, without_pipe
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.statement_tree import Site, Tree
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
-from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.text.tokens import is_at
 from sqlext.rewriter.tree.read_windows import WindowQuery, is_pattern_window
 from sqlext.rewriter.tree.statement_tree import Tree
 

@@ -24,8 +24,7 @@ from sqlext.rewriter.match.parse_match import (
 )
 from sqlext.rewriter.match_windows.check_query import check_query
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.tokens import WORD
-from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.text.tokens import WORD, is_at
 from sqlext.rewriter.tree.read_windows import PatternWindow, WindowQuery
 from sqlext.rewriter.tree.statement_tree import Site, Tree
 

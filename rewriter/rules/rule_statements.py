@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 
 from sqlext.errors import ParseError, Place
-from sqlext.rewriter.heads.heads import Cursor
+from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName
 from sqlext.rewriter.text.tokens import STRING, closing, tokenize, without_semicolons

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlext.errors import BindError, ParseError, Place, SqlExtError, UnsupportedError
-from sqlext.operators.rules.limits import MAX_LENGTH
+from sqlext.operators.rules.rule_versions import MAX_LENGTH
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match

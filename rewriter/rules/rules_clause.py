@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlext.errors import UnsupportedError
-from sqlext.rewriter.heads.heads import Cursor
+from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName, name_at, unquoted
-from sqlext.rewriter.text.tokens import Tokens, closed, closing, split_at_commas
-from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.text.tokens import Tokens, closed, closing, is_at, split_at_commas
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Tree
 

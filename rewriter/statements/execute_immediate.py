@@ -8,8 +8,7 @@ from typing import Any
 
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import tokens_of
-from sqlext.rewriter.text.tokens import STRING, Token, Tokens, closing, split_at_commas, without_semicolons
-from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.text.tokens import STRING, Token, Tokens, closing, is_at, split_at_commas, without_semicolons
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sqlext.errors import ParseError
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens
-from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, is_at
+from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens, is_at
+from sqlext.rewriter.tree.keywords import INTERVAL_UNITS
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.read_names import table_of
 from sqlext.rewriter.tree.statement_tree import Tree

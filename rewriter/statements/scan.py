@@ -11,8 +11,7 @@ from sqlext.rewriter.statements.kinds import KINDS
 from sqlext.rewriter.statements.why_statement import parse_why
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.nesting import first_too_deep, too_deep
-from sqlext.rewriter.text.tokens import Tokens, tokenize, without_semicolons
-from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.text.tokens import Tokens, is_at, tokenize, without_semicolons
 
 _GAP = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _STATEMENTS = (r"EXPLAIN \bMATCH\b", r"\bPATTERN \bRULES?\b")

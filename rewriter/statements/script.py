@@ -13,8 +13,15 @@ from sqlext.errors import Place, UnsupportedError
 from sqlext.rewriter.text.fragments import Fragment, alone, blank
 from sqlext.rewriter.text.names import name_at
 from sqlext.rewriter.text.nesting import first_too_deep
-from sqlext.rewriter.text.tokens import QUERY_STARTS, Tokens, index_at, tokenize, tokens_inside, without_semicolons
-from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.text.tokens import (
+    QUERY_STARTS,
+    Tokens,
+    index_at,
+    is_at,
+    tokenize,
+    tokens_inside,
+    without_semicolons,
+)
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.sources import relations
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import Parts, name_at
 from sqlext.rewriter.text.splice import Edit
-from sqlext.rewriter.text.tokens import Tokens, closing
-from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.text.tokens import Tokens, closing, is_at
 from sqlext.rewriter.tree.statement_tree import Tree
 
 _LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger"})

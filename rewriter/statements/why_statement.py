@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.rewriter.heads.heads import Cursor
+from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import unquoted
-from sqlext.rewriter.text.tokens import tokenize, without_semicolons
-from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.text.tokens import is_at, tokenize, without_semicolons
 
 _RULE_HINT = "write … FOR RULE name FOR ROW condition; a name of several words is in backticks."
 _HINT = "write EXPLAIN MATCH WHY SELECT … FOR ROW symbol = 'ACME'."

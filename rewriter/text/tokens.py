@@ -208,6 +208,11 @@ def _unclosed(text: str) -> ParseError:
     )
 
 
+def is_at(tokens: Tokens, i: int, *words: str) -> bool:
+    """Whether the tokens from token i on are these words."""
+    return [token.word for token in tokens[i : i + len(words)]] == list(words)
+
+
 def words_of(tokens: Sequence[Token]) -> list[str]:
     """The `word` of each token."""
     return [token.word for token in tokens]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlext.rewriter.text.tokens import NUMBER, QUERY_STARTS, QUOTED, STRING, WORD, Token, Tokens
+from sqlext.rewriter.text.tokens import NUMBER, QUERY_STARTS, QUOTED, STRING, WORD, Token, Tokens, is_at
 
 TIME_JOINS = frozenset({"INTERVAL", "ASOF"})
 TYPE_WORDS = frozenset({"INNER", "LEFT", "RIGHT", "FULL", "OUTER", "SEMI", "ANTI", "CROSS", "NATURAL"})
@@ -28,11 +28,6 @@ _ENDS_FROM = _ENDS_QUERY | _HAS_BY | {
     "WHERE", "HAVING", "LIMIT", "OFFSET", "QUALIFY", "WINDOW", "SELECT", "INSERT", "MAP", "REDUCE",
 }  # fmt: skip
 _BEFORE_STAR = frozenset({"SELECT", "DISTINCT", "ALL", "SET", "INSERT"})
-
-
-def is_at(tokens: Tokens, i: int, *words: str) -> bool:
-    """Whether the tokens from token i on are these words."""
-    return [token.word for token in tokens[i : i + len(words)]] == list(words)
 
 
 def ends_operand(tokens: Tokens, i: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from sqlext.errors import all_of
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.text.tokens import is_at
 from sqlext.rewriter.tree.statement_tree import Tree
 
 _AFTER_NAME = ("AS", ",", ")", "WATERMARK")  # where `stream` is the name of a table

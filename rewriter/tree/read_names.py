@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName, name_at, name_of
-from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens, closing
-from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, begins_query, is_at
+from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens, closing, is_at
+from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, begins_query
 from sqlext.rewriter.tree.statement_tree import Alias, Cte
 
 BEFORE_RELATION = frozenset({"LATERAL", "STREAM", "TABLE"})

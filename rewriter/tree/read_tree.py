@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from sqlext.rewriter.text.names import name_at
-from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
+from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, is_at, tokenize
 from sqlext.rewriter.tree.keywords import (
     TIME_JOINS,
     after_join,
@@ -20,7 +20,6 @@ from sqlext.rewriter.tree.keywords import (
     ends_query,
     ends_relations,
     first_word_of_join,
-    is_at,
     is_surely_name,
     is_time_join,
 )

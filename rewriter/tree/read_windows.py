@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlext.rewriter.text.tokens import Tokens, closing, directly_inside, split_at_commas
-from sqlext.rewriter.tree.keywords import SET_OPERATIONS, begins_query, ends_from, ends_operand, is_at
+from sqlext.rewriter.text.tokens import Tokens, closing, directly_inside, is_at, split_at_commas
+from sqlext.rewriter.tree.keywords import SET_OPERATIONS, begins_query, ends_from, ends_operand
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
 _BEFORE_OPERAND = SET_OPERATIONS | {"ALL", "DISTINCT"}  # of a set operation

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import unquoted
-from sqlext.rewriter.text.tokens import STRING, Token
-from sqlext.rewriter.tree.keywords import is_at, is_star
+from sqlext.rewriter.text.tokens import STRING, Token, is_at
+from sqlext.rewriter.tree.keywords import is_star
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
 # These words read columns without naming them, or name them in a string. ASOF orders rows of one time by all columns.

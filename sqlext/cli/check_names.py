@@ -25,11 +25,12 @@ from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.engine.streams.target_table import renamed
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, raise_all
 from sqlext.formatting.check_syntax import check_text
-from sqlext.rewriter.heads.heads import Cursor, parse_create_view
+from sqlext.rewriter.heads.heads import parse_create_view
 from sqlext.rewriter.heads.stream_target import parse_target
 from sqlext.rewriter.rules.rule_statements import CREATE, RuleStatement, parse_rule_statement
 from sqlext.rewriter.statements.scan import explained, is_extended
 from sqlext.rewriter.statements.script import read_script
+from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import alone
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.rewriter.text.splice import Source

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlext.errors import BindError
-from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.statements.sql_file import file_statements
+from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import Parts, quoted, unquoted
 from sqlext.rewriter.text.tokens import Tokens, closing, tokenize

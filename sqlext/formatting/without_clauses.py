@@ -11,7 +11,6 @@ from itertools import zip_longest
 from sqlext.formatting.check_syntax import check_syntax
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf
-from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.heads.stream_heads import parse_command
 from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause
 from sqlext.rewriter.match_windows.parse_window import WindowClause
@@ -23,10 +22,11 @@ from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
+from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Edit, Source
-from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens, index_at, tokenize
-from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, is_at
+from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens, index_at, is_at, tokenize
+from sqlext.rewriter.tree.keywords import INTERVAL_UNITS
 from sqlext.rewriter.tree.statement_tree import Tree
 
 _BEFORE_STREAM = frozenset({"FROM", "JOIN", ",", "TABLE"})

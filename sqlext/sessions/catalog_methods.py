@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql.catalog import Catalog, Column, Table
 
 from sqlext.catalog import views
-from sqlext.engine.queries import cached_views
-from sqlext.engine.queries.refreshed_views import refresh_views
 from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.views import cached_views
+from sqlext.engine.views.refreshed_views import refresh_views
 from sqlext.rewriter.heads.view_statements import fits
 from sqlext.rewriter.text.names import Parts, split_name
 from sqlext.sessions.dispatch import stored_view

@@ -11,11 +11,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.catalog import views, warehouse
-from sqlext.engine.queries import cached_views
-from sqlext.engine.queries.refreshed_views import note_plain_view, refresh_views
-from sqlext.engine.queries.session_variables import note_declaration
 from sqlext.engine.queries.spark_errors import about_call, about_other_system
-from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.queries.sql_call import SqlCall, note_declaration
+from sqlext.engine.views import cached_views
+from sqlext.engine.views.refreshed_views import note_plain_view, refresh_views
 from sqlext.errors import SetupError, places_after
 from sqlext.rewriter.heads import stream_heads, view_statements
 from sqlext.rewriter.heads.heads import CREATE_VIEW, parse_head

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlext.engine.emit.run_emit import kept_of_window, result_query, rows_query
-from sqlext.engine.streams.planner import Section
+from sqlext.engine.planning.planner import Section
 from sqlext.operators.emit.aggregate_states import is_vectorised
 from sqlext.operators.emit.parts import AGGREGATE, GLOBAL, FiringAggregate
 from sqlext.rewriter.emit.emit_clause import EmitClause

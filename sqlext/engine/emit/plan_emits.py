@@ -9,12 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.emit.explain_emit import explained_call, explained_emit
 from sqlext.engine.emit.run_emit import PlannedEmit
+from sqlext.engine.planning.planner import NOT_PORTABLE, Planned
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, after_watermark, watermarks
 from sqlext.engine.queries.session_settings import execution_settings
-from sqlext.engine.queries.shown_values import shown_name
 from sqlext.engine.queries.spark_errors import cast_hint
+from sqlext.engine.reports.shown_values import shown_name
 from sqlext.engine.streams import side_tables
-from sqlext.engine.streams.planner import NOT_PORTABLE, Planned
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.emit.parts import AFTER_WATERMARK, CUMULATE, GLOBAL, SESSION
 from sqlext.rewriter.emit.durations import as_timestamp, duration, time_type

@@ -13,14 +13,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.whole_keys import with_whole_keys
+from sqlext.engine.planning.fingerprint import Fingerprint, digest_of, fingerprint_of, recorded_words
+from sqlext.engine.planning.plan_parts import words_of
+from sqlext.engine.planning.stream_clause import StreamClause
+from sqlext.engine.queries.queries import Queries, with_whole_keys
 from sqlext.engine.shipped.data_types import arrow_schema, with_char_types
 from sqlext.engine.streams import side_tables
-from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprint_of, recorded_words
-from sqlext.engine.streams.plan_parts import words_of
 from sqlext.engine.streams.run_operator import decided_rows, result_columns, without_failures
-from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.spark_types import COLLATED, as_recorded
 from sqlext.expressions.values import arrow_type
@@ -29,9 +28,9 @@ from sqlext.operators.emit.operator import EmitOperator, fire_batch
 from sqlext.operators.emit.parts import CUMULATE, HOP, ROWTIME, SESSION, Evictor, FiringAggregate, Trigger
 from sqlext.operators.emit.plan import Assigner, EmitOperatorPlan
 from sqlext.operators.rows.columns import FAILURE, LATE_ROW, NOT_COMPUTED, SortKey
+from sqlext.rewriter.checkpoint_words.resumed_words import without_read_options
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
 from sqlext.rewriter.lowering.guard import guarded_columns, guarded_texts
-from sqlext.rewriter.statements.resumed_words import without_read_options
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join

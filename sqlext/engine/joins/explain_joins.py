@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlext.engine.streams.planner import Section
+from sqlext.engine.planning.planner import Section
 from sqlext.rewriter.joins.asof_pairs_sql import Pairs
 from sqlext.rewriter.joins.asof_sql import AsofJoin
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.engine.joins.run_asof import StreamAsof
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.row_json import row_texts
+from sqlext.engine.reports.row_json import row_texts
 from sqlext.engine.streams.kept_clause import ClauseInput, KeptClause
 from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming

@@ -14,7 +14,7 @@ from sqlext.engine.joins.bind_interval import range_between
 from sqlext.engine.joins.bind_stream_join import EQUAL, join_keys
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.row_json import row_json
+from sqlext.engine.reports.row_json import row_json
 from sqlext.engine.streams.stored_state import KeptRows, StoredJoin
 from sqlext.operators.stateful.fact import MAX_ROWS, RANGE, ROW, Fact
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT

@@ -19,9 +19,9 @@ from pyspark.sql import types as T
 from sqlext.engine.joins.bind_asof import BoundAsof
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.match.ordering import AUTO, SPARK
+from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.shipped.data_types import CHAR_TYPE
-from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.expressions.spark_types import decimal_of, has_plain_equality, kind_of
 from sqlext.operators.asof.plan import LEFT, RIGHT, TIME, PairsPlan
 from sqlext.rewriter.joins import join_conditions

@@ -22,10 +22,10 @@ from sqlext.engine.joins.explain_joins import (
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.pair_asof import JoinComputation, plan_pairs
 from sqlext.engine.joins.run_asof import StreamAsof, check_key_types, check_stream_and_table, check_streams
+from sqlext.engine.planning.planner import Planned
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.streams import side_tables
-from sqlext.engine.streams.planner import Planned
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.joins.asof_sql import AsofJoin, asof_sql, hidden_columns
 from sqlext.rewriter.joins.asof_stream_sql import hidden_columns_with_table, joined_stream, with_table

@@ -12,22 +12,22 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.planning.fingerprint import Fingerprint, fingerprint_of
+from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import WATERMARK, Queries, after_watermark
 from sqlext.engine.shipped.data_types import arrow_schema, char_type
 from sqlext.engine.streams import side_tables
-from sqlext.engine.streams.fingerprint import Fingerprint, fingerprint_of
 from sqlext.engine.streams.run_operator import decided_rows, result_columns
-from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.spark_types import has_plain_equality
 from sqlext.operators.asof.operator import AsofOperator
 from sqlext.operators.asof.plan import AsofPlan
 from sqlext.operators.rows.columns import LATE_ROW
+from sqlext.rewriter.checkpoint_words.resumed_words import resumed_words
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Key
 from sqlext.rewriter.joins.asof_stream_sql import stream_rows, struct_names
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
-from sqlext.rewriter.statements.resumed_words import resumed_words
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Text, join
 

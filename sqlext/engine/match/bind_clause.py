@@ -8,13 +8,13 @@ from functools import cache, partial
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.engine.planning.planner import NOT_PORTABLE
 from sqlext.engine.queries.pushable_columns import pushable_columns
 from sqlext.engine.queries.python_functions import python_function
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, watermarks, with_outer_hint
 from sqlext.engine.queries.session_settings import execution_settings
-from sqlext.engine.queries.shown_values import shown_name
+from sqlext.engine.reports.shown_values import shown_name
 from sqlext.engine.shipped.data_types import CHAR_TYPE, lengths_of_chars
-from sqlext.engine.streams.planner import NOT_PORTABLE
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.conditions.condition_parts import TypeResolver
 from sqlext.rewriter.lowering.input_query import InputRelation

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from sqlext.engine.queries.counts import MARK, count, report_text, table
+from sqlext.engine.reports.counts import MARK, count, report_text, table
 from sqlext.pattern.batch.recorder import (
     ABSENCE,
     BUDGET,

@@ -18,10 +18,10 @@ from pyspark.sql import Row
 
 from sqlext.engine.match.clause_report import ConjunctReport, VariableReport
 from sqlext.engine.match.run_batch import input_query, unsorted_query
-from sqlext.engine.queries.counts import LONGEST
-from sqlext.engine.queries.near_equal import difference, text_compared
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.shown_values import shown_text, typed_text
+from sqlext.engine.reports.counts import LONGEST
+from sqlext.engine.reports.near_equal import difference, text_compared
+from sqlext.engine.reports.shown_values import shown_text, typed_text
 from sqlext.operators.match.tally import FIRST, LAST, NUMBER, PACKED_VERDICTS, ROW_ID, VERDICTS
 from sqlext.pattern.program.mapped_variables import mandatory_variables
 from sqlext.pattern.task.task import Condition

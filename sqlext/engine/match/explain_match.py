@@ -10,7 +10,7 @@ from sqlext.engine.match import lead
 from sqlext.engine.match.forms import LEAD, PhysicalPlan
 from sqlext.engine.match.portable_sql import Printer
 from sqlext.engine.match.run_batch import result_query
-from sqlext.engine.streams.planner import Section
+from sqlext.engine.planning.planner import Section
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.task.task import NO_SKIP
 from sqlext.rewriter.lowering.match_plan import Mask, MatchPlan

@@ -32,11 +32,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.match import lead, ordering, prefilter, ranges, run_batch, run_stream, udtf
 from sqlext.engine.match.bind_clause import BoundClause
+from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.pushable_columns import pushable_columns
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver
 from sqlext.engine.queries.session_settings import choice
 from sqlext.engine.streams import side_tables
-from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.operators.stateful.side_rows import LATE
 from sqlext.pattern import strategy
 from sqlext.rewriter.lowering import operator_plan, stream_checks

@@ -9,8 +9,8 @@ from typing import Union
 from sqlext.engine.match.bind_clause import BoundClause, ClauseBinder
 from sqlext.engine.match.explain_match import explained_clause
 from sqlext.engine.match.forms import LEAD, PhysicalPlan
+from sqlext.engine.planning.planner import Planned
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.streams.planner import Planned
 from sqlext.errors import SqlExtError
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.statements.kinds import ClauseSite

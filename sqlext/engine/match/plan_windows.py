@@ -13,12 +13,12 @@ from sqlext.aggregates.registry import AGGREGATES
 from sqlext.engine.match.bind_clause import BoundClause
 from sqlext.engine.match.explain_match import explained_clause
 from sqlext.engine.match.plan_match import PlanClause
+from sqlext.engine.planning.planner import Planned, PlannedRelation, Section
+from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.python_functions import python_function
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, with_outer_hint
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.shipped.data_types import lengths_of_chars
-from sqlext.engine.streams.planner import Planned, PlannedRelation, Section
-from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.match_plan import InputColumn, MatchPlan
@@ -28,8 +28,7 @@ from sqlext.rewriter.match_windows.window_sql import COLUMN, PART, OuterQuery, f
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text.names import quoted, repeated, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import closing, split_at_commas
-from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.text.tokens import closing, is_at, split_at_commas
 from sqlext.rewriter.tree.sources import check_repeatable
 from sqlext.rewriter.tree.statement_tree import Tree
 

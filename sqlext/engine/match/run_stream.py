@@ -12,12 +12,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from sqlext.engine.match.run_batch import check_types, result_query, unsorted_query
+from sqlext.engine.planning.fingerprint import match_fingerprint
+from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.shipped.output_schema import output_schema
 from sqlext.engine.streams import side_tables
-from sqlext.engine.streams.fingerprint import match_fingerprint
 from sqlext.engine.streams.run_operator import decided_rows, result_columns, without_failures
-from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.operators.match.operator import MatchOperator
 from sqlext.operators.rows.columns import FAILURE, LATE_ROW
 from sqlext.operators.stateful.operator import TimesBy

@@ -11,10 +11,11 @@ from weakref import WeakSet
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from sqlext.engine.queries.sent_texts import note
-from sqlext.engine.queries.shown_values import shown_name
 from sqlext.engine.queries.spark_errors import HELPER, user_error
+from sqlext.engine.reports.shown_values import shown_name
 from sqlext.errors import BindError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Constant
@@ -24,6 +25,7 @@ from sqlext.pattern.task.task import LiteralValue
 from sqlext.rewriter.scalars.certain_types import certain_types
 from sqlext.rewriter.scalars.static_binder import certain_constant, stored_value
 from sqlext.rewriter.text.names import only_column, quoted
+from sqlext.rewriter.text.shuffle import APART
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.quiet_probes import quiet_probes
 
@@ -249,3 +251,8 @@ def after_watermark(time: str) -> str:
 def with_outer_hint(error: BindError, hint: str) -> BindError:
     """The error, with the hint if it is about an unknown column, which may have been meant for an outer query."""
     return error.with_(hint=hint) if error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN") else error
+
+
+def with_whole_keys(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """The rows, with all rows of a key in one task. `keys`: the names of columns; without any, all rows are in one."""
+    return rows.repartition(*(F.col(quoted(key)) for key in keys), F.expr(APART)) if keys else rows.repartition(1)

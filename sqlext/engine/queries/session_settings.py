@@ -19,8 +19,8 @@ from sqlext.expressions.function import (
     ExecutionSettings,
 )
 from sqlext.expressions.spark_types import TIMESTAMP_TYPE
-from sqlext.rewriter.statements.local_times import reads_local_times
-from sqlext.rewriter.statements.read_settings import read_settings
+from sqlext.rewriter.checkpoint_words.local_times import reads_local_times
+from sqlext.rewriter.checkpoint_words.read_settings import read_settings
 
 _TIME_ZONE = "spark.sql.session.timeZone"
 

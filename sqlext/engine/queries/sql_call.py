@@ -1,10 +1,12 @@
-"""A call of `spark.sql` on its way through the engine."""
+"""A call of `spark.sql` on its way through the engine, and the sessions that may have variables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from sqlext.spark.kind import session_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,3 +38,17 @@ class SqlCall:
     def by_spark(self) -> DataFrame:
         """The result of Spark's own method."""
         return self.sql(self.text, self.args, **self.frames)
+
+
+_DECLARING: set[str] = set()  # Spark does not list the variables of a session
+
+
+def note_declaration(call: SqlCall) -> None:
+    """Remember that the session may have variables, if the statement declares one."""
+    if "DECLARE" in call.text.upper():
+        _DECLARING.add(session_of(call.spark))
+
+
+def may_have_variables(spark: SparkSession) -> bool:
+    """Return True if a statement of the session has declared a variable."""
+    return session_of(spark) in _DECLARING

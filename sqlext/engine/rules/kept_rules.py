@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.row_json import row_texts
+from sqlext.engine.reports.row_json import row_texts
 from sqlext.engine.rules.run_rules import PlannedRules
 from sqlext.engine.streams.kept_clause import ClauseInput, KeptClause, as_json, coming_rows
 from sqlext.operators.rules.operator import RulesOperator

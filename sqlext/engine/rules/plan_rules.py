@@ -9,18 +9,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from sqlext.catalog import pattern_rules
+from sqlext.engine.planning.planner import NOT_PORTABLE, Planned, Section
 from sqlext.engine.queries.python_functions import python_functions
 from sqlext.engine.queries.queries import WATERMARK, Queries
 from sqlext.engine.queries.session_settings import count, settings_of_rules
 from sqlext.engine.rules.run_rules import PlannedRules
 from sqlext.engine.shipped.data_types import lengths_of_chars
-from sqlext.engine.streams.planner import NOT_PORTABLE, Planned, Section
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, placed_at, raise_all
 from sqlext.expressions.spark_types import TIMESTAMPS, has_plain_equality, is_orderable, is_year_month
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.rows.columns import SortKey
-from sqlext.operators.rules.limits import MAX_LENGTH, MAX_VERSIONS
 from sqlext.operators.rules.plan import RulesPlan
+from sqlext.operators.rules.rule_versions import MAX_LENGTH, MAX_VERSIONS
 from sqlext.rewriter.rules.plan_rule import plan_rule
 from sqlext.rewriter.rules.rules_clause import KeyColumn, RulesClause
 from sqlext.rewriter.text.names import quoted

@@ -16,9 +16,9 @@ from sqlext.catalog.pattern_rules import RulesTable, RuleVersion
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.queries.temporary_objects import is_temporary_view
 from sqlext.engine.rules.check_rule import check_rule, parse_rule
 from sqlext.engine.rules.shown_rules import describe, show
+from sqlext.engine.views.temporary_objects import is_temporary_view
 from sqlext.errors import BindError, UnsupportedError, placed_at
 from sqlext.rewriter.rules.rule_statements import (
     COMMENT,

@@ -14,15 +14,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.catalog import pattern_rules
-from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.whole_keys import with_whole_keys
+from sqlext.engine.planning.fingerprint import Fingerprint, digest_of, fingerprint_of
+from sqlext.engine.planning.stream_clause import StreamClause
+from sqlext.engine.queries.queries import Queries, with_whole_keys
 from sqlext.engine.rules import rule_reports
 from sqlext.engine.rules.rule_reports import REPORTS
 from sqlext.engine.shipped.data_types import with_char_types
 from sqlext.engine.streams import side_tables
-from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprint_of
 from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns
-from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.expressions.spark_types import TIMESTAMP_TYPE
 from sqlext.operators.rules.operator import RulesOperator
 from sqlext.operators.rules.plan import RulesPlan

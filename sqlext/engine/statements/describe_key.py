@@ -23,11 +23,11 @@ from sqlext.engine.joins.kept_interval import KeptInterval, kept_joins
 from sqlext.engine.joins.run_asof import StreamAsof
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.match.kept_match import kept_match
-from sqlext.engine.queries.counts import count
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.row_json import row_texts
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.reports.counts import count
+from sqlext.engine.reports.row_json import row_texts
 from sqlext.engine.rules.kept_rules import kept_rules
 from sqlext.engine.rules.run_rules import PlannedRules
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, plan_statement

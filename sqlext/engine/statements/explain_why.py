@@ -11,8 +11,8 @@ from sqlext.catalog import pattern_rules
 from sqlext.engine.emit.run_emit import PlannedEmit
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.queries.temporary_objects import about_temporary_view
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, plan_statement
+from sqlext.engine.views.temporary_objects import about_temporary_view
 from sqlext.engine.why.explain_emit import explain_emit
 from sqlext.engine.why.explain_join import explain_join
 from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS

@@ -28,17 +28,17 @@ from sqlext.engine.match.forms import PhysicalPlan, SessionSettings, choose
 from sqlext.engine.match.plan_match import MatchPlanner, PlanClause
 from sqlext.engine.match.plan_windows import MatchWindowPlanner
 from sqlext.engine.match.portable_sql import portable_query
-from sqlext.engine.queries import cached_views
+from sqlext.engine.planning.planner import NOT_PORTABLE, PlannedRelation, Planner, Section
+from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import is_on, other_values, temporary_settings
 from sqlext.engine.queries.spark_errors import shows_internals, word_at
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.queries.temporary_objects import is_table
-from sqlext.engine.queries.view_columns import view_columns
 from sqlext.engine.rules.plan_rules import RulesPlanner
 from sqlext.engine.streams.idle_sources import IdlePlanner
-from sqlext.engine.streams.planner import NOT_PORTABLE, PlannedRelation, Planner, Section
-from sqlext.engine.streams.stream_clause import StreamClause
+from sqlext.engine.views import cached_views
+from sqlext.engine.views.temporary_objects import is_table
+from sqlext.engine.views.view_columns import view_columns
 from sqlext.errors import Place, SqlExtError, UnsupportedError, placed_at
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf

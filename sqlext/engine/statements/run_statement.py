@@ -12,18 +12,18 @@ from pyspark.sql import types as T
 
 from sqlext.catalog import views
 from sqlext.engine.match import table_function
-from sqlext.engine.queries import cached_views
 from sqlext.engine.queries.queries import names_views
-from sqlext.engine.queries.refreshed_views import note_view
 from sqlext.engine.queries.session_settings import settings_of
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.queries.temporary_objects import check_permanent
 from sqlext.engine.statements.plan_statement import OF_A_VIEW, StatementPlan, plan_portable, plan_statement
 from sqlext.engine.streams import streaming_tables
 from sqlext.engine.streams.streaming_tables import with_end_required
 from sqlext.engine.streams.target_table import renamed
 from sqlext.engine.streams.upsert import plan_upsert
 from sqlext.engine.streams.watermarks import check_watermarks
+from sqlext.engine.views import cached_views
+from sqlext.engine.views.refreshed_views import note_view
+from sqlext.engine.views.temporary_objects import check_permanent
 from sqlext.errors import SetupError, UnsupportedError, places_in
 from sqlext.rewriter.heads.heads import (
     CREATE_VIEW,

@@ -12,10 +12,10 @@ from pyspark.sql import types as T
 
 from sqlext.catalog import views
 from sqlext.catalog.views import View
-from sqlext.engine.queries import cached_views
 from sqlext.engine.queries.session_settings import settings_of
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements import run_statement
+from sqlext.engine.views import cached_views
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
 from sqlext.rewriter.heads import view_statements as vs
 from sqlext.rewriter.heads.view_statements import Listing, ViewStatement, fits

@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from sqlext.engine.planning.planner import NOT_PORTABLE, Planned, Section
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, watermarks
 from sqlext.engine.queries.spark_errors import cast_hint
-from sqlext.engine.streams.planner import NOT_PORTABLE, Planned, Section
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.stateful.beats import beat_unless_marked, mark_if_any
 from sqlext.rewriter.emit.durations import duration

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
+from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.row_json import row_json, row_texts
-from sqlext.engine.streams.stream_clause import StreamClause
+from sqlext.engine.reports.row_json import row_json, row_texts
 from sqlext.operators.stateful.fact import Fact, RowTexts, ShowTime
 from sqlext.operators.stateful.key_state import Coming
 from sqlext.operators.stateful.operator import Operator, State

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from sqlext.engine.planning.fingerprint import Fingerprint
 from sqlext.engine.queries.session_settings import count
-from sqlext.engine.streams.fingerprint import Fingerprint
 from sqlext.engine.streams.shipped import shipped
 from sqlext.errors import BindError, Place
 from sqlext.operators.rows.columns import FAILURE

@@ -18,7 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog.warehouse import path_here, table_location
-from sqlext.engine.streams.fingerprint import Fingerprint
+from sqlext.engine.planning.fingerprint import Fingerprint
 from sqlext.errors import UnsupportedError
 from sqlext.operators.rows.columns import LATE_ROW
 from sqlext.operators.stateful.side_rows import FAILED, LATE

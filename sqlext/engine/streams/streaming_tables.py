@@ -35,18 +35,17 @@ from sqlext.catalog.checkpoint import (
     record_query,
     stored_query,
 )
+from sqlext.engine.planning.fingerprint import COLUMN, recorded_words
+from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.session_settings import temporary_settings, time_zone, timestamp_type, values_of_settings
 from sqlext.engine.queries.spark_errors import user_error
-from sqlext.engine.queries.temporary_objects import is_table, is_temporary_view
 from sqlext.engine.shipped.data_types import holds_chars
 from sqlext.engine.streams import reports, side_tables
 from sqlext.engine.streams.belonging import anew, check_belongs, check_state_format, mark_begun
 from sqlext.engine.streams.checkpoint_folders import folders_of, own_name
-from sqlext.engine.streams.fingerprint import COLUMN, recorded_words
 from sqlext.engine.streams.idle_sources import has_beats
 from sqlext.engine.streams.last_progress import last_known
 from sqlext.engine.streams.silent_sources import warn_of_silent_sources
-from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.engine.streams.target_table import (
     as_table,
     casts_times,
@@ -55,15 +54,16 @@ from sqlext.engine.streams.target_table import (
     renamed,
 )
 from sqlext.engine.streams.upsert import UpsertWriter, check_table, plan_upsert
-from sqlext.engine.streams.view_plans import view_meanings
+from sqlext.engine.views.temporary_objects import is_table, is_temporary_view
+from sqlext.engine.views.view_plans import view_meanings
 from sqlext.errors import BindError, Place, SetupError, UnsupportedError
 from sqlext.expressions.spark_types import TIMESTAMP_TYPE, times_in
+from sqlext.rewriter.checkpoint_words.local_times import INSTANTS, reads_local_times
+from sqlext.rewriter.checkpoint_words.read_settings import ALL_SETTINGS, SETTINGS_OF_CHARS, read_settings
+from sqlext.rewriter.checkpoint_words.resumed_words import resumed_tokens
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW, TRIGGER_HINT, trigger_of
-from sqlext.rewriter.statements.local_times import INSTANTS, reads_local_times
-from sqlext.rewriter.statements.read_settings import ALL_SETTINGS, SETTINGS_OF_CHARS, read_settings
-from sqlext.rewriter.statements.resumed_words import resumed_tokens
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.names import Parts, quote, unquoted
 from sqlext.rewriter.text.splice import Text

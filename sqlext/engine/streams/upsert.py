@@ -28,8 +28,8 @@ from pyspark.sql import types as T
 
 from sqlext.catalog.checkpoint import Checkpoint
 from sqlext.catalog.conflicts import repeated_on_conflict
+from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import WATERMARK
-from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError
 from sqlext.expressions.spark_types import is_orderable
 from sqlext.operators.emit.parts import FIRING, MERGED, ROWTIME, TIMING

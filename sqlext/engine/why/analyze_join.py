@@ -10,8 +10,8 @@ from pyspark.sql import Row
 
 from sqlext.engine.joins.bind_interval import bind_interval
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries.counts import Verdicts, verdicts
-from sqlext.engine.queries.shown_values import interval, shown_text
+from sqlext.engine.reports.counts import Verdicts, verdicts
+from sqlext.engine.reports.shown_values import interval, shown_text
 from sqlext.engine.why.join_queries import (
     limited_keys_query,
     of_keys,

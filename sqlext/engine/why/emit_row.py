@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from sqlext.engine.queries.counts import count
+from sqlext.engine.reports.counts import count
 from sqlext.operators.emit.parts import GLOBAL
 from sqlext.operators.emit.trace import EVICTED, SEES, TAKEN, TOO_EARLY, Firing, InPane, Trace
 from sqlext.pattern.task.event_time import NEVER

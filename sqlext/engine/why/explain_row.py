@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.queries.shown_values import interval, shown_cell, shown_name
+from sqlext.engine.reports.shown_values import interval, shown_cell, shown_name
 from sqlext.engine.why.failed_conjuncts import failed_texts, value
 from sqlext.engine.why.why_clause import KnownTruth, PartitionRows, WhyClause, searched, sort_keys
 from sqlext.operators.rows.arrow import to_values

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sqlext.engine.queries.near_equal import difference, text_compared
-from sqlext.engine.queries.shown_values import shown, shown_text
+from sqlext.engine.reports.near_equal import difference, text_compared
+from sqlext.engine.reports.shown_values import shown, shown_text
 from sqlext.errors import DataError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.pattern.conditions.conditions import Path, evaluate

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlext.engine.joins.join_members import members
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries.row_json import row_json
+from sqlext.engine.reports.row_json import row_json
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import unquoted

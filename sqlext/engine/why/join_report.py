@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlext.engine.queries.counts import MARK, Verdicts, count, first_zero, report_text, table
+from sqlext.engine.reports.counts import MARK, Verdicts, count, first_zero, report_text, table
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 
 

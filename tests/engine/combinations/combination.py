@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlext.rewriter.statements.read_settings import read_settings
+from sqlext.rewriter.checkpoint_words.read_settings import read_settings
 from tests.sampling import seeded
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ import pytest
 
 import sqlext
 from sqlext.engine.streams.checkpoint_folders import stream_checkpoint
-from sqlext.engine.streams.view_plans import view_meanings
+from sqlext.engine.views.view_plans import view_meanings
 from tests.operators.match.event_rows import append, lines
 
 pytestmark = pytest.mark.spark

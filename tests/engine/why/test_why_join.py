@@ -8,7 +8,7 @@ from collections import defaultdict
 import pytest
 
 import sqlext
-from sqlext.engine.queries.row_json import row_json
+from sqlext.engine.reports.row_json import row_json
 from tests.sampling import seeded
 
 from .report_cases import assert_lines, cases

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sqlext.engine.streams.plan_parts import outline_of
+from sqlext.engine.planning.plan_parts import outline_of
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.pattern.conditions.condition_reads import is_interpreted
 from sqlext.pattern.program.program import Done, Program

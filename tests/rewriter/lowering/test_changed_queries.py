@@ -11,11 +11,12 @@ import pytest
 
 from sqlext.catalog.checkpoint import StoredClause, StoredQuery, check_same_query, record_query
 from sqlext.engine.emit.run_emit import emit_fingerprint
+from sqlext.engine.planning.fingerprint import Fingerprint, match_fingerprint, recorded_words
 from sqlext.engine.rules.run_rules import rules_fingerprint
-from sqlext.engine.streams.fingerprint import Fingerprint, match_fingerprint, recorded_words
 from sqlext.errors import BindError, Place
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.operators.rules.plan import RulesPlan
+from sqlext.rewriter.checkpoint_words.resumed_words import resumed_words
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.lower_emit import lower_emit
 from sqlext.rewriter.heads.stream_target import parse_target
@@ -28,7 +29,6 @@ from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import parse_statement
-from sqlext.rewriter.statements.resumed_words import resumed_words
 from sqlext.rewriter.text.splice import Source, join
 
 COLUMNS = {"k": "int", "ts": "timestamp", "v": "int", "other": "int"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.engine.streams.fingerprint import match_fingerprint
+from sqlext.engine.planning.fingerprint import match_fingerprint
 from tests.rewriter.lowered import plan_of
 
 HEAD = "PARTITION BY p ORDER BY ts MEASURES FIRST(v) AS f, COUNT(B.*) AS n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.engine.streams.fingerprint import Fingerprint
+from sqlext.engine.planning.fingerprint import Fingerprint
 from sqlext.errors import Place
 
 

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlext.engine.streams.plan_parts import bounds_of, former_parts, outline_of, slot_parts
+from sqlext.engine.planning.plan_parts import bounds_of, former_parts, outline_of, slot_parts
 from sqlext.expressions.spark_types import as_recorded
 from sqlext.operators.rows.columns import LATE_ROW
+from sqlext.rewriter.checkpoint_words.resumed_words import resumed_words
 from sqlext.rewriter.lowering.lower_measures import of_matches
 from sqlext.rewriter.lowering.match_plan import InputColumn, MatchPlan, ShownColumn
-from sqlext.rewriter.statements.resumed_words import resumed_words
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import TextLike, join
 from sqlext.rewriter.text.tokens import tokenize

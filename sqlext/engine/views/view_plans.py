@@ -36,11 +36,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sqlext.catalog import views
+from sqlext.engine.planning.fingerprint import digest_of, recorded_words
 from sqlext.engine.queries.python_functions import body_of
 from sqlext.engine.queries.queries import user_functions
 from sqlext.engine.queries.session_settings import temporary_settings
-from sqlext.engine.queries.temporary_objects import is_temporary_view
-from sqlext.engine.streams.fingerprint import digest_of, recorded_words
+from sqlext.engine.views.temporary_objects import is_temporary_view
 from sqlext.rewriter.text.names import Parts, quote, unquoted
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.sources import relations

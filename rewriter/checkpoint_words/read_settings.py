@@ -25,7 +25,7 @@ from sqlext.expressions.function import (
     TIME_PARSER,
     UNPADDED_PREDICATES,
 )
-from sqlext.rewriter.statements.resumed_words import resumed_tokens, word_of
+from sqlext.rewriter.checkpoint_words.resumed_words import resumed_tokens, word_of
 from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS
 from sqlext.rewriter.text.tokens import NUMBER, STRING, Token, tokenize
 

@@ -10,8 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sqlext.engine.queries.queries import is_accepted, user_functions
-from sqlext.engine.queries.session_variables import may_have_variables
-from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.queries.sql_call import SqlCall, may_have_variables
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.text.names import Parts, RelationName, quote, tokens_of, unquoted
 from sqlext.rewriter.text.tokens import Tokens

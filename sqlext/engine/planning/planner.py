@@ -8,8 +8,8 @@ from typing import Protocol, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.rewriter.text.splice import Edit, Source, Text
 
 Part = TypeVar("Part", contravariant=True)

@@ -10,8 +10,8 @@ from sqlext.errors import SqlExtError
 from sqlext.expressions.calendars import DAY_US
 from sqlext.expressions.function import SPARK_DEFAULTS
 from sqlext.expressions.spark_types import is_day_time
+from sqlext.rewriter.checkpoint_words.resumed_words import after_interval, resumed_words
 from sqlext.rewriter.scalars.literals import literal
-from sqlext.rewriter.statements.resumed_words import after_interval, resumed_words
 
 # Functions that read or return dates, local times or texts of times.
 _FUNCTIONS = frozenset({

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlext.engine.queries.counts import short
+from sqlext.engine.reports.counts import short
 from sqlext.errors import SqlExtError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Constant, call

@@ -1,0 +1,1 @@
+"""Which words and settings of a statement the checkpoint of a stream depends on."""

@@ -1,0 +1,1 @@
+"""How reports write counts, names, values and rows."""
