@@ -8,7 +8,8 @@ from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import compile_pattern
-from sqlext.pattern.task.task import NO_SKIP, MatchTask, Skip, Task
+from sqlext.pattern.task.skip_mode import NO_SKIP
+from sqlext.pattern.task.task import MatchTask, Skip, Task
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 
 

@@ -19,7 +19,7 @@ from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.program.program import Program
-from sqlext.pattern.task.task import NO_SKIP, Condition, MatchTask, Output, Skip, Task
+from sqlext.pattern.task.task import Condition, MatchTask, Output, Skip, Task
 from sqlext.rewriter.lowering.input_query import (
     Context,
     InputRelation,
@@ -151,7 +151,7 @@ def needs_cep(clause: MatchClause) -> bool:
     """True if the clause requires more than preferred matches whose rows are neighbours."""
     return (
         not is_contiguous(clause.pattern)
-        or (clause.after_match is not None and clause.after_match.mode == NO_SKIP)
+        or clause.skip_mode.lists_all
         or (clause.within is not None and clause.within.between_rows)
         or clause.rows_per_match.shows_timeouts
     )

@@ -10,7 +10,7 @@ from sqlext.errors import ParseError, SqlExtError, UnsupportedError, all_of, rai
 from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
 from sqlext.operators.match.plan import OperandColumn
 from sqlext.pattern.conditions.columnar import is_columnar
-from sqlext.pattern.task.task import NO_SKIP, Condition
+from sqlext.pattern.task.task import Condition
 from sqlext.rewriter.conditions.compiled_condition import chain
 from sqlext.rewriter.conditions.condition import build_condition, not_boolean, texts_of_condition
 from sqlext.rewriter.conditions.condition_parts import ConditionParts
@@ -58,9 +58,8 @@ class DefineLowering:
 
     def _check_no_numbers(self, items: Sequence[Item]) -> None:
         """Raise UnsupportedError for MATCH_NUMBER() with NO SKIP, which numbers matches after they are decided."""
-        after = self.context.clause.after_match
         number = next((x for x in items if isinstance(x, Reference) and x.kind == "match number"), None)
-        if number is not None and after is not None and after.mode == NO_SKIP:
+        if number is not None and self.context.clause.skip_mode.lists_all:
             message = "AFTER MATCH NO SKIP numbers matches after DEFINE is evaluated, so DEFINE cannot read the number"
             raise UnsupportedError("NUMBER_IN_DEFINE", message, place=number.place)
 

@@ -21,7 +21,7 @@ from sqlext.pattern.program.position_automaton import (
 )
 from sqlext.pattern.program.program import MatchEnd
 from sqlext.pattern.strategy import stream_refusal
-from sqlext.pattern.task.task import NO_SKIP, Condition, Task
+from sqlext.pattern.task.task import Condition, Task
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.text import lexemes
@@ -105,7 +105,7 @@ def _end_of_input(plan: MatchPlan) -> Iterator[SqlExtError]:
 
 def _undecidable(plan: MatchPlan) -> Iterator[SqlExtError]:
     task = lasting_task(plan.task, lasts=False) if isinstance(plan.task, CepTask) else plan.task
-    if not plan.task.is_within and plan.task.skip.mode != NO_SKIP and not can_be_decided(task):
+    if not plan.task.is_within and not plan.task.skip.mode.lists_all and not can_be_decided(task):
         yield UnsupportedError(
             "STREAM_NEVER_DECIDED",
             "a later row could always extend every match, so no match would ever be decided",
@@ -159,10 +159,10 @@ def _first_done(targets: list[int]) -> int:
 
 def _failing_skip(plan: MatchPlan) -> Iterator[SqlExtError]:
     after = plan.clause.after_match
-    if after is not None and plan.task.skip.mode != NO_SKIP and may_fail(plan.task):
+    if after is not None and may_fail(plan.task):
         yield UnsupportedError(
             "STREAM_SKIP_MAY_FAIL",
-            f"AFTER MATCH SKIP {after.mode} may find no row to resume at, and the error would stop the stream for ever",
+            f"AFTER MATCH {after.mode.text} may find no row to resume at, and the error would stop the stream for ever",
             place=after.fragment.place,
             hint="write ELSE NEXT ROW after it.",
         )
@@ -238,7 +238,7 @@ def _awaited(task: Task) -> str:
     >>> _awaited(CepTask(program=program, bits=(0, 1), conditions=(None, None), nfa=nfa))
     'B'
     """
-    if not isinstance(task, CepTask) or task.is_within or task.skip.mode == NO_SKIP:
+    if not isinstance(task, CepTask) or task.is_within or task.skip.mode.lists_all:
         return ""
     lasting = lasting_task(task)
     tables = position_automaton(lasting.program, lasting.bits)

@@ -108,7 +108,7 @@ def _skip_target_known(clause: MatchClause) -> Errors:
     after = clause.after_match
     known = _variables(clause) | {s.name.key: s.name for s in clause.subsets}
     if after is not None and after.target is not None and after.target.key not in known:
-        error = _unknown(after.target, f"AFTER MATCH SKIP {after.mode} names", known)
+        error = _unknown(after.target, f"AFTER MATCH {after.mode.text} names", known)
         yield error.with_(hint="did you mean SKIP TO NEXT ROW?") if after.target.key == "NEXT" else error
 
 
@@ -228,7 +228,7 @@ def _unmapped_variables_not_read(clause: MatchClause) -> Errors:
     unmapped = unmapped_variables(clause.pattern)
     uses = [(m, f"SUBSET {s.name.text} names") for s in clause.subsets for m in s.members]
     if clause.after_match is not None and clause.after_match.target is not None:
-        uses.append((clause.after_match.target, f"AFTER MATCH SKIP {clause.after_match.mode} names"))
+        uses.append((clause.after_match.target, f"AFTER MATCH {clause.after_match.mode.text} names"))
     for name, who in uses:
         if name.key in unmapped:
             message = f'{who} "{name.text}", which maps no row'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlext.pattern.program.ast import Pattern
+from sqlext.pattern.task.skip_mode import SKIP_PAST_LAST_ROW, SkipMode
 from sqlext.rewriter.text.fragments import Fragment, Name
 
 
@@ -50,9 +51,9 @@ class Within:
 
 @dataclass(frozen=True, kw_only=True)
 class AfterMatch:
-    """AFTER MATCH. `mode` is "PAST LAST ROW", "TO NEXT ROW", "TO FIRST", "TO LAST" or "NO SKIP"."""
+    """AFTER MATCH. `target`: the variable of a mode that has one."""
 
-    mode: str
+    mode: SkipMode
     target: Name | None
     else_next_row: bool
     fragment: Fragment
@@ -116,10 +117,15 @@ class MatchClause:
         return tuple(name.key for name in self.pattern_variables)
 
     @property
+    def skip_mode(self) -> SkipMode:
+        """The mode of AFTER MATCH, also if the clause has none."""
+        return SKIP_PAST_LAST_ROW if self.after_match is None else self.after_match.mode
+
+    @property
     def skip_text(self) -> str:
         """What follows AFTER MATCH, in one line; if the clause has no AFTER MATCH, the mode that then applies."""
         after = self.after_match
-        return "SKIP PAST LAST ROW" if after is None else " ".join(after.fragment.text.split()[2:])
+        return self.skip_mode.text if after is None else " ".join(after.fragment.text.split()[2:])
 
     @property
     def conditions(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import ParseError, Place, SqlExtError, raise_all
+from sqlext.pattern.task.skip_mode import MODES, SkipMode
 from sqlext.rewriter.match.match_clause import (
     AfterMatch,
     Definition,
@@ -323,14 +324,14 @@ class ClauseParser:
             mode=mode, target=target, else_next_row=else_next_row, fragment=self.fragment(section.start, section.hi)
         )
 
-    def _skip_to(self, section: BodySection, lo: int, hi: int) -> tuple[str, Name]:
+    def _skip_to(self, section: BodySection, lo: int, hi: int) -> tuple[SkipMode, Name]:
         side = self.word(lo + 2) if hi - lo == 4 else "LAST"
         is_skip_to = self.words(lo, 2) == ("SKIP", "TO") and hi - lo in (3, 4) and side in ("FIRST", "LAST")
         if not is_skip_to or not self.tokens[hi - 1].may_name:
             hint = "write SKIP PAST LAST ROW, SKIP TO NEXT ROW, SKIP TO [FIRST | LAST] variable or NO SKIP."
             message = "this is not a known form of AFTER MATCH"
             raise self.error("AFTER_MATCH_SKIP", message, section.start, section.hi, hint)
-        return f"TO {side}", name_of(self.text, self.tokens[hi - 1])
+        return MODES[f"TO {side}"], name_of(self.text, self.tokens[hi - 1])
 
     def _pattern(self, section: BodySection) -> None:
         close = closing(self.tokens, section.lo)
@@ -448,11 +449,7 @@ _ALL_ROWS: _Options = {
     ("OMIT", "EMPTY", "MATCHES"): ("OMIT", False),
     ("WITH", "UNMATCHED", "ROWS"): ("UNMATCHED", False),
 }
-_FIXED_SKIPS: dict[tuple[str, ...], str] = {
-    ("SKIP", "PAST", "LAST", "ROW"): "PAST LAST ROW",
-    ("SKIP", "TO", "NEXT", "ROW"): "TO NEXT ROW",
-    ("NO", "SKIP"): "NO SKIP",
-}
+_FIXED_SKIPS = {tuple(mode.text.split()): mode for mode in MODES.values() if not mode.has_target}
 _PARSERS: dict[str, Callable[[ClauseParser, BodySection], None]] = {
     PARTITION_BY: ClauseParser._partition_by,
     ORDER_BY: ClauseParser._order_by,

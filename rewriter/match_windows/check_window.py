@@ -49,7 +49,7 @@ def _only_neighbours(clause: MatchClause) -> Errors:
 
 def _no_every_match(clause: MatchClause) -> Errors:
     after = clause.after_match
-    if after is not None and after.mode == "NO SKIP":
+    if after is not None and after.mode.lists_all:
         message = "a row of a window has one match, so AFTER MATCH NO SKIP is not allowed there"
         yield BindError("NO_SKIP_IN_WINDOW", message, place=after.fragment.place, hint="write SKIP TO NEXT ROW.")
 

@@ -32,7 +32,7 @@ from sqlext.pattern.conditions.condition_reads import is_interpreted, reads_numb
 from sqlext.pattern.program.position_automaton import MAX_SET_POSITIONS, count_positions, listed_targets
 from sqlext.pattern.program.program import MatchEnd, MatchStart
 from sqlext.pattern.task.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
-from sqlext.pattern.task.task import NO_SKIP, Rows, Spans, Task
+from sqlext.pattern.task.task import Rows, Spans, Task
 
 
 class Matcher(NamedTuple):
@@ -141,6 +141,7 @@ def stream_refusal(task: Task, *, reads_ahead: bool) -> str | None:
     >>> from sqlext.pattern.program.ast import Variable
     >>> from sqlext.pattern.cep.nfa_compile import compile_nfa
     >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.task.skip_mode import NO_SKIP
     >>> from sqlext.pattern.task.task import Output, Skip
     >>> program, nfa = Program((MatchLabel(0), Done()), ("A",)), compile_nfa(Variable("A"), ("A",))
     >>> task = dict(program=program, bits=(0,), conditions=(None,), skip=Skip(NO_SKIP), nfa=nfa)
@@ -148,7 +149,7 @@ def stream_refusal(task: Task, *, reads_ahead: bool) -> str | None:
     >>> stream_refusal(CepTask(**task, output=Output(is_all_rows=True, shows_unmatched=True)), reads_ahead=False)
     'WITH UNMATCHED ROWS together with AFTER MATCH NO SKIP'
     """
-    if not isinstance(task, CepTask) or task.skip.mode != NO_SKIP:
+    if not isinstance(task, CepTask) or not task.skip.mode.lists_all:
         return None
     if task.output.shows_unmatched:
         return "WITH UNMATCHED ROWS together with AFTER MATCH NO SKIP"
@@ -247,11 +248,11 @@ def _why_cep(task: CepTask) -> str:
 
 
 def _wants_preferred(task: CepTask, *_: Any) -> str | None:
-    return None if task.skip.mode == NO_SKIP else "only the preferred match from each row is listed."
+    return None if task.skip.mode.lists_all else "only the preferred match from each row is listed."
 
 
 def _wants_every_match(task: CepTask, *_: Any) -> str | None:
-    return "every match is listed." if task.skip.mode == NO_SKIP else None
+    return "every match is listed." if task.skip.mode.lists_all else None
 
 
 def _refused_by_shared_buffer(task: CepTask, *_: Any) -> str | None:

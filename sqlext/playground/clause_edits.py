@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlext.errors import BindError
 from sqlext.pattern.program import ast
-from sqlext.pattern.task.task import NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW
+from sqlext.pattern.task.skip_mode import MODES
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.relaxations import GAP, QUANTIFIER_TEXT, edited, relaxations
 from sqlext.rewriter.text.splice import Edit
@@ -23,12 +23,7 @@ def controls_of(clause: MatchClause) -> dict[str, Any]:
     None if there are none; `gaps`: STRICT, RELAXED, or None if there is nothing to choose."""
     return {
         "skip": _skip(clause),
-        "skips": [
-            SKIP_PAST_LAST_ROW,
-            SKIP_TO_NEXT_ROW,
-            *(f"TO {end} {v.text}" for v in clause.pattern_variables for end in ("FIRST", "LAST")),
-            NO_SKIP,
-        ],
+        "skips": list(_skips(clause)),
         "quantifiers": _quantifiers(clause),
         "gaps": RELAXED if _relaxed(clause) else STRICT if _gaps(clause) else None,
         "within": None if clause.within is None else clause.within.bound.text,
@@ -62,18 +57,23 @@ def with_control(clause: MatchClause, control: str, value: str) -> str:
 
 
 def _skip(clause: MatchClause) -> str:
-    after = clause.after_match
-    if after is None:
-        return SKIP_PAST_LAST_ROW
-    return after.mode if after.target is None else f"{after.mode} {after.target.text}"
+    after, name = clause.after_match, clause.skip_mode.name
+    return name if after is None or after.target is None else f"{name} {after.target.text}"
+
+
+def _skips(clause: MatchClause) -> dict[str, str]:
+    """The modes that the clause may have, with each variable where one is named, and the text of each in the clause."""
+    targets = [f" {v.text}" for v in clause.pattern_variables]
+    ways = [(mode, target) for mode in MODES.values() for target in (targets if mode.has_target else [""])]
+    return {mode.name + target: mode.text + target for mode, target in ways}
 
 
 def _with_skip(clause: MatchClause, mode: str) -> Iterator[Edit]:
-    if mode not in controls_of(clause)["skips"]:
+    if mode not in _skips(clause):
         raise BindError(
             "PLAYGROUND_QUESTION", f"PATTERN has no variable for SKIP {mode}", hint="choose a mode of the list."
         )
-    text = f"AFTER MATCH {mode}" if mode == NO_SKIP else f"AFTER MATCH SKIP {mode}"
+    text = f"AFTER MATCH {_skips(clause)[mode]}"
     if clause.after_match is not None:
         yield Edit(clause.after_match.fragment.start, clause.after_match.fragment.stop, text)
         return

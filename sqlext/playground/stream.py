@@ -13,7 +13,6 @@ from sqlext.pattern.conditions.condition_reads import rows_ahead, rows_back
 from sqlext.pattern.strategy import decide, stream_refusal
 from sqlext.pattern.stream.rowtime import first_rows
 from sqlext.pattern.task.event_time import NEVER, Decisions, EventTimes, StreamFacts, first_position
-from sqlext.pattern.task.task import NO_SKIP
 from sqlext.pattern.task.within import in_order
 from sqlext.playground.rows_search import TRUE, RowsSearch
 from sqlext.playground.table import is_time, per_millisecond
@@ -96,7 +95,7 @@ def _matcher(search: RowsSearch) -> str:
     """The matcher of streams that is written for its meaning, not for speed."""
     if not isinstance(search.task, CepTask):
         return "reference"
-    return "path_search" if search.task.skip.mode == NO_SKIP else "path_verdicts"
+    return "path_search" if search.task.skip.mode.lists_all else "path_verdicts"
 
 
 def _first_needed(search: RowsSearch, now: Decisions, has_passed: np.ndarray) -> dict[int, int]:

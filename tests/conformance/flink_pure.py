@@ -13,8 +13,8 @@ from sqlext.pattern.batch.parts import part_of
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.task.event_time import EventTimes, StreamFacts, first_position
+from sqlext.pattern.task.skip_mode import MODES, SKIP_TO_FIRST, SKIP_TO_LAST
 from sqlext.pattern.task.task import (
-    NO_SKIP,
     Condition,
     Literal,
     MachineCall,
@@ -30,8 +30,7 @@ from tests.task_harness import cep_task_of, tree_of
 
 from .flink import Case, Clause, text_of, translate
 
-_MODES = {"NO SKIP": NO_SKIP, "SKIP TO NEXT ROW": "TO NEXT ROW", "SKIP PAST LAST ROW": "PAST LAST ROW",
-          "skipToFirst": "TO FIRST", "skipToLast": "TO LAST"}  # fmt: skip
+_MODES = {mode.text: mode for mode in MODES.values()} | {"skipToFirst": SKIP_TO_FIRST, "skipToLast": SKIP_TO_LAST}
 
 
 def run(case: Case, strategy: str = "auto") -> tuple[list[str], list[list]]:

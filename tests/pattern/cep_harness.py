@@ -10,8 +10,8 @@ import numpy as np
 
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.program import ast
+from sqlext.pattern.task.skip_mode import MODES, NO_SKIP
 from sqlext.pattern.task.task import (
-    NO_SKIP,
     Aggregate,
     Condition,
     Literal,
@@ -60,8 +60,8 @@ def case_of(pattern: str, rows: str, mode: str) -> tuple[CepTask, Rows]:
     tree, _ = tree_of(pattern)
     mode, _, bound = mode.partition(", ")
     words = mode.split()
-    targets = tuple(LETTERS.index(x) for x in words[2:]) if words[1] in ("FIRST", "LAST") and "ROW" not in mode else ()
-    skip = Skip(" ".join(words[:2]) if targets else mode, targets, else_next_row=True)
+    targets = () if mode in MODES else tuple(LETTERS.index(x) for x in words[2:])
+    skip = Skip(MODES[" ".join(words[:2]) if targets else mode], targets, else_next_row=True)
     kind, _, distance = bound.partition(" ")
     satisfied = rows.split()
     held = np.array([[letter in row for letter in LETTERS] for row in satisfied], bool)
@@ -151,8 +151,8 @@ def random_case(seed: int, rows: int = 7) -> tuple[CepTask, Rows]:
     held = numbers.random((n, len(LETTERS))) < chance.choice([0.3, 0.5, 0.7])
     if chance.random() < 0.4:
         held = numbers.integers(0, len(LETTERS), (n, 1)) == np.arange(len(LETTERS))
-    mode = chance.choice([NO_SKIP, NO_SKIP, NO_SKIP, "PAST LAST ROW", "TO NEXT ROW", "TO FIRST", "TO LAST"])
-    targets = tuple(chance.sample(range(3), 2)) if mode in ("TO FIRST", "TO LAST") else ()
+    mode = chance.choice([NO_SKIP, NO_SKIP, *MODES.values()])
+    targets = tuple(chance.sample(range(3), 2)) if mode.has_target else ()
     bound = chance.choice(["", "", "within", "between"])
     task = task_of(pattern, Skip(mode, targets, chance.random() < 0.7), bound)
     task = replace(task, output=replace(task.output, shows_unmatched=chance.random() < 0.3))

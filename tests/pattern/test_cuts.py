@@ -18,6 +18,7 @@ from sqlext.pattern.batch.cuts import find_cuts
 from sqlext.pattern.batch.parts import moved, part_of, refusal
 from sqlext.pattern.conditions.conditions import satisfier
 from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.skip_mode import MODES, SKIP_TO_LAST, SKIP_TO_NEXT_ROW
 from sqlext.pattern.task.task import MATCH_NUMBER, Literal, MachineCall, MatchTask, Navigation, Operand, Rows, Skip
 
 from .pattern_harness import joined, lines, packed, rows_of, task_of
@@ -27,7 +28,7 @@ from .test_small_world import LETTERS, is_first_of_its_kind, trees
 
 def skip_of(text: str) -> Skip:
     mode, _, name = text.rpartition(" ")
-    return Skip(mode, (LETTERS.index(name),)) if mode in ("TO FIRST", "TO LAST") else Skip(text)
+    return Skip(MODES[text]) if text in MODES else Skip(MODES[mode], (LETTERS.index(name),))
 
 
 @pytest.mark.parametrize("pattern, skip, word, expected", lines("cuts.txt"))
@@ -54,7 +55,7 @@ CONTEXTS = {  # for each word of up to 4 letters, its first boundaries where it 
 }
 TREES = [tree for nodes in range(1, 5) for tree in trees(nodes) if is_first_of_its_kind(tree)]
 LABELS = {"a letter each": ((0,), (1,), (2,)), "two of three": ((0, 1), (1, 2), (0, 2))}  # that each letter satisfies
-SKIPS = [Skip(), Skip("TO NEXT ROW"), Skip("TO LAST", (1,), else_next_row=True)]
+SKIPS = [Skip(), Skip(SKIP_TO_NEXT_ROW), Skip(SKIP_TO_LAST, (1,), else_next_row=True)]
 
 
 def rows_in(words: list[tuple[int, ...]], labels: tuple[tuple[int, ...], ...]) -> Rows:
@@ -80,7 +81,7 @@ def crossed(task: MatchTask, rows: Rows) -> np.ndarray:
 
 @pytest.mark.random
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-@pytest.mark.parametrize("skip", SKIPS, ids=lambda skip: skip.mode)
+@pytest.mark.parametrize("skip", SKIPS, ids=lambda skip: skip.mode.name)
 def test_a_cut_is_one_in_every_context(labels, skip):
     """All patterns of up to 4 nodes, and all words of up to 4 letters between any two words of up to 2 letters."""
     world = rows_in(WORLD, labels)

@@ -10,6 +10,7 @@ import pytest
 from sqlext.errors import UnsupportedError
 from sqlext.pattern.batch import bounded
 from sqlext.pattern.program.position_automaton import count_positions
+from sqlext.pattern.task.skip_mode import SKIP_TO_NEXT_ROW
 from sqlext.pattern.task.task import Rows, Skip
 
 from .pattern_harness import fast_ways, joined, matches, packed, rows_of, task_of
@@ -70,7 +71,7 @@ def assert_labels_hold(result, truth) -> None:
 
 
 def test_random_rows_with_over_a_hundred_positions():
-    task = task_of(" ".join(f"(V{k} | W{k % 7})+" for k in range(60)), skip=Skip("TO NEXT ROW"))
+    task = task_of(" ".join(f"(V{k} | W{k % 7})+" for k in range(60)), skip=Skip(SKIP_TO_NEXT_ROW))
     assert count_positions(task.program) == 120
     truth = np.random.default_rng(1).random((600, len(task.program.labels))) < 0.6
     rows = Rows(bounds=np.array([0, 200, 600]), mask=packed(truth))

@@ -8,6 +8,7 @@ import pytest
 from sqlext.errors import DataError
 from sqlext.pattern.batch import reference
 from sqlext.pattern.program.program import MatchLabel
+from sqlext.pattern.task.skip_mode import MODES, SKIP_TO_NEXT_ROW
 from sqlext.pattern.task.task import Rows, Skip, SkipFailure
 
 from .pattern_harness import assert_all_agree, joined, lines, matches, rows_of, task_of
@@ -22,10 +23,10 @@ def test_a_pattern_maps_these_labels_from_the_first_row_on(pattern, word, expect
 
 def skip_of(text: str, task) -> Skip:
     mode, else_next_row = text.removesuffix(" ELSE NEXT ROW"), text.endswith(" ELSE NEXT ROW")
-    if mode in ("PAST LAST ROW", "TO NEXT ROW"):
-        return Skip(mode)
+    if mode in MODES:
+        return Skip(MODES[mode])
     words = mode.split()
-    return Skip(" ".join(words[:2]), tuple(task.program.labels.index(x) for x in words[2:]), else_next_row)
+    return Skip(MODES[" ".join(words[:2])], tuple(task.program.labels.index(x) for x in words[2:]), else_next_row)
 
 
 def failure_of(text: str) -> SkipFailure | None:
@@ -68,7 +69,7 @@ OVERLAPPING_LIMITS = [
 
 @pytest.mark.parametrize("pattern, word, limit, expected", OVERLAPPING_LIMITS)
 def test_within_bounds_each_of_the_matches_that_overlap(pattern, word, limit, expected):
-    task = task_of(pattern, skip=Skip("TO NEXT ROW"), is_within=True)
+    task = task_of(pattern, skip=Skip(SKIP_TO_NEXT_ROW), is_within=True)
     rows = rows_of(task, [word])
     result = assert_all_agree(task, Rows(bounds=rows.bounds, mask=rows.mask, limit=np.array(limit)))
     assert " ".join(f"{number}@{start}={letters}" for number, start, letters in matches(result, task)) == expected
@@ -95,7 +96,7 @@ def test_no_rows_give_no_blocks(pattern):
 
 
 def test_blocks_stay_small_however_many_rows_the_matches_map():
-    task = task_of("A+", skip=Skip("TO NEXT ROW"))
+    task = task_of("A+", skip=Skip(SKIP_TO_NEXT_ROW))
     rows = rows_of(task, ["A" * 100])
     sizes = [len(block.label) for block in reference.find(task, rows, block_rows=200)]
     assert sum(sizes) == 5050 and max(sizes) < 300
@@ -143,7 +144,7 @@ def test_labels_may_use_any_bit_of_any_mask_byte():
 
 @pytest.mark.parametrize("positions", [1, 8, 9, 16, 17, 32, 33, 64, 65])
 def test_sets_of_positions_may_have_any_width(positions):
-    task = task_of(f"A{{{positions - 1}}} B" if positions > 1 else "B", "AB", skip=Skip("TO NEXT ROW"))
+    task = task_of(f"A{{{positions - 1}}} B" if positions > 1 else "B", "AB", skip=Skip(SKIP_TO_NEXT_ROW))
     assert sum(isinstance(x, MatchLabel) for x in task.program.instructions) == positions
     result = assert_all_agree(task, rows_of(task, ["A" * 70 + "B" + "A" * positions + "BAB"]))
     assert len(result["start"]) == {1: 3, 2: 3}.get(positions, 2)

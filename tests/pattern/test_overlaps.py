@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sqlext.pattern.batch import bounded, lazy_dfa, two_pass
+from sqlext.pattern.task.skip_mode import SKIP_TO_FIRST, SKIP_TO_NEXT_ROW
 from sqlext.pattern.task.task import MatchTask, Output, Rows, Skip, Spans
 
 from .pattern_harness import rows_of, task_of
@@ -28,7 +29,7 @@ STRATEGIES = {"two_pass": two_pass.find, "lazy_dfa": lazy_dfa.find, "bounded": b
 
 
 def overlapping(pattern: str, word: str) -> tuple[MatchTask, Rows]:
-    task = task_of(pattern, skip=Skip("TO NEXT ROW"))
+    task = task_of(pattern, skip=Skip(SKIP_TO_NEXT_ROW))
     return replace(task, output=Output()), rows_of(task, [word])
 
 
@@ -65,11 +66,11 @@ def test_a_block_has_no_more_matches_than_labels(strategy):
 NOT_WORTH_IT = {
     "short matches": ("A+ B", "AAAB" * 3000),
     "walks that never meet": ("A{40}", "A" * N),
-    "nothing overlaps": ("A+ B+", ("A" * 50 + "B" * 50) * 100, Skip("TO FIRST", (1,))),
+    "nothing overlaps": ("A+ B+", ("A" * 50 + "B" * 50) * 100, Skip(SKIP_TO_FIRST, (1,))),
 }
 
 
-@pytest.mark.parametrize("pattern, word, skip", [(*case, Skip("TO NEXT ROW"))[:3] for case in NOT_WORTH_IT.values()])
+@pytest.mark.parametrize("pattern, word, skip", [(*case, Skip(SKIP_TO_NEXT_ROW))[:3] for case in NOT_WORTH_IT.values()])
 def test_labels_are_not_shared_where_it_saves_little(pattern, word, skip):
     task, rows = overlapping(pattern, word)
     task = replace(task, skip=skip)

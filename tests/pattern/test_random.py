@@ -10,6 +10,7 @@ import pytest
 
 from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.skip_mode import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_LAST, SKIP_TO_NEXT_ROW
 from sqlext.pattern.task.task import MatchTask, Output, Rows, Skip
 
 from .pattern_harness import assert_all_agree, packed, rows_of, task_of
@@ -43,8 +44,8 @@ def random_tree(chance: random.Random, size: int) -> ast.Pattern:
 
 
 def random_skip(chance: random.Random) -> Skip:
-    mode = chance.choice(["PAST LAST ROW", "TO NEXT ROW", "TO FIRST", "TO LAST"])
-    labels = tuple(chance.sample(range(len(LETTERS)), chance.randint(1, 3))) if "ROW" not in mode else ()
+    mode = chance.choice([SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, SKIP_TO_FIRST, SKIP_TO_LAST])
+    labels = tuple(chance.sample(range(len(LETTERS)), chance.randint(1, 3))) if mode.has_target else ()
     return Skip(mode, labels, else_next_row=bool(labels) and chance.random() < 0.7)
 
 
@@ -81,8 +82,8 @@ OVERLAPPING = [
 def random_overlap(seed: int) -> tuple[MatchTask, Rows]:
     """A pattern of OVERLAPPING, words with long runs of the same letter, and a skip to a row inside the match."""
     chance = random.Random(seed)
-    mode = chance.choice(["TO NEXT ROW", "TO FIRST", "TO LAST"])
-    labels = tuple(chance.sample(range(4), chance.randint(1, 2))) if mode != "TO NEXT ROW" else ()
+    mode = chance.choice([SKIP_TO_NEXT_ROW, SKIP_TO_FIRST, SKIP_TO_LAST])
+    labels = tuple(chance.sample(range(4), chance.randint(1, 2))) if mode.has_target else ()
     task = task_of(chance.choice(OVERLAPPING), LETTERS, skip=Skip(mode, labels, else_next_row=chance.random() < 0.9))
     rows = rows_of(task, [random_word(chance) for _ in range(chance.randint(1, 3))])
     if chance.random() < 0.7:

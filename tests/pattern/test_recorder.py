@@ -13,6 +13,7 @@ from sqlext.pattern import strategy
 from sqlext.pattern.batch.recorder import CONDITION, MATCH, PARTITION_END, WITHIN, Attempt
 from sqlext.pattern.program import ast
 from sqlext.pattern.program.program import MatchLabel
+from sqlext.pattern.task.skip_mode import SKIP_TO_NEXT_ROW
 from sqlext.pattern.task.task import Rows, Skip
 from sqlext.pattern.why import words
 from sqlext.pattern.why.attempts import attempts
@@ -72,7 +73,7 @@ def test_the_funnel_is_what_brute_force_counts(part):
         text = " ".join(chance.choice(PARTS[: 12 if i == 0 else None]) for i in range(chance.randint(1, 3)))
         tree, _ = tree_of(text)
         word = "".join(chance.choice("ABCD") for _ in range(chance.randint(1, 7)))
-        task = task_of(text, "ABC", skip=Skip("TO NEXT ROW"), is_within=True)
+        task = task_of(text, "ABC", skip=Skip(SKIP_TO_NEXT_ROW), is_within=True)
         limit = np.minimum(np.arange(len(word)) + chance.choice([2, 3, 9]), len(word))
         rows = Rows(bounds=np.array([0, len(word)]), mask=rows_of(task, [word]).mask, limit=limit)
         funnel, steps, found = Funnel(), steps_of(tree, is_contiguous=True), list[Attempt]()
@@ -154,7 +155,7 @@ def test_the_funnel_is_what_brute_force_counts_where_rows_are_skipped(part):
         text = parts[0] + "".join(f" {chance.choice(['->', '->>', ''])} {item}" for item in parts[1:])
         tree, labels = tree_of(text)
         word = "".join(chance.choice("ABCD") for _ in range(chance.randint(1, 8)))
-        task = cep_task_of(tree, labels, skip=Skip("TO NEXT ROW"), is_within=True)
+        task = cep_task_of(tree, labels, skip=Skip(SKIP_TO_NEXT_ROW), is_within=True)
         limit = np.minimum(np.arange(len(word)) + chance.choice([2, 4, 9]), len(word))
         truth = np.array([[letter == name for name in labels] for letter in word], bool)
         key, end = np.arange(len(word)), limit
@@ -266,7 +267,7 @@ def test_with_skipped_rows_it_tells_of_each_match_and_each_failed_start(part):
         if any(block.failure is not None for block in blocks):
             continue
         starts = {start for block in blocks for start in block.start.tolist()}
-        with_matches = {a.start for a in found if any(a.matches) or (a.matches and task.skip.mode != "NO SKIP")}
+        with_matches = {a.start for a in found if any(a.matches) or (a.matches and not task.skip.mode.lists_all)}
         assert with_matches == starts, seed
         steps = steps_of(task.nfa.pattern, is_contiguous=False)
         for attempt in found:
@@ -297,7 +298,7 @@ def test_where_each_attempt_stops(pattern, word, expected):
 
 
 def test_a_search_without_a_recorder_and_one_with_it_find_the_same():
-    task = task_of("(A|B)+ C", "ABC", skip=Skip("TO NEXT ROW"))
+    task = task_of("(A|B)+ C", "ABC", skip=Skip(SKIP_TO_NEXT_ROW))
     truth = np.random.default_rng(3).random((200, 3)) < 0.6
     rows = Rows(bounds=np.array([0, 200]), mask=packed(truth))
     found: list[Attempt] = []

@@ -16,6 +16,7 @@ from sqlext.pattern.batch import bounded, lazy_dfa, reference, two_pass
 from sqlext.pattern.measures.tails import unshared
 from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.skip_mode import SKIP_TO_NEXT_ROW
 from sqlext.pattern.task.task import MatchTask, Rows, Skip
 
 from .pattern_harness import packed
@@ -126,6 +127,6 @@ def test_all_strategies_find_what_the_reference_finds(part):
         for names in renamings(tree):
             letters = [LETTERS.index(name) for name in names]
             letters += [letter for letter in range(3) if letter not in letters]
-            task = MatchTask(program=program, bits=tuple(letters), conditions=(None,) * 3, skip=Skip("TO NEXT ROW"))
+            task = MatchTask(program=program, bits=tuple(letters), conditions=(None,) * 3, skip=Skip(SKIP_TO_NEXT_ROW))
             for name in STRATEGIES:
                 assert_finds(name, task, letters, expected)

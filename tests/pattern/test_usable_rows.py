@@ -17,7 +17,8 @@ from sqlext.pattern.cep.usable_rows import why_all_rows_matter
 from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.strategy import match
-from sqlext.pattern.task.task import NO_SKIP, Rows, Skip, Task, Values
+from sqlext.pattern.task.skip_mode import NO_SKIP, SKIP_TO_FIRST, SKIP_TO_LAST, SKIP_TO_NEXT_ROW
+from sqlext.pattern.task.task import Rows, Skip, Task, Values
 from tests.sampling import seeded
 from tests.task_harness import tree_of
 
@@ -30,7 +31,7 @@ TAILS = (
     "(->> B)*", "(->> B)+?", "(-> A ->> B)+", "!N", "!-> N", "!N -> B", "!-> N -> B", "-> B !-> N -> A",
     "(-> B)+ UNTIL S", "(->> B)* UNTIL S", "(-> B)*+ UNTIL S", "(-> A -> B UNTIL S)?", "$",
 )  # fmt: skip
-SKIPS = (Skip(), Skip("TO NEXT ROW"), Skip("TO FIRST", (1,), True), Skip("TO LAST", (0,), True), Skip(NO_SKIP))
+SKIPS = (Skip(), Skip(SKIP_TO_NEXT_ROW), Skip(SKIP_TO_FIRST, (1,), True), Skip(SKIP_TO_LAST, (0,), True), Skip(NO_SKIP))
 BOUNDS = ("", "within", "between")
 TASKS = [
     (f"{head} {' '.join(tails)}", skip, bound)
@@ -133,7 +134,7 @@ def test_all_small_patterns_match_the_same_rows_of_all_short_inputs(part):
 )
 def test_a_pattern_that_needs_all_rows_has_other_matches_without_some(pattern, reason):
     tree, _ = tree_of(pattern)
-    task = task_of(tree, Skip("TO NEXT ROW"))
+    task = task_of(tree, Skip(SKIP_TO_NEXT_ROW))
     assert why_all_rows_matter(task) == reason
     held, bounds = words(f"{used_by(tree)}-")
     rows = rows_of(held, bounds, np.arange(len(held)), None)

@@ -12,6 +12,7 @@ import pytest
 from sqlext.pattern.batch import bounded, lazy_dfa, reference, two_pass
 from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.skip_mode import SKIP_TO_NEXT_ROW
 from sqlext.pattern.task.task import Frame, MachineCall, MatchTask, Navigation, Operand, Output, Rows, Spans, Values
 from sqlext.pattern.task.within import frame_limits
 from sqlext.pattern.threads import interpreted_search, thread_search
@@ -200,7 +201,7 @@ def test_every_strategy_gives_each_row_the_match_of_brute_force(part):
     for seed in range(part * 150, part * 150 + 150):
         case, chance = random_case(random.Random(seed)), random.Random(seed)
         task, rows = task_and_rows(case)
-        task = replace(task, skip=replace(task.skip, mode="TO NEXT ROW", labels=()))
+        task = replace(task, skip=replace(task.skip, mode=SKIP_TO_NEXT_ROW, labels=()))
         expected = brute_force(case)
         for name, find in strategies(task, chance).items():
             assert matches_of(find(task, rows)) == (expected, None), (seed, name, case)
@@ -233,7 +234,7 @@ def test_seek_takes_the_first_row_where_a_match_begins(text, letters, expected):
     n = len(letters)
     case = Case(tree, (0,) * 4, truth, np.zeros(n, int), np.array([0, n]), np.full(n, n), True)
     task, rows = task_and_rows(case)
-    task = replace(task, skip=replace(task.skip, mode="TO NEXT ROW", labels=()))
+    task = replace(task, skip=replace(task.skip, mode=SKIP_TO_NEXT_ROW, labels=()))
     result, _ = matches_of(bounded.find(task, rows))
     assert [(c, s, "".join(LETTERS[label] for label in labels)) for c, s, labels in result] == expected
     assert set(names) <= set(LETTERS)

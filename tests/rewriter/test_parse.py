@@ -40,7 +40,7 @@ def fields(clause: MatchClause) -> dict[str, str]:
         texts["rows"] = f"{'ALL' if rows.is_all_rows else 'ONE'} {rows.empty}" + " TIMEOUTS" * rows.shows_timeouts
     if after:
         target = f" {after.target.key}" if after.target else ""
-        texts["after"] = after.mode + target + " ELSE NEXT ROW" * after.else_next_row
+        texts["after"] = after.mode.name + target + " ELSE NEXT ROW" * after.else_next_row
     if within:
         texts["within"] = within.bound.text + " INCLUSIVE" * within.is_inclusive + " BETWEEN ROWS" * within.between_rows
     return texts

@@ -12,7 +12,6 @@ from sqlext.engine.match.portable_sql import Printer
 from sqlext.engine.match.run_batch import result_query
 from sqlext.engine.planning.planner import Section
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.task.task import NO_SKIP
 from sqlext.rewriter.lowering.match_plan import Mask, MatchPlan
 from sqlext.rewriter.match.differences import differences
 
@@ -60,8 +59,7 @@ def _plan_lines(planned: PhysicalPlan) -> list[str]:
         search = "SEEK" if task.frame.seeks else "INITIAL"
         shown = f"one row for each row, which sees {_frame(plan)}, {search}"
     shown += " SHOW TIMEOUT MATCHES" * task.output.shows_timeouts
-    skip = task.skip.mode if task.skip.mode == NO_SKIP else f"SKIP {task.skip.mode}"
-    return [*lines, f"{shown}, AFTER MATCH {skip}"]
+    return [*lines, f"{shown}, AFTER MATCH {task.skip.mode.text}"]
 
 
 def _frame(plan: MatchPlan) -> str:

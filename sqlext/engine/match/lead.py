@@ -93,11 +93,11 @@ def _has_no_overlaps(plan: MatchPlan) -> str | None:
     labels, skip = fixed_labels(plan.task.program) or (), plan.task.skip
     distance = resume_distance(skip, labels)
     if distance is None:
-        return f"AFTER MATCH SKIP {skip.mode} would be an error at the first match."
+        return f"AFTER MATCH {skip.mode.text} would be an error at the first match."
     for shift in range(1, distance):
         if not any(_exclude(plan, labels[j + shift], labels[j]) for j in range(len(labels) - shift)):
             apart = "1 row" if shift == 1 else f"{shift} rows"
-            return f"two candidates may begin {apart} apart, as far as is known, and SKIP {skip.mode} takes only one."
+            return f"two candidates may begin {apart} apart, as far as is known, and {skip.mode.text} takes only one."
     return None
 
 
@@ -154,7 +154,8 @@ def fixed_labels(program: Program) -> Labels | None:
 def resume_distance(skip: Skip, labels: Labels) -> int | None:
     """How many rows after the start row of a match the search resumes, None where AFTER MATCH SKIP fails.
 
-    >>> resume_distance(Skip("TO LAST", (1,)), (0, 1, 1, 2))
+    >>> from sqlext.pattern.task.skip_mode import SKIP_TO_LAST
+    >>> resume_distance(Skip(SKIP_TO_LAST, (1,)), (0, 1, 1, 2))
     2
     """
     distance = resume_row(skip, 0, numbered(0, labels))

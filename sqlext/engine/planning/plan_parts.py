@@ -54,7 +54,7 @@ def outline_of(task: Task) -> tuple[list[Any], list[Any]]:
     pattern = [
         [_instruction(instruction) for instruction in task.program.instructions],
         task.program.labels,
-        [skip.mode, skip.labels, skip.else_next_row],
+        [skip.mode.name, skip.labels, skip.else_next_row],
         [output.is_all_rows, output.shows_empty, output.shows_unmatched, output.shows_timeouts],
         task.is_within,
         [task.nfa.outline, task.is_between] if isinstance(task, CepTask) else None,

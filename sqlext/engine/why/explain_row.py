@@ -34,7 +34,8 @@ from sqlext.pattern.batch.recorder import (
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.conditions.conditions import Path
 from sqlext.pattern.task.skip import failure_text, resume_row
-from sqlext.pattern.task.task import NO_SKIP, SKIP_TO_NEXT_ROW, Rows, Skip, Task
+from sqlext.pattern.task.skip_mode import SKIP_TO_NEXT_ROW
+from sqlext.pattern.task.task import Rows, Skip, Task
 from sqlext.pattern.why.reasons import why_refused
 from sqlext.pattern.why.row_search import Budget, Closest, Match, all_matches, closest, decided_matches
 from sqlext.rewriter.lowering.lower_conjuncts import Conjunct, SearchPlan
@@ -157,7 +158,7 @@ class PartitionWhy:
     @cached_property
     def _every_start(self) -> list[Match] | None:
         """The matches if the search begins at every row."""
-        if self.task.skip.mode in (NO_SKIP, SKIP_TO_NEXT_ROW):
+        if self.task.skip.mode.tries_every_row:
             return []
         return self._matches_of(replace(self.task, skip=Skip(SKIP_TO_NEXT_ROW)), self.rows)
 

@@ -24,7 +24,7 @@ from sqlext.pattern.cep.open_paths import OpenPath, open_paths
 from sqlext.pattern.cep.path_search import Paths
 from sqlext.pattern.program.ast import Pattern
 from sqlext.pattern.task.event_time import NEVER, EventTimes
-from sqlext.pattern.task.task import NO_SKIP, SKIP_PAST_LAST_ROW, Rows
+from sqlext.pattern.task.task import Rows
 from sqlext.pattern.why.row_search import Budget, Closest, closest
 
 MAX_OPEN = 20  # partial matches that are described
@@ -123,7 +123,7 @@ def kept_key(state: State, plan: StreamMatchPlan, pattern: Pattern, until: int =
         later=mapped,
         timed_out=_later(later, table.num_rows, is_partial=True),
         decided=0 if later is None else int(later.position.row[0]),
-        skips_past=plan.worker.task.skip.mode == SKIP_PAST_LAST_ROW,
+        skips_past=plan.worker.task.skip.mode.is_past_last,
         refused={} if later is None else _refused(later, mapped, max(start, matched_end) if now else 0),
         end=None if later is None or is_between else later.event_times.end,
         labels=plan.worker.task.program.labels,
@@ -228,7 +228,7 @@ def _refused(later: RowSearch, mapped: Sequence[Mapped | None], first: int) -> d
     budget = Budget(_STEPS, _STEPS // MAX_REFUSED)
     wanted = [row for row in range(first, int(later.position.row[0])) if mapped[row] is None]
     found = {row: closest(task, rows, row, budget, first) for row in wanted[:MAX_REFUSED] if budget.left > 0}
-    if task.skip.mode != NO_SKIP:
+    if not task.skip.mode.lists_all:
         return found
     # each way to match is a match of the result: if none is still to come, it has been emitted
     return {row: near for row, near in found.items() if all(stop.reason != MATCH for stop in near.stops)}

@@ -31,7 +31,7 @@ from sqlext.pattern.measures import navigation
 from sqlext.pattern.strategy import decide
 from sqlext.pattern.stream.rowtime import result_times
 from sqlext.pattern.task.event_time import BEGINNING, NEVER, Decisions, EventTimes, Failure, SearchPosition
-from sqlext.pattern.task.task import NO_SKIP, Rows, Spans, Task
+from sqlext.pattern.task.task import Rows, Spans, Task
 
 
 def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamMatchPlan) -> Step:
@@ -163,7 +163,7 @@ def search_rows(
     spans = replace(decisions.spans, time=decisions.time, unmatched_time=decisions.unmatched_time)
     out = navigation.output_rows(spans, worker.task.output)
     time = result_times(spans, out, reads, rows.bounds, key)
-    resume = _before_pending if worker.task.skip.mode != NO_SKIP else _before_pending_of_all
+    resume = _before_pending_of_all if worker.task.skip.mode.lists_all else _before_pending
     return RowSearch(
         plan=plan,
         state=state,
@@ -211,7 +211,7 @@ def _tolerant_matcher(task: Task) -> str:
     """The name of the matcher for streams that notes failures in `Rows.errors` instead of raising them."""
     if not isinstance(task, CepTask):
         return "reference"
-    return "path_search" if task.skip.mode == NO_SKIP else "path_verdicts"
+    return "path_search" if task.skip.mode.lists_all else "path_verdicts"
 
 
 def _positions(bounds: np.ndarray, code: np.ndarray, key_code: np.ndarray, state: State) -> SearchPosition:

@@ -33,8 +33,8 @@ import numpy as np
 
 from sqlext.pattern.program.jit import compiled, inlined
 from sqlext.pattern.program.position_automaton import DEAD, DONE, PositionAutomaton
-from sqlext.pattern.task.skip_kernels import MODES, REASONS, TO_LAST, resume_row, target_step
-from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, MatchTask, SkipFailure, Spans, Tails
+from sqlext.pattern.task.skip_kernels import CODES, REASONS, TO_LAST, resume_row, target_step
+from sqlext.pattern.task.task import MatchTask, SkipFailure, Spans, Tails
 
 BLOCK_ROWS = 1 << 16  # mapped rows, matches or unmatched rows that complete a block
 OVERLAP = 8  # blocks share labels if matches map more rows than this for each start row
@@ -102,7 +102,7 @@ def all_blocks(
     this, like OVERLAP; 0: the first block shares, too; None: no block shares.
     """
     seeks = task.frame is not None and task.frame.seeks
-    if task.output.is_all_rows or task.skip.mode == SKIP_PAST_LAST_ROW or seeks:
+    if task.output.is_all_rows or task.skip.mode.is_past_last or seeks:
         overlap = None
     state, room, shares = _first_state(task), block_rows, overlap == 0
     while state[ROW] < n and not state[FAILURE]:
@@ -151,7 +151,7 @@ def _first_state(task: MatchTask) -> np.ndarray:
     state = np.zeros(STATE_SIZE, np.int64)
     state[NUMBER] = 1
     state[MET] = state[MET_AT] = -1
-    state[MODE] = MODES[task.skip.mode]
+    state[MODE] = CODES[task.skip.mode]
     state[ELSE_NEXT_ROW] = task.skip.else_next_row
     state[RECORDS_UNMATCHED] = task.output.shows_unmatched
     return state

@@ -29,7 +29,7 @@ from sqlext.pattern.batch import two_pass
 from sqlext.pattern.program.jit import compiled
 from sqlext.pattern.program.position_automaton import DEAD, DONE, position_automaton, targets_after, targets_from
 from sqlext.pattern.program.program import Program
-from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, Rows, Task
+from sqlext.pattern.task.task import Rows, Task
 
 _NONE, _MANY = -1, -2  # used instead of the one position in which the matcher may be
 
@@ -79,7 +79,7 @@ def find_cuts(
 def _allows_walked_cuts(task: Task) -> bool:
     """True if the matcher is always in one state."""
     is_local = not task.is_within and all(condition is None for condition in task.conditions)
-    return is_local and task.skip.mode == SKIP_PAST_LAST_ROW
+    return is_local and task.skip.mode.is_past_last
 
 
 @lru_cache(maxsize=16)

@@ -19,19 +19,7 @@ from sqlext.pattern.program.position_automaton import (
     targets_from,
 )
 from sqlext.pattern.program.program import MatchEnd, MatchStart
-from sqlext.pattern.task.task import (
-    SKIP_PAST_LAST_ROW,
-    SKIP_TO_FIRST,
-    SKIP_TO_NEXT_ROW,
-    Condition,
-    MachineCall,
-    MatchTask,
-    Navigation,
-    Operand,
-    Rows,
-    Spans,
-    Task,
-)
+from sqlext.pattern.task.task import Condition, MachineCall, MatchTask, Navigation, Operand, Rows, Spans, Task
 
 
 def refusal(task: Task) -> str | None:
@@ -72,13 +60,13 @@ def _reads_outside(condition: Condition | None) -> str:
 
 def may_fail(task: Task) -> bool:
     """True if a match may have no row to which SKIP TO can go, or only its first row."""
-    if task.skip.mode in (SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW) or task.skip.else_next_row:
+    if not task.skip.mode.has_target or task.skip.else_next_row:
         return False
     tables = position_automaton(task.program, task.bits)
     is_target = np.isin(tables.label, task.skip.labels)
     ways = (targets_from(tables.graph, 0, at_start=at_start) for at_start in (False, True))
     begins = [p for p in {p for targets in ways for p in targets} if p != DONE]
-    if task.skip.mode == SKIP_TO_FIRST and is_target[begins].any():
+    if task.skip.mode.to_first and is_target[begins].any():
         return True
     visited, stack = set(begins), list(begins)
     while stack:

@@ -18,7 +18,7 @@ from sqlext.pattern.cep.cep_task import CepTask, bound_ends, may_begin
 from sqlext.pattern.cep.ends import decision_order, decision_times
 from sqlext.pattern.cep.path_conditions import MappedPath, PathEvaluator
 from sqlext.pattern.task.skip import resume_row
-from sqlext.pattern.task.task import NO_SKIP, Rows, SkipFailure, Spans
+from sqlext.pattern.task.task import Rows, SkipFailure, Spans
 
 
 @dataclass(kw_only=True)
@@ -39,7 +39,7 @@ def find(task: CepTask, rows: Rows, recorder: Recorder | None = None, max_steps:
     """
     paths = Paths(task, rows, recorder=recorder, max_steps=max_steps)
     for bounds in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
-        result = paths.every_match(bounds) if task.skip.mode == NO_SKIP else paths.preferred(bounds)
+        result = paths.every_match(bounds) if task.skip.mode.lists_all else paths.preferred(bounds)
         yield from _spans_of(result, task)
         if result.failure is not None:
             return

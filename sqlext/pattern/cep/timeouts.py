@@ -16,7 +16,7 @@ from sqlext.pattern.cep.cep_reference import Path
 from sqlext.pattern.cep.cep_task import CepTask, bound_ends, local_truth, may_begin, partition_ends
 from sqlext.pattern.cep.path_search import Paths, partial_spans
 from sqlext.pattern.task.skip import resume_row
-from sqlext.pattern.task.task import NO_SKIP, Rows, Spans
+from sqlext.pattern.task.task import Rows, Spans
 
 MAX_MAPPED = 1 << 26  # rows mapped by the partial matches whose time is over with one row
 IsOpen = Callable[[int, int], bool]
@@ -71,7 +71,7 @@ class _FailedStarts:
         self.resume: dict[int, int] = {}  # the resume row after the match that starts at a row
 
     def note(self, block: Spans) -> None:
-        if self.task.skip.mode == NO_SKIP:
+        if self.task.skip.mode.lists_all:
             return
         assert block.row is not None
         for i, start in enumerate(block.start.tolist()):

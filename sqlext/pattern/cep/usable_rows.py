@@ -14,7 +14,7 @@ from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa import Final, Nfa, Wait, skips
 from sqlext.pattern.conditions.condition_reads import operands
 from sqlext.pattern.program import ast
-from sqlext.pattern.task.task import NO_SKIP, Condition, InterpretedAggregate, Navigation, Task
+from sqlext.pattern.task.task import Condition, InterpretedAggregate, Navigation, Task
 
 
 def why_all_rows_matter(task: Task) -> str:
@@ -45,7 +45,7 @@ def why_all_rows_matter(task: Task) -> str:
         return f"{free[0]} has no condition that a row alone decides"
     if any(_reads_physical_rows(condition) for condition in task.conditions if condition is not None):
         return "DEFINE reads PREV or NEXT"
-    return _why_neighbours_matter(task.nfa, lists_empty=task.skip.mode != NO_SKIP)
+    return _why_neighbours_matter(task.nfa, lists_empty=not task.skip.mode.lists_all)
 
 
 def _why_neighbours_matter(nfa: Nfa, *, lists_empty: bool) -> str:

@@ -11,7 +11,7 @@ from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.measures.navigation import OutputRows
 from sqlext.pattern.task.event_time import NEVER, Decisions, EventTimes, StreamFacts, first_position
-from sqlext.pattern.task.task import CLASSIFIER, NO_SKIP, Navigation, Rows, Spans, Task, Values
+from sqlext.pattern.task.task import CLASSIFIER, Navigation, Rows, Spans, Task, Values
 
 _LAST = NEVER - 1  # the watermark in batch: after all times, but not the end of the input
 
@@ -72,7 +72,7 @@ def batch_times(
     if len(kept) < len(rows.mask):
         part, event_times = first_rows(kept, partition, rows, event_times)
     decisions = decide(task, part, event_times, first_position(part), StreamFacts(reads_ahead=need is not None))
-    spans, by_last = decisions.spans, isinstance(task, CepTask) and task.is_between and task.skip.mode == NO_SKIP
+    spans, by_last = decisions.spans, isinstance(task, CepTask) and task.is_between and task.skip.mode.lists_all
     is_partial = np.zeros(len(spans.start), np.bool_) if spans.timed_out is None else spans.timed_out
     owner = partition[np.searchsorted(part.bounds, spans.start[~is_partial], side="right") - 1]
     count = np.bincount(owner, minlength=len(rows.bounds) - 1)

@@ -17,7 +17,7 @@ import numpy as np
 from sqlext.pattern.program.jit import compiled, read_only, writable
 from sqlext.pattern.program.position_automaton import DONE, PositionAutomaton, listed_targets, position_automaton
 from sqlext.pattern.task.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
-from sqlext.pattern.task.skip_kernels import MODES, REASONS, is_skip_target, resume_row, target_step
+from sqlext.pattern.task.skip_kernels import CODES, REASONS, is_skip_target, resume_row, target_step
 from sqlext.pattern.task.task import MatchTask, Rows, SkipFailure, Spans
 
 # state: int64[8]
@@ -121,7 +121,7 @@ def _tables(task: MatchTask, positions: PositionAutomaton) -> WalkTables:
         positions.label.astype(np.int64),
         positions.graph.bit,
         is_skip_target(task, positions),
-        np.array([MODES[task.skip.mode], task.skip.else_next_row], np.int64),
+        np.array([CODES[task.skip.mode], task.skip.else_next_row], np.int64),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_NEXT_ROW, Skip, SkipFailure
+from sqlext.pattern.task.task import Skip, SkipFailure
 
 NO_TARGET, FIRST_ROW = "no row", "first row"  # SkipFailure.reason
 
@@ -17,18 +17,19 @@ def resume_row(skip: Skip, start: int, mapped: Sequence[tuple[int, int]], curren
 
     Source: Trino, PatternRecognitionPartition.
 
+    >>> from sqlext.pattern.task.skip_mode import SKIP_TO_FIRST
     >>> resume_row(Skip(SKIP_TO_FIRST, labels=(1,)), 10, [(10, 0), (14, 1), (20, 1)])
     14
     >>> resume_row(Skip(SKIP_TO_FIRST, labels=(0,)), 10, [(10, 0), (14, 1), (20, 1)])
     'first row'
     """
     next_row = (start if current is None else current) + 1
-    if not mapped or skip.mode == SKIP_TO_NEXT_ROW:
+    if not mapped or skip.mode.tries_every_row:
         return next_row
-    if skip.mode == SKIP_PAST_LAST_ROW:
+    if skip.mode.is_past_last:
         return mapped[-1][0] + 1
     targets = [row for row, label in mapped if label in skip.labels]
-    target = None if not targets else targets[0] if skip.mode == SKIP_TO_FIRST else targets[-1]
+    target = None if not targets else targets[0] if skip.mode.to_first else targets[-1]
     if target is not None and target > start:
         return target
     if skip.else_next_row:
@@ -39,6 +40,7 @@ def resume_row(skip: Skip, start: int, mapped: Sequence[tuple[int, int]], curren
 def failure_text(skip: Skip, labels: Sequence[str], failure: SkipFailure, match: str) -> str:
     """Why a query ends at a match, which is called `match`; `labels`: the names of all labels.
 
+    >>> from sqlext.pattern.task.skip_mode import SKIP_TO_FIRST
     >>> failure_text(Skip(SKIP_TO_FIRST, labels=(0,)), ("A", "B"), SkipFailure(FIRST_ROW, 10, 1), "match 1")
     'AFTER MATCH SKIP TO FIRST A: this is the first row of match 1, so matching would never end'
     >>> failure_text(Skip(SKIP_TO_FIRST, labels=(1,)), ("A", "B"), SkipFailure(NO_TARGET, 10, 1), "match 1")
@@ -48,7 +50,7 @@ def failure_text(skip: Skip, labels: Sequence[str], failure: SkipFailure, match:
     what = f"this is the first row of {match}, so matching would never end"
     if failure.reason == NO_TARGET:
         what = f"no row is mapped to {name} in {match}"
-    return f"AFTER MATCH SKIP {skip.mode} {name}: {what}"
+    return f"AFTER MATCH {skip.mode.text} {name}: {what}"
 
 
 def numbered(start: int, labels: Sequence[int]) -> list[tuple[int, int]]:

@@ -11,10 +11,11 @@ import numpy as np
 from sqlext.pattern.program.jit import compiled
 from sqlext.pattern.program.position_automaton import PositionAutomaton
 from sqlext.pattern.task import skip
-from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_LAST, SKIP_TO_NEXT_ROW, MatchTask
+from sqlext.pattern.task.skip_mode import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_LAST, SKIP_TO_NEXT_ROW
+from sqlext.pattern.task.task import MatchTask
 
 PAST_LAST, TO_NEXT, TO_FIRST, TO_LAST = 0, 1, 2, 3
-MODES = {SKIP_PAST_LAST_ROW: PAST_LAST, SKIP_TO_NEXT_ROW: TO_NEXT, SKIP_TO_FIRST: TO_FIRST, SKIP_TO_LAST: TO_LAST}
+CODES = {SKIP_PAST_LAST_ROW: PAST_LAST, SKIP_TO_NEXT_ROW: TO_NEXT, SKIP_TO_FIRST: TO_FIRST, SKIP_TO_LAST: TO_LAST}
 
 NO_TARGET, FIRST_ROW = 1, 2
 REASONS = {NO_TARGET: skip.NO_TARGET, FIRST_ROW: skip.FIRST_ROW}

@@ -18,26 +18,19 @@ from sqlext.errors import DataError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Scalar
 from sqlext.pattern.program.program import Program
+from sqlext.pattern.task.skip_mode import SKIP_PAST_LAST_ROW, SkipMode
 
 # as Navigation.argument: the rank of the variable's name among all strings; the match number; the name itself
 CLASSIFIER, MATCH_NUMBER, CLASSIFIER_NAME = -1, -2, -3
 MAPPED = -4  # as Aggregate.argument: the values belong to the mapped rows of a block
 CLASSIFIERS = (CLASSIFIER, CLASSIFIER_NAME)
 
-SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, SKIP_TO_FIRST, SKIP_TO_LAST = (
-    "PAST LAST ROW",
-    "TO NEXT ROW",
-    "TO FIRST",
-    "TO LAST",
-)
-NO_SKIP = "NO SKIP"  # every match from every row, not only the preferred one
-
 
 @dataclass(frozen=True)
 class Skip:
     """AFTER MATCH SKIP. `labels`: the labels of the row that SKIP TO FIRST or LAST goes to (several for a SUBSET)."""
 
-    mode: str = SKIP_PAST_LAST_ROW
+    mode: SkipMode = SKIP_PAST_LAST_ROW
     labels: tuple[int, ...] = ()
     else_next_row: bool = False
 

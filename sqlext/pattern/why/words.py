@@ -29,16 +29,7 @@ from sqlext.pattern.program import ast
 from sqlext.pattern.program.program import MatchEnd, MatchStart
 from sqlext.pattern.task.event_time import NEVER
 from sqlext.pattern.task.skip import resume_row
-from sqlext.pattern.task.task import (
-    NO_SKIP,
-    SKIP_PAST_LAST_ROW,
-    SKIP_TO_NEXT_ROW,
-    MatchTask,
-    Output,
-    Rows,
-    Spans,
-    Task,
-)
+from sqlext.pattern.task.task import MatchTask, Output, Rows, Spans, Task
 
 Consume = Callable[[Attempt, int], None]  # an attempt, and how many start rows have the same one
 MAX_LENGTH = 64  # of a word; start rows whose search looks further are searched one by one
@@ -118,7 +109,7 @@ def start_rows(task: Task, rows: Rows) -> StartRows:
         np.add.at(change, resume, -1)
     before = np.cumsum(is_start) - is_start
     number = before - np.repeat(before[rows.bounds[:-1][np.diff(rows.bounds) > 0]], _lengths(rows)) + 1
-    if task.skip.mode == NO_SKIP:  # a search does not know how many matches come before
+    if task.skip.mode.lists_all:  # a search does not know how many matches come before
         number[:] = 0
     start = np.flatnonzero(np.cumsum(change)[:n] == 0)
     return StartRows(start, number[start], matches)
@@ -131,9 +122,9 @@ def _lengths(rows: Rows) -> np.ndarray:
 
 def _resume_rows(task: Task, spans: Spans) -> np.ndarray:
     """`int64[m]`: the row at which the search goes on after each match."""
-    if task.skip.mode in (NO_SKIP, SKIP_TO_NEXT_ROW):
+    if task.skip.mode.tries_every_row:
         return spans.start + 1
-    if task.skip.mode == SKIP_PAST_LAST_ROW and spans.row is None:
+    if task.skip.mode.is_past_last and spans.row is None:
         return spans.start + np.maximum(spans.length, 1)
     mapped, bounds, resumed = list(zip(spans.mapped.tolist(), spans.label.tolist())), spans.offset.tolist(), []
     for start, lo, hi in zip(spans.start.tolist(), bounds, bounds[1:]):
@@ -257,7 +248,7 @@ def _run_contiguous(task: MatchTask, rows: Rows, max_steps: int) -> Run:
 
 
 def _run_skipping(task: CepTask, rows: Rows, max_steps: int) -> Run:
-    lists_all = task.skip.mode == NO_SKIP
+    lists_all = task.skip.mode.lists_all
 
     def run(search: _Search, number: int, bounds: Bounds) -> None:
         own = paths.search(search.start, bounds, number)

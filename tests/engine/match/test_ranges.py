@@ -19,6 +19,7 @@ from sqlext.operators.match.match_rows import match_batches
 from sqlext.operators.match.plan import Bound, MatchOperatorPlan, OperandColumn, Slot
 from sqlext.operators.rows.limits import Limits
 from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.skip_mode import SKIP_TO_LAST, SKIP_TO_NEXT_ROW
 from sqlext.pattern.task.task import Aggregate, MachineCall, MatchTask, Navigation, Operand, Output, Skip
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 from tests.statements.cases import results_of, settings
@@ -47,7 +48,7 @@ PATTERNS = [
     "A B+ C+", "B C", "A B* C", "A B*", "B+ C+ D", "(B | C)+ D?", "B", "A A A", "{- B -} C*", "(A B | B C D)*?",
     "D? B{2,3}",
 ]  # fmt: skip
-SKIPS = [Skip(), Skip(), Skip("TO NEXT ROW"), Skip("TO LAST", (1,), else_next_row=True)]
+SKIPS = [Skip(), Skip(), Skip(SKIP_TO_NEXT_ROW), Skip(SKIP_TO_LAST, (1,), else_next_row=True)]
 
 
 def plan_of(chance: random.Random) -> MatchOperatorPlan:

@@ -22,11 +22,8 @@ from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.program.program import MatchStart
 from sqlext.pattern.task.event_time import NEVER
+from sqlext.pattern.task.skip_mode import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_LAST, SKIP_TO_NEXT_ROW
 from sqlext.pattern.task.task import (
-    SKIP_PAST_LAST_ROW,
-    SKIP_TO_FIRST,
-    SKIP_TO_LAST,
-    SKIP_TO_NEXT_ROW,
     Aggregate,
     Condition,
     Literal,
@@ -139,7 +136,7 @@ def random_tree(chance: random.Random, size: int) -> ast.Pattern:
 
 def _skip(chance: random.Random) -> Skip:
     mode = chance.choice([SKIP_PAST_LAST_ROW, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, SKIP_TO_FIRST, SKIP_TO_LAST])
-    labels = tuple(chance.sample(range(3), chance.randint(1, 2))) if "ROW" not in mode else ()
+    labels = tuple(chance.sample(range(3), chance.randint(1, 2))) if mode.has_target else ()
     return Skip(mode, labels)
 
 

@@ -17,7 +17,8 @@ from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.program.program import MatchStart
 from sqlext.pattern.strategy import stream_refusal
-from sqlext.pattern.task.task import NO_SKIP, MatchTask, Output, Skip
+from sqlext.pattern.task.skip_mode import NO_SKIP
+from sqlext.pattern.task.task import MatchTask, Output, Skip
 from tests.sampling import seeded
 
 from .stream_cases import LABELS, Case, decided_by_law, random_case, random_tree
@@ -52,7 +53,7 @@ def cep_case(chance: random.Random) -> Case | None:
     task = mode_of(task, chance)
     if may_fail(task):
         task = replace(task, skip=replace(task.skip, else_next_row=True))
-    is_plain = task.skip.mode != NO_SKIP and not task.is_between and not task.output.shows_timeouts
+    is_plain = not task.skip.mode.lists_all and not task.is_between and not task.output.shows_timeouts
     is_ahead = reads_ahead(task, [condition for _, condition in case.plan.neighbours])
     if (is_plain and is_contiguous(tree)) or stream_refusal(task, reads_ahead=is_ahead) is not None:
         return None

@@ -14,7 +14,8 @@ from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.stream import stream_reference
 from sqlext.pattern.stream import walk as stream_walk
 from sqlext.pattern.task.event_time import EventTimes, StreamFacts, first_position
-from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Skip
+from sqlext.pattern.task.skip_mode import SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW
+from sqlext.pattern.task.task import MatchTask, Output, Rows, Skip
 
 LATER = 4  # rows that may follow: enough to end any of the patterns
 SPACE = 10  # between the times of rows; later ones come one by one after the last, before WITHIN can end

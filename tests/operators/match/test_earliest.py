@@ -13,16 +13,8 @@ from sqlext.operators.match.plan import Bound, MatchOperatorPlan, Slot
 from sqlext.operators.match.stream_plan import StreamMatchPlan
 from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY, SortKey
 from sqlext.pattern.program.program import MatchStart
-from sqlext.pattern.task.task import (
-    CLASSIFIER,
-    NO_SKIP,
-    SKIP_PAST_LAST_ROW,
-    SKIP_TO_NEXT_ROW,
-    Aggregate,
-    Navigation,
-    Output,
-    Skip,
-)
+from sqlext.pattern.task.skip_mode import NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW
+from sqlext.pattern.task.task import CLASSIFIER, Aggregate, Navigation, Output, Skip
 from tests.operators.driven import Driven
 from tests.task_harness import any_task, tree_of
 

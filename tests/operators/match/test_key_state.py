@@ -21,7 +21,8 @@ from sqlext.operators.stateful.operator import State
 from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.program.compile import compile_pattern
-from sqlext.pattern.task.task import NO_SKIP, SKIP_PAST_LAST_ROW, MatchTask, Navigation, Output, Skip
+from sqlext.pattern.task.skip_mode import NO_SKIP, SKIP_PAST_LAST_ROW, SkipMode
+from sqlext.pattern.task.task import MatchTask, Navigation, Output, Skip
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 from tests.operators.driven import Driven, row_texts
 from tests.sampling import seeded
@@ -83,7 +84,7 @@ def driven_by(
     letters: str,
     watermark: int,
     within: int,
-    skip: str = SKIP_PAST_LAST_ROW,
+    skip: SkipMode = SKIP_PAST_LAST_ROW,
     *,
     shows_timeouts: bool = False,
 ):

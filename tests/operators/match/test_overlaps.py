@@ -15,6 +15,7 @@ from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.pattern.program.ast import Concatenation, Quantified, Variable
 from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.strategy import match
+from sqlext.pattern.task.skip_mode import SKIP_TO_NEXT_ROW
 from sqlext.pattern.task.task import CLASSIFIER, Aggregate, MatchTask, Navigation, Skip
 
 N = 1000
@@ -99,7 +100,9 @@ def plan(pattern: str, *slots: Slot, **task) -> MatchOperatorPlan:
     program = compile_pattern(PATTERNS[pattern], ("A", "B", "C"))
     bits = (0, 1, 2)
     return MatchOperatorPlan(
-        task=replace(MatchTask(program=program, bits=bits, conditions=(None,) * 3, skip=Skip("TO NEXT ROW")), **task),
+        task=replace(
+            MatchTask(program=program, bits=bits, conditions=(None,) * 3, skip=Skip(SKIP_TO_NEXT_ROW)), **task
+        ),
         masks=("m",),
         carried=("x",),
         slots=slots,

@@ -11,7 +11,8 @@ import pytest
 from sqlext.errors import DataError
 from sqlext.pattern.conditions.conditions import Path, evaluate
 from sqlext.pattern.program.program import Done, Jump, MatchLabel, Program, Split
-from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, MatchTask, Rows, Skip, Values
+from sqlext.pattern.task.skip_mode import SKIP_PAST_LAST_ROW
+from sqlext.pattern.task.task import MatchTask, Rows, Skip, Values
 from sqlext.pattern.threads.thread_search import KernelLimits, find
 
 from .compare import by_reference, by_threads

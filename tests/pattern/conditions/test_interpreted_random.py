@@ -16,11 +16,10 @@ from sqlext.pattern.conditions.condition_reads import reads_number, rows_ahead
 from sqlext.pattern.program.program import Done, MatchEnd, MatchLabel, MatchStart, Program, Split
 from sqlext.pattern.strategy import choose, decide, match
 from sqlext.pattern.task.event_time import EventTimes, StreamFacts, first_position
+from sqlext.pattern.task.skip_mode import NO_SKIP, SKIP_PAST_LAST_ROW
 from sqlext.pattern.task.task import (
     CLASSIFIER_NAME,
     MATCH_NUMBER,
-    NO_SKIP,
-    SKIP_PAST_LAST_ROW,
     Aggregate,
     InterpretedAggregate,
     Literal,

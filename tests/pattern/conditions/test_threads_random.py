@@ -9,17 +9,8 @@ import pytest
 
 from sqlext.pattern.program import ast
 from sqlext.pattern.program.compile import compile_pattern
-from sqlext.pattern.task.task import (
-    SKIP_PAST_LAST_ROW,
-    SKIP_TO_FIRST,
-    SKIP_TO_LAST,
-    SKIP_TO_NEXT_ROW,
-    MatchTask,
-    Output,
-    Rows,
-    Skip,
-    Values,
-)
+from sqlext.pattern.task.skip_mode import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_LAST, SKIP_TO_NEXT_ROW
+from sqlext.pattern.task.task import MatchTask, Output, Rows, Skip, Values
 
 from .compare import by_python, by_reference, by_threads
 from .notation import aggregate, call, literal, navigation
