@@ -13,7 +13,9 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
+from sqlext.engine.emit.analyze_emit import analyze_emit
 from sqlext.engine.emit.run_emit import PlannedEmit
+from sqlext.engine.joins.analyze_join import analyze_join
 from sqlext.engine.match.analyze_match import analyze_clause
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.session_settings import time_zone
@@ -22,8 +24,6 @@ from sqlext.engine.reports.counts import PartReport, short
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan
 from sqlext.engine.statements.run_statement import plan_to_run
 from sqlext.engine.views.temporary_objects import about_temporary_view
-from sqlext.engine.why.analyze_emit import analyze_emit
-from sqlext.engine.why.analyze_join import analyze_join
 from sqlext.engine.why.chosen_rows import equal_to_null
 from sqlext.errors import Place, UnsupportedError, places_after
 from sqlext.rewriter.emit.emit_clause import EmitClause

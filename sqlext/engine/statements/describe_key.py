@@ -21,6 +21,7 @@ from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.kept_asof import kept_asof
 from sqlext.engine.joins.kept_interval import KeptInterval, kept_joins
 from sqlext.engine.joins.run_asof import StreamAsof
+from sqlext.engine.match.failed_in_state import failed_in_rules, failed_in_state
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.match.kept_match import kept_match
 from sqlext.engine.queries.queries import Queries
@@ -35,7 +36,6 @@ from sqlext.engine.streams.kept_clause import KeptClause
 from sqlext.engine.streams.late_rows import late_rows
 from sqlext.engine.streams.stored_state import StoredJoin, StoredOperator, stored_joins, stored_operators
 from sqlext.engine.streams.stream_commands import known_table, time_text
-from sqlext.engine.why.failed_in_state import failed_in_rules, failed_in_state
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.operators.stateful.fact import KEY, LATE, NOT_YET, WATERMARK, Fact, ShowTime, not_yet
 from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key

@@ -9,14 +9,14 @@ from functools import partial
 
 from sqlext.catalog import pattern_rules
 from sqlext.engine.emit.run_emit import PlannedEmit
+from sqlext.engine.emit.why_emit import explain_emit
+from sqlext.engine.joins.why_join import explain_join
 from sqlext.engine.match.forms import PhysicalPlan
+from sqlext.engine.match.why_rows import ChosenRows, explain_rows
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, plan_statement
 from sqlext.engine.views.temporary_objects import about_temporary_view
-from sqlext.engine.why.explain_emit import explain_emit
-from sqlext.engine.why.explain_join import explain_join
 from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS
-from sqlext.engine.why.explain_rows import ChosenRows, explain_rows
 from sqlext.engine.why.row_condition import RowCondition, likeliest
 from sqlext.errors import BindError, Place, UnsupportedError, placed_at, places_after
 from sqlext.pattern.why.row_search import Budget

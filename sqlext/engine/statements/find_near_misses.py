@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from sqlext.engine.match.forms import PhysicalPlan
+from sqlext.engine.match.why_rows import ChosenRows
 from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS
-from sqlext.engine.why.explain_rows import ChosenRows
 from sqlext.engine.why.near_misses import NearMiss, near_misses
 from sqlext.pattern.why.row_search import Budget
 from sqlext.rewriter.text.lexemes import string_literal

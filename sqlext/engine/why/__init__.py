@@ -1,1 +1,1 @@
-"""EXPLAIN MATCH WHY: why rows are, or are not, in a match, and the smallest changes of the clause that match them."""
+"""What WHY of all kinds of parts shares: the chosen rows, the search over a partition, the words for refusals."""

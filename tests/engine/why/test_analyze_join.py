@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
+from sqlext.engine.joins.join_queries import keys_query, pairs_query
+from sqlext.engine.joins.join_shape import shape_of
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import plan_statement
-from sqlext.engine.why.join_queries import keys_query, pairs_query
-from sqlext.engine.why.join_shape import shape_of
 from sqlext.rewriter.text.splice import join
 from sqlext.sessions.hook import unhooked
 from tests.sampling import seeded

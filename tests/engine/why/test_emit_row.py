@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.engine.why.emit_row import EmitWords, FiringResult, row_lines
+from sqlext.engine.emit.why_row import EmitWords, FiringResult, row_lines
 from sqlext.operators.emit.trace import SEES, trace
 from tests.operators.emit.test_step import plan_of, table
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from sqlext.engine.match.forms import PhysicalPlan
+from sqlext.engine.match.why_rows import index_of, input_of
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.why.computed_columns import ComputedColumns
-from sqlext.engine.why.explain_rows import index_of, input_of
 from sqlext.engine.why.failed_conjuncts import failed_texts
 from sqlext.engine.why.why_clause import WhyClause
 from sqlext.errors import SqlExtError

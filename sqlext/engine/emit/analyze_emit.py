@@ -12,11 +12,11 @@ from dataclasses import replace
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from sqlext.engine.emit.emit_report import EmitReport
 from sqlext.engine.emit.run_emit import PlannedEmit, batch_firings, result_query, rows_query, window_plan
 from sqlext.engine.queries.queries import Queries, with_whole_keys
 from sqlext.engine.reports.counts import Verdicts, all_true, verdict_columns, verdicts
 from sqlext.engine.reports.row_json import row_json
-from sqlext.engine.why.emit_report import EmitReport
 from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.rewriter.emit.lower_emit import EmitPlan
 from sqlext.rewriter.text.splice import Text, TextLike, join

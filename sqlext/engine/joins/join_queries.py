@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sqlext.engine.joins.join_shape import TEXT, End, JoinShape
 from sqlext.engine.reports.counts import all_true, verdict_columns
 from sqlext.engine.reports.shown_values import typed_text
-from sqlext.engine.why.join_shape import TEXT, End, JoinShape
 from sqlext.rewriter.joins.asof_sql import Key
 from sqlext.rewriter.joins.join_conditions import LEFT
 from sqlext.rewriter.scalars.row_filter import evaluated

@@ -15,13 +15,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sqlext.engine.emit.run_emit import PlannedEmit, firing_schema, result_query, rows_query, window_plan
+from sqlext.engine.emit.why_row import EmitWords, FiringResult, row_lines, shown_points
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.reports.counts import all_true
 from sqlext.engine.reports.row_json import row_json
 from sqlext.engine.reports.shown_values import shown, typed_text
 from sqlext.engine.streams.kept_clause import NUMBER, coming_rows
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
-from sqlext.engine.why.emit_row import EmitWords, FiringResult, row_lines, shown_points
 from sqlext.engine.why.failed_conjuncts import refused
 from sqlext.engine.why.row_condition import RowCondition
 from sqlext.operators.emit.operator import EmitOperator

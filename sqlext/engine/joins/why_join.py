@@ -14,14 +14,8 @@ from pyspark.sql import types as T
 
 from sqlext.engine.joins.bind_asof import bind_asof
 from sqlext.engine.joins.bind_interval import range_between
-from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.reports.counts import count, short
-from sqlext.engine.reports.row_json import row_json
-from sqlext.engine.reports.shown_values import interval, shown_text, typed_text
-from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
-from sqlext.engine.why.failed_conjuncts import refused
-from sqlext.engine.why.join_operands import operand_of
-from sqlext.engine.why.join_shape import (
+from sqlext.engine.joins.join_operands import operand_of
+from sqlext.engine.joins.join_shape import (
     DATE,
     LOCAL,
     TEXT,
@@ -32,6 +26,12 @@ from sqlext.engine.why.join_shape import (
     reach_of,
     shape_of,
 )
+from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.reports.counts import count, short
+from sqlext.engine.reports.row_json import row_json
+from sqlext.engine.reports.shown_values import interval, shown_text, typed_text
+from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
+from sqlext.engine.why.failed_conjuncts import refused
 from sqlext.engine.why.row_condition import ConditionOver, RowCondition, likeliest
 from sqlext.errors import BindError
 from sqlext.rewriter.joins.asof_sql import AsofJoin, is_backward

@@ -9,10 +9,7 @@ from dataclasses import replace
 from pyspark.sql import Row
 
 from sqlext.engine.joins.bind_interval import bind_interval
-from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.reports.counts import Verdicts, verdicts
-from sqlext.engine.reports.shown_values import interval, shown_text
-from sqlext.engine.why.join_queries import (
+from sqlext.engine.joins.join_queries import (
     limited_keys_query,
     of_keys,
     others_query,
@@ -20,8 +17,11 @@ from sqlext.engine.why.join_queries import (
     side_query,
     some_keys_query,
 )
-from sqlext.engine.why.join_report import JoinReport, NearestTime, SideReport
-from sqlext.engine.why.join_shape import DATE, LOCAL, TIMESTAMP, Condition, JoinShape, shape_of
+from sqlext.engine.joins.join_report import JoinReport, NearestTime, SideReport
+from sqlext.engine.joins.join_shape import DATE, LOCAL, TIMESTAMP, Condition, JoinShape, shape_of
+from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.reports.counts import Verdicts, verdicts
+from sqlext.engine.reports.shown_values import interval, shown_text
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.splice import Edit, Text, join
