@@ -34,7 +34,7 @@ _DISTANCE = "the distance after WITHIN"
 # arguments of a table function; the relation after TABLE in such an argument.
 _FROM, _SINGLE, _ARGUMENT, _DATA = "FROM", "single", "argument", "data"
 
-_BEFORE_TABLE = frozenset({"", "(", ",", "AS", "ALL", "FROM", "JOIN", "UNION", "EXCEPT", "INTERSECT", "MINUS"})
+_BEFORE_TABLE = frozenset({"", "(", ")", ",", "AS", "ALL", "FROM", "JOIN", "UNION", "EXCEPT", "INTERSECT", "MINUS"})
 
 
 @lru_cache(maxsize=16)

@@ -8,7 +8,8 @@ from itertools import pairwise
 from sqlext.errors import ParseError, Place, UnsupportedError
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import Parts, RelationName, quote
-from sqlext.rewriter.text.tokens import Tokens, tokens_inside
+from sqlext.rewriter.text.splice import Text, join
+from sqlext.rewriter.text.tokens import Tokens, index_at, is_at, tokens_inside
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.statement_tree import Cte, Tree
 
@@ -117,6 +118,8 @@ def relations(text: str) -> tuple[RelationName, ...]:
 
     >>> [name.parts for name in relations("WITH c AS (TABLE a.t) SELECT EXTRACT(DAY FROM d) FROM c, v, f(TABLE w)")]
     [('a', 't'), ('v',), ('w',)]
+    >>> [name.parts for name in relations("WITH c AS (SELECT 1) TABLE v")]
+    [('v',)]
     """
     try:
         tree = read_tree(text)
@@ -136,6 +139,38 @@ def renames_columns(text: str) -> bool:
     aliases = (alias for relation in tree.relations for alias in relation.aliases)
     heads = (cte.definition.text[: cte.query.start - cte.definition.start - 1] for cte in tree.ctes)
     return any(alias is not None and alias.columns for alias in aliases) or any("(" in head for head in heads)
+
+
+def without_unread_ctes(text: Text) -> Text:
+    """The text without the CTEs that nothing in it reads.
+
+    >>> texts = (
+    ...     "WITH a AS (SELECT 1), b AS (TABLE a), c AS (SELECT 2) TABLE c",
+    ...     "WITH a AS (SELECT 1) SELECT * FROM (WITH b AS (TABLE a) SELECT 2)",
+    ...     "WITH RECURSIVE a AS (SELECT 1 UNION ALL TABLE a) SELECT 2",
+    ... )
+    >>> [str(without_unread_ctes(join(text))) for text in texts]
+    ['WITH c AS (SELECT 2) TABLE c', ' SELECT * FROM ( SELECT 2)', ' SELECT 2']
+    """
+    tree = read_tree(str(text))
+    for cte in tree.ctes:
+        if not any(_is_named(cte, name) and not _is_inside(name, cte.definition) for name in tree.tables()):
+            start, stop = _with_its_comma(tree.tokens, cte)
+            return without_unread_ctes(join(text.part(0, start), text.part(stop, len(tree.text))))
+    return text
+
+
+def _is_inside(name: RelationName, piece: Fragment) -> bool:
+    return piece.start <= name.start < piece.stop
+
+
+def _with_its_comma(tokens: Tokens, cte: Cte) -> tuple[int, int]:
+    """The characters of a CTE with the comma after it or before it, or with WITH if it is the only one."""
+    first, after = index_at(tokens, cte.definition.start), index_at(tokens, cte.definition.stop)
+    if is_at(tokens, after, ","):
+        return cte.definition.start, tokens[after + 1].start
+    before = first - 1 - is_at(tokens, first - 1, "RECURSIVE")
+    return tokens[before].start, cte.definition.stop
 
 
 def _is_named(cte: Cte, name: RelationName) -> bool:

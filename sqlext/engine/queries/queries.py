@@ -27,12 +27,15 @@ from sqlext.rewriter.scalars.static_binder import certain_constant, stored_value
 from sqlext.rewriter.text.names import only_column, quoted
 from sqlext.rewriter.text.shuffle import APART
 from sqlext.rewriter.text.splice import Text, join
+from sqlext.rewriter.tree.sources import without_unread_ctes
 from sqlext.spark.quiet_probes import quiet_probes
 
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has a watermark
 
 # a text that Spark need not read: it would cost a small statement a sixth of its plan
 _WHOLE_HELPER = re.compile(rf"\s*SELECT\s+\*\s+FROM\s+({HELPER.pattern})\s*", re.IGNORECASE)
+
+_WITH = re.compile(r"\bWITH\b", re.IGNORECASE)
 
 # the DataFrames of texts with keyword DataFrames, which name temporary views that Spark has dropped since
 _NAMING_VIEWS: WeakSet[DataFrame] = WeakSet()
@@ -93,7 +96,18 @@ class Queries:
         return self.accepted(text) is not None
 
     def execute(self, text: Text) -> DataFrame:
-        """The DataFrame of a text; a command is carried out."""
+        """The DataFrame of a text; a command is carried out.
+
+        A CTE that only clauses read is in their inputs. If it is a stream, Spark would also count it as a source here,
+        which has no rows and so holds the watermark back.
+        """
+        frame = self._executed(text)
+        if _WITH.search(str(text)) and frame.isStreaming:
+            read = without_unread_ctes(text)
+            return frame if read is text else self._executed(read)
+        return frame
+
+    def _executed(self, text: Text) -> DataFrame:
         note(text, self.user_text)
         whole = _WHOLE_HELPER.fullmatch(str(text))
         if whole is not None:

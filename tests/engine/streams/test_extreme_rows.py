@@ -20,8 +20,8 @@ KEYS = {  # name: (keys, bound, first key and number of rows of each match of `A
                        "-5877641-06-23 1, 2026-01-01 1, +5881580-07-11 1"),
     "timestamp": (f"{FIRST}, {LAST}", "INTERVAL 7 HOURS",
                   "-290308-12-21 19:59:05.224192 1, +294247-01-10 04:00:54.775807 1"),
-    "months": (f"{FIRST}, {LAST}", "INTERVAL 7 MONTHS",
-               "-290308-12-21 19:59:05.224192 1, +294247-01-10 04:00:54.775807 1"),
+    "date and months": ("DATE'2026-01-01', DATE'+5881580-07-11'", "INTERVAL 7 MONTHS",
+                        "2026-01-01 1, +5881580-07-11 1"),
     "wall clock": ("TIMESTAMP_NTZ'2026-01-01', TIMESTAMP_NTZ'+294247-01-10T04:00:54.775807'", "INTERVAL 7 HOURS",
                    "2026-01-01 00:00:00 1, +294247-01-10 04:00:54.775807 1"),
 }  # fmt: skip
