@@ -218,7 +218,8 @@ class StoredQuery:
     appends; `timestamp_type`: the value of TIMESTAMP_TYPE if the text means something else by the default, else "";
     `time_zone`: the time zone of the session if the text reads local times, else "", as in records of earlier versions;
     `settings`: the values of the settings of Spark on which its rows depend, none in records of earlier versions;
-    `views`: what the views and functions mean that it names, and `spark` the version of Spark that says so; likewise.
+    `views`: what the views and functions mean that it names, and `spark` the version of Spark that says so; likewise;
+    `identifier`: what no other query has, in the names of the folders of its late and failed rows; likewise.
     """
 
     clauses: tuple[StoredClause, ...]
@@ -230,6 +231,7 @@ class StoredQuery:
     settings: Mapping[str, str] = field(default_factory=dict)
     views: Mapping[str, Sequence[str]] = field(default_factory=dict)
     spark: str = ""
+    identifier: str = ""
 
 
 def stored_query(checkpoint: Checkpoint) -> StoredQuery | None:
@@ -256,6 +258,7 @@ def _query(fields: dict[str, Any]) -> StoredQuery:
         settings=dict(fields.get("settings", {})),
         views={name: tuple(lines) for name, lines in fields.get("views", {}).items()},
         spark=fields.get("spark", ""),
+        identifier=fields.get("identifier", ""),
     )
 
 

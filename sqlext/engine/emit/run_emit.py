@@ -70,7 +70,7 @@ class PlannedEmit:
     def _on_stream(self, queries: Queries, spark: SparkSession) -> DataFrame:
         plan, clause = self.plan, stream_clause(self.plan)
         windows = self._windows(queries)
-        folders = side_tables.open_folders(spark, clause.fingerprint) if self.has_effect else {}
+        folders = side_tables.open_folders(spark, clause.fingerprint, queries.identifier) if self.has_effect else {}
         columns = [*self._arriving(queries), *([(LATE_ROW, join("to_json(struct(*))"))] if folders else [])]
         rows = self._rows(queries, columns)
         texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])

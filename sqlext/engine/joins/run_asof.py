@@ -73,7 +73,7 @@ class StreamAsof:
         return fingerprint_of(parts, [], [], join(asof.left, " JOIN ", asof.right))
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        folders = side_tables.open_folders(spark, self.fingerprint) if self.has_effect else {}
+        folders = side_tables.open_folders(spark, self.fingerprint, queries.identifier) if self.has_effect else {}
         rows = self._rows(queries, has_late_rows=bool(folders))
         operator = self._operator(rows)
         plan = operator.plan

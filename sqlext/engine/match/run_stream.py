@@ -49,7 +49,7 @@ def run_stream(
     folders: dict[str, str] = {}
     fingerprint = match_fingerprint(plan)
     if writes_tables:
-        folders = side_tables.open_folders(spark, fingerprint)
+        folders = side_tables.open_folders(spark, fingerprint, queries.identifier)
         plan = side_tables.with_rows(plan)
     rows = input_rows(plan, queries, prefix, is_guarded=skips_failures)
     operator = match_operator(plan, rows.schema, skips_failures=skips_failures)

@@ -42,14 +42,21 @@ _NAMING_VIEWS: WeakSet[DataFrame] = WeakSet()
 
 
 class Queries:
-    """The queries of one statement. `sql` is Spark's own `spark.sql`; `frames` are the user's keyword DataFrames.
+    """The queries of one statement. `sql` is Spark's own `spark.sql`; `frames` are the user's keyword DataFrames;
+    `identifier`: see `SqlCall.query_identifier`.
 
     In texts a planned clause is a DataFrame with a helper name. Spark receives it as a keyword DataFrame, which leaves
     nothing in the session afterwards.
     """
 
-    def __init__(self, sql: Callable[..., DataFrame], frames: Mapping[str, Any], user_text: str):
-        self.sql, self.frames, self.user_text = sql, dict(frames), user_text
+    def __init__(
+        self,
+        sql: Callable[..., DataFrame],
+        frames: Mapping[str, Any],
+        user_text: str,
+        identifier: Callable[[], str] | None = None,
+    ):
+        self.sql, self.frames, self.user_text, self.identifier = sql, dict(frames), user_text, identifier
         self.helpers: dict[str, DataFrame] = {}
         self._kept: dict[str, DataFrame] = {}
         self.is_aggregate = cache(partial(_is_aggregate, sql))

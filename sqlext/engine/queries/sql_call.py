@@ -23,7 +23,8 @@ class SqlCall:
 
     `views`: the stored views that were looked up on the way to the planner, by their names as written; `is_first_run`:
     returns whether the query of a streaming table begins, whose first micro-batch reads all rows, or is resumed, None
-    for any other statement; `has_watermark`: a statement around this one has a watermark.
+    for any other statement; `query_identifier`: returns what names the query of a streaming table, likewise;
+    `has_watermark`: a statement around this one has a watermark.
     """
 
     spark: SparkSession
@@ -33,6 +34,7 @@ class SqlCall:
     frames: Mapping[str, Any] = field(default_factory=dict)
     views: Mapping[Parts, View] = field(default_factory=dict)
     is_first_run: Callable[[], bool] | None = None
+    query_identifier: Callable[[], str] | None = None
     has_watermark: bool = False
 
     def by_spark(self) -> DataFrame:

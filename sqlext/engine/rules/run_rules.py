@@ -81,7 +81,7 @@ class PlannedRules:
         rules = spark.readStream.option("skipChangeCommits", "true").table(quote(self.table))
         pattern_rules.check_columns(self.table, dict(rules.dtypes))
         pack = partial(pack_rules, buckets=bucket_count(spark, plan.keys))
-        folders = side_tables.open_folders(spark, fingerprint) if self.has_effect else {}
+        folders = side_tables.open_folders(spark, fingerprint, queries.identifier) if self.has_effect else {}
         metric = f"{REPORTS}_{uuid.uuid4().hex[:8]}"
         if self.has_effect:
             rule_reports.follow(spark, queries.sql, self.table, metric)

@@ -82,7 +82,8 @@ def describe_key(call: SqlCall, command: StreamCommand) -> DataFrame:
     states = _states_of(clauses, stored_operators(call.spark, checkpoint.location))
     places = [(clause.kind, clause.clause.place) for clause in clauses]
     places += [("INTERVAL JOIN", sides.clause.keyword.place) for sides in joins]
-    described = _Description(call, command, time_text(call.spark), Counter(_line(*place) for place in places))
+    lines = Counter(_line(*place) for place in places)
+    described = _Description(call, command, record.identifier, time_text(call.spark), lines)
     rows = [row for clause, operator in zip(clauses, states) for row in described.rows(clause, operator)]
     if joins:
         rows += described.rows_of_joins(joins, stored_joins(call.spark, checkpoint.location))
@@ -146,11 +147,13 @@ def _states_of(clauses: Sequence[KeptClause], operators: Sequence[StoredOperator
 
 @dataclass
 class _Description:
-    """The facts of one statement. `lines`: how many clauses have each name; `error`: the error of the condition over
-    the keys of a clause; `has_keys`: the condition can be computed from the keys of some clause."""
+    """The facts of one statement. `identifier`: of the query; `lines`: how many clauses have each name; `error`: the
+    error of the condition over the keys of a clause; `has_keys`: the condition can be computed from the keys of some
+    clause."""
 
     call: SqlCall
     command: StreamCommand
+    identifier: str
     show: ShowTime
     lines: Counter[str]
     error: BindError | None = None
@@ -180,7 +183,7 @@ class _Description:
         self.has_keys = True
         if watermark is not None:
             yield self._row(name, None, self._watermark(watermark, operator.batch))
-        late_ones = late_rows(self.call, clause, self._condition())
+        late_ones = late_rows(self.call, clause, self.identifier, self._condition())
         yield self._row(name, None, Fact(LATE, None, _late_text(late, is_written=late_ones is not None)))
         for late_row in late_ones or ():
             yield self._row(name, late_row.key, Fact(LATE, late_row.time, late_row.text))

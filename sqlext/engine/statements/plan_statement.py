@@ -293,7 +293,7 @@ def _plan(
     check_bound_before(call.text, [part.whole for part in statement.parts])
     if words := stream_words(statement.tree):
         check_stream_grammar(call.spark, words.place)
-    queries = Queries(call.sql, call.frames, call.text)
+    queries = Queries(call.sql, call.frames, call.text, call.query_identifier)
     bound = parameters.bind(call.text, call.args, statement.pattern_bodies)
     source = Source(call.text, bound).edited(statement.conditions())
     call = replace(call, has_watermark=call.has_watermark or has_watermark(statement.tree))

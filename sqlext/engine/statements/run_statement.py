@@ -54,7 +54,11 @@ def run(call: SqlCall) -> DataFrame:
     check_no_function(call.text)
     target = parse_target(call.text)
     if target is not None:
-        call = replace(call, is_first_run=cache(partial(streaming_tables.is_first_run, call.spark, target)))
+        call = replace(
+            call,
+            is_first_run=cache(partial(streaming_tables.is_first_run, call.spark, target)),
+            query_identifier=cache(partial(streaming_tables.identifier_of, call.spark, target)),
+        )
     plan = plan_to_run(call)
     warn(plan.warnings)
     if target is not None:
@@ -65,8 +69,16 @@ def run(call: SqlCall) -> DataFrame:
     text = plan.source.slice(target.query_start, target.query_stop)
     query = _checked(plan, plan.queries.run(text))
     if query.isStreaming:
-        is_repeatable = not (call.args or call.frames)
-        return streaming_tables.start(call.spark, target, query, plan.stream_clauses, text, is_repeatable=is_repeatable)
+        assert call.query_identifier is not None
+        return streaming_tables.start(
+            call.spark,
+            target,
+            query,
+            plan.stream_clauses,
+            text,
+            identifier=call.query_identifier(),
+            is_repeatable=not (call.args or call.frames),
+        )
     if target.is_insert:
         return plan.execute()
     raise UnsupportedError(

@@ -48,9 +48,10 @@ class LateRow(NamedTuple):
         return f"{self.row}; it came {late} after the watermark had passed it, and was dropped"
 
 
-def late_rows(call: SqlCall, clause: KeptClause, condition: Text) -> Sequence[LateRow] | None:
-    """The last late rows of a clause whose keys satisfy the condition; None if it writes them into no table."""
-    written = written_rows(call.spark, LATE, clause.clause.fingerprint)
+def late_rows(call: SqlCall, clause: KeptClause, identifier: str, condition: Text) -> Sequence[LateRow] | None:
+    """The last late rows of a clause whose keys satisfy the condition; None if it writes them into no table.
+    `identifier`: of its query."""
+    written = written_rows(call.spark, LATE, clause.clause.fingerprint, identifier)
     if written is None:
         return None
     rows = {row[:3]: row for kind in clause.inputs for row in _of_keys(call, written, kind, clause, condition)}

@@ -7,11 +7,13 @@
 
 The operator writes the rows into files in a folder of the table. The names of the files follow from its state, so a
 micro-batch that is run again writes the same files. A second streaming query copies each file into the table once.
+The folder is named by the clause and by the identifier of its query, so no other query writes files of these names.
 """
 
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pyspark.errors import PySparkException
@@ -56,20 +58,23 @@ def with_rows(plan: MatchPlan) -> MatchPlan:
     return replace(plan, columns=(*plan.columns, InputColumn(LATE_ROW, join("to_json(struct(*))"))))
 
 
-def open_folders(spark: SparkSession, fingerprint: Fingerprint) -> dict[str, str]:
-    """The folders into which the operator of a clause writes, by the settings of their tables; see `open_tables`."""
-    return {table.setting: table.folder for table in open_tables(spark, fingerprint)}
+def open_folders(spark: SparkSession, fingerprint: Fingerprint, identifier: Callable[[], str] | None) -> dict[str, str]:
+    """The folders into which the operator of a clause writes, by the settings of their tables; see `open_tables`. None
+    for a query that writes into no table, whose files nobody would copy."""
+    if identifier is None:
+        return {}
+    return {table.setting: table.folder for table in open_tables(spark, fingerprint, identifier())}
 
 
-def open_tables(spark: SparkSession, fingerprint: Fingerprint) -> list[SideTable]:
-    """The tables that are set, created if they do not exist.
+def open_tables(spark: SparkSession, fingerprint: Fingerprint, identifier: str) -> list[SideTable]:
+    """The tables that are set, created if they do not exist. `identifier`: of the query.
 
     Raises UnsupportedError if one is not in a file system of Spark's machines.
     """
-    return [_open(spark, setting, name, fingerprint) for setting, name in table_names(spark).items()]
+    return [_open(spark, setting, name, fingerprint, identifier) for setting, name in table_names(spark).items()]
 
 
-def written_rows(spark: SparkSession, setting: str, fingerprint: Fingerprint) -> DataFrame | None:
+def written_rows(spark: SparkSession, setting: str, fingerprint: Fingerprint, identifier: str) -> DataFrame | None:
     """The rows of one clause that its operator has written for the table of this setting, also those that are not
     copied yet; None if no table is set, or it does not exist, or the operator does not write into it."""
     unquoted_name = table_names(spark).get(setting)
@@ -78,13 +83,15 @@ def written_rows(spark: SparkSession, setting: str, fingerprint: Fingerprint) ->
     try:
         with quiet_probes():
             location = file_path(table_location(spark, split_name(unquoted_name)))
-            own = _own_name(spark, f"{location}/_checkpoints", fingerprint)
+            own = _own_name(spark, f"{location}/_checkpoints", fingerprint, identifier)
             return spark.read.schema(COLUMNS[setting]).parquet(f"{location}/_arriving/{own}")
     except PySparkException:
         return None
 
 
-def _open(spark: SparkSession, setting: str, unquoted_name: str, fingerprint: Fingerprint) -> SideTable:
+def _open(
+    spark: SparkSession, setting: str, unquoted_name: str, fingerprint: Fingerprint, identifier: str
+) -> SideTable:
     name = quote(split_name(unquoted_name))
     spark.createDataFrame([], COLUMNS[setting]).write.format("delta").mode("ignore").saveAsTable(name)
     location = file_path(table_location(spark, split_name(unquoted_name)))
@@ -94,17 +101,18 @@ def _open(spark: SparkSession, setting: str, unquoted_name: str, fingerprint: Fi
             f"the table {name} of {setting} is not in a file system of Spark's machines",
             hint=f"unset {setting}; such rows are counted in any case.",
         )
-    own = _own_name(spark, f"{location}/_checkpoints", fingerprint)
+    own = _own_name(spark, f"{location}/_checkpoints", fingerprint, identifier)
     folder, checkpoint = f"{location}/_arriving/{own}", f"{location}/_checkpoints/{own}"
     _make(spark, folder, setting)
     return SideTable(setting=setting, name=name, folder=folder, checkpoint=checkpoint)
 
 
-def _own_name(spark: SparkSession, checkpoints: str, fingerprint: Fingerprint) -> str:
+def _own_name(spark: SparkSession, checkpoints: str, fingerprint: Fingerprint, identifier: str) -> str:
     """The name of the clause's folders, which an earlier version may have created."""
     path = path_here(spark, checkpoints)
-    names = (name for name in fingerprint.former if path is not None and (path / name).is_dir())
-    return next(names, fingerprint.digest)
+    digests = (*fingerprint.former, fingerprint.digest)
+    *former, own = (f"{digest}-{identifier}" if identifier else digest for digest in digests)
+    return next((name for name in former if path is not None and (path / name).is_dir()), own)
 
 
 def _make(spark: SparkSession, folder: str, setting: str) -> None:

@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import itertools
 import re
+import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from pyspark.errors import AnalysisException, PySparkException
@@ -91,11 +93,13 @@ def start(
     clauses: Sequence[StreamClause],
     text: Text,
     *,
+    identifier: str,
     is_repeatable: bool,
 ) -> DataFrame:
     """Start or resume the query `frame`, a stream with these clauses; returns an empty DataFrame.
 
-    `text`: the query with a name in place of each clause; `is_repeatable`: the statement has no parameters.
+    `text`: the query with a name in place of each clause; `identifier`: see `identifier_of`; `is_repeatable`: the
+    statement has no parameters.
 
     Raises BindError: CHANGED_QUERY if the checkpoint was written by another query, TABLE_EXISTS, LEFTOVERS; DataError
     if table and checkpoint do not belong together.
@@ -127,6 +131,7 @@ def start(
     stored = Checkpoint(spark, folders.own) if is_new else folders.current(spark)
     checkpoint = stored.location
     recorded = _stored_query(spark, target, clauses, text, is_repeatable=is_repeatable, casts_times=is_cast_by_zone)
+    recorded = replace(recorded, identifier=identifier)
     places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
     effect = streams.STARTED if stored_query(stored) is None else streams.RESUMED
     check_same_query(stored, recorded, former, places, _places(text, target), _key_place(target), anew(target))
@@ -163,9 +168,9 @@ def start(
             raise
         error = user_error(e, text, target.text)
         raise (error if error.place else error.with_(place=target.place)) from None
-    for clause in clauses:
-        for table in side_tables.open_tables(spark, clause.fingerprint):
-            side_tables.follow(spark, table, title, _trigger_options(trigger(spark, target)))
+    opened = (side_tables.open_tables(spark, clause.fingerprint, identifier) for clause in clauses)
+    for table in dict.fromkeys(itertools.chain.from_iterable(opened)):  # two clauses may be equal
+        side_tables.follow(spark, table, title, _trigger_options(trigger(spark, target)))
     return nothing
 
 
@@ -190,6 +195,16 @@ def is_first_run(spark: SparkSession, target: StreamTarget) -> bool:
     if target.or_replace or not is_table(spark, target.name):
         return True
     return folders_of(spark, target).current(spark).last_number("offsets") is None
+
+
+def identifier_of(spark: SparkSession, target: StreamTarget) -> str:
+    """The identifier of the query of a streaming table or an INSERT, as its checkpoint records it: "" from earlier
+    versions, and a new one if the query begins."""
+    if not target.or_replace and is_table(spark, target.name):
+        before = stored_query(folders_of(spark, target).current(spark))
+        if before is not None:
+            return before.identifier
+    return uuid.uuid4().hex
 
 
 def check(spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamClause]) -> None:

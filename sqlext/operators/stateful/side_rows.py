@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,6 +49,7 @@ def write(rows: pa.Table, folder: str, name: str) -> None:
         return
     import pyarrow.parquet as pq  # takes 50 ms, and few workers write such rows
 
-    part = os.path.join(folder, f"_{name}.part")  # Spark does not read files whose names begin with _
+    # Spark does not read files whose names begin with _. Two tasks may write the same rows at once.
+    part = os.path.join(folder, f"_{name}.{uuid.uuid4().hex}.part")
     pq.write_table(rows, part)
     os.replace(part, os.path.join(folder, f"{name}.parquet"))

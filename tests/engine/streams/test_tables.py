@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import warnings
 from pathlib import Path
@@ -42,8 +43,7 @@ def test_a_streaming_table_is_started_resumed_and_refused_to_another_query(event
 def test_a_process_killed_in_its_first_micro_batch_does_not_end_the_stream_for_ever(events):
     create = f"CREATE OR REFRESH STREAMING TABLE begun AS SELECT k, f, l FROM {STREAM} {PAIRS}"
     events.sql(create)
-    table = Path(events.sql("DESCRIBE DETAIL begun").first()["location"].removeprefix("file:"))
-    (checkpoint,) = table.glob("_checkpoints/*")
+    (checkpoint,) = _folder(events, "begun").glob("_checkpoints/*")
     record = (checkpoint / "sqlext.json").read_text()
     shutil.rmtree(checkpoint)
     (checkpoint / "offsets").mkdir(parents=True)
@@ -71,6 +71,52 @@ def test_late_rows_are_counted_and_written_into_a_table(events):
     assert sorted(f"{row.i} {row.time:%M:%S} {row.watermark:%M:%S}" for row in late.collect()) == [
         "3 00:45 00:45", "6 01:00 01:25", "8 00:00 00:00", "9 59:59 00:00",
     ]  # fmt: skip
+
+
+def test_late_rows_of_queries_with_the_same_clause_are_all_in_the_table(events):
+    """A second table, a clause twice in one query, and a query that replaces another one."""
+    query = f"AS SELECT k, f, l FROM {STREAM} {PAIRS}"
+    first, second = (f"CREATE STREAMING TABLE {name} {query}" for name in ("first", "second"))
+    twice = f"CREATE STREAMING TABLE twice {query} UNION ALL SELECT k, l, f FROM {STREAM} {PAIRS}"
+    replaced = first.replace("CREATE", "CREATE OR REPLACE")
+
+    def late_after(row: str, *statements: str) -> list[str]:
+        append(events, *row.split(", "))
+        for statement in statements:
+            events.sql(statement)
+        rows = events.sql("SELECT row:i FROM (SELECT parse_json(row) AS row FROM missed)").collect()
+        return sorted(str(row.i) for row in rows)
+
+    with settings(events, {"sqlext.late_rows": "missed"}):
+        assert late_after("1 0 A 1, 1 50 B 2", first, second, twice) == []
+        assert late_after("1 10 B 3, 1 90 C 4", first, second, twice) == ["3", "3", "3"]
+        assert late_after("1 95 C 5", replaced) == ["3", "3", "3"]
+        assert late_after("1 12 B 6, 1 100 C 7", first) == ["3", "3", "3", "6"]
+        facts = events.sql("DESCRIBE STREAMING TABLE first FOR KEY (k = 1)").collect()
+    late = [fact.text.partition(";")[0] for fact in facts if fact.fact == "late" and fact.key is not None]
+    assert late == ['{"k":1,"ts":"2026-01-01T00:00:12.000Z","c":"B","i":6}']
+
+
+def test_a_query_of_an_earlier_version_keeps_the_folders_of_its_late_rows(events):
+    """They had no identifier in their names, and none was in the record of the query."""
+    create = f"CREATE STREAMING TABLE earlier AS SELECT k, f, l FROM {STREAM} {PAIRS}"
+    append(events, "1 0 A 1", "1 50 B 2")
+    with settings(events, {"sqlext.late_rows": "missed"}):
+        events.sql(create)
+        (record_file,) = _folder(events, "earlier").glob("_checkpoints/*/sqlext.json")
+        record = json.loads(record_file.read_text())
+        identifier = record.pop("identifier")
+        record_file.write_text(json.dumps(record))
+        for own in _folder(events, "missed").glob(f"_*/*-{identifier}"):
+            own.rename(str(own).removesuffix(f"-{identifier}"))
+        append(events, "1 10 B 3", "1 90 C 4")
+        events.sql(create)
+    assert events.table("missed").count() == 1
+    assert not list(_folder(events, "missed").glob("_*/*-*"))
+
+
+def _folder(spark, table: str) -> Path:
+    return Path(spark.sql(f"DESCRIBE DETAIL {table}").first()["location"].removeprefix("file:"))
 
 
 FAILING = {  # name → measures and the rest of the clause; rows: 10 / v, a cast, a sum or PREV that overflows
