@@ -1,4 +1,4 @@
-"""Views over extended text, which Spark's catalog cannot store.
+"""Views over extended text, which Spark's catalog cannot store: how they are kept, and looked up by name.
 
 A view `db.v` is a property of the Delta table `db.sqlext_views`, so that it is moved and dropped with its schema. To
 write a property takes a commit without data, and to read one takes no job: a row of the table costs ten times as much.

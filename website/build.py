@@ -19,6 +19,7 @@ from website.api_page import api_page
 from website.error_pages import error_pages, index_page
 from website.examples import LINK, shown_example
 from website.grammar import grammar
+from website.module_page import module_page
 from website.railroad_diagrams import diagrams
 
 ROOT = Path(__file__).parents[1]
@@ -78,6 +79,7 @@ def stage(pages: Path) -> None:
         (pages / "errors" / f"{error.name}.md").write_text(error.markdown(), "utf-8")
     (pages / "errors" / "index.md").write_text(index_page(errors), "utf-8")
     (pages / "docstrings.md").write_text(api_page(), "utf-8")
+    (pages / "modules.md").write_text(module_page(), "utf-8")
     shutil.copy(Path(__file__).parent / "site.css", pages)
 
 

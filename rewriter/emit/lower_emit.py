@@ -1,4 +1,4 @@
-"""Lowers a query that EMITs to its plan.
+"""Lowers a query that EMITs, with what may be around EMIT, to its plan.
 
 The plan has three steps: the columns that Spark computes for each row, the aggregates of a firing, and the columns that
 Spark computes from these.

@@ -1,4 +1,4 @@
-"""The rules for a clause that can be checked without a catalog. They are listed in one table, RULES.
+"""The rules for a clause that need no types, and what is not built, in one table, RULES.
 
 Sources: ISO/IEC 9075-2 <row pattern recognition clause>, Syntax Rules; TR 19075-5 sections 4.4 to 4.16. The rules for
 skipped rows, absence, UNTIL, NO SKIP and time-outs, which SQL:2016 does not have, are our own.

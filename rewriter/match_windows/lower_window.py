@@ -1,4 +1,4 @@
-"""Lowers a parsed window with a row pattern to its plan.
+"""Lowers a parsed window with a row pattern, its frame and SEEK to its plan.
 
 It is lowered like MATCH_RECOGNIZE with ONE ROW PER MATCH, with two differences: the frame instead of WITHIN bounds the
 match, and for each row of the input the result has a column for every call `… OVER w` instead of the measures.

@@ -1,4 +1,4 @@
-"""Compiles the text of a rule without Spark, for CREATE PATTERN RULE and for the workers of a stream.
+"""Compiles the text of a rule, with its types, without Spark, for CREATE PATTERN RULE and for the workers of a stream.
 
 A rule is a MATCH_RECOGNIZE without PARTITION BY and ORDER BY, which MATCH_RULES gives. It is lowered like any other
 clause, but each value that Spark would compute for a row becomes a tree of `expressions`.

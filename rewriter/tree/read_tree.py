@@ -1,4 +1,4 @@
-"""Reads the structure of a statement from its tokens, once.
+"""Reads the structure of a statement from its tokens, once: where a clause begins, and to which relation it belongs.
 
 Of Spark's own grammar, only the places where queries, relations, joins and CTEs begin and end are parsed. Each pair of
 brackets is a level of its own, read from left to right, one token after the other.

@@ -1,4 +1,4 @@
-"""The type of a function of the table, and the two forms in which its Python functions are called."""
+"""The type of a function of the table, how its Python functions are called, and the settings that change values."""
 
 from __future__ import annotations
 

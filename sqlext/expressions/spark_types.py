@@ -1,4 +1,4 @@
-"""Spark's types by name, and how workers store their values.
+"""Spark's types by name: which are times, numbers or intervals, and how workers store their values.
 
 Workers import this module too, so nothing here may import the tokenizer.
 """

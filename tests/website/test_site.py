@@ -11,6 +11,7 @@ import pytest
 
 from website.build import sources
 from website.error_pages import FILE, error_pages, listed_errors, shipped_pages, written
+from website.module_page import first_sentence, folders, modules
 from website.pictures import COOKBOOK, DOCS, pictures
 
 ROOT = Path(__file__).parents[2]
@@ -18,6 +19,13 @@ _TAG = re.compile(r"<(\w+)\b[^>]*?\b(?:src|href)=(?:\"([^\"]*)\"|'([^']*)'|([^\s
 _ID = re.compile(r"\bid=(?:\"([^\"]*)\"|([^\s>\"]+))")
 _LOADING_TAGS = ("script", "link", "img", "iframe", "source", "video", "audio", "use", "object", "embed")
 _IN_STYLE = re.compile(r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^)\"']*)")
+
+
+def test_every_module_says_in_a_sentence_what_lives_there():
+    paths = [path for folder in folders() for path in (*modules(folder), folder / "__init__.py")]
+    sentences = {path: first_sentence(path) for path in paths}
+    assert [path for path, sentence in sentences.items() if not 15 < len(sentence) < 200] == []
+    assert {path.stem for path in sentences} >= {"parse_match", "views", "strategy", "errors", "casts"}
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +85,9 @@ def test_the_cookbook_lists_each_of_its_pages_and_so_does_the_navigation():
 
 def test_every_document_is_in_the_navigation():
     navigation = set(re.findall(r"[:-] ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE))
-    documents = {place for place in sources().values() if place.endswith(".md")} - {"docstrings.md"}
+    documents = {place for place in sources().values() if place.endswith(".md")} - {"docstrings.md", "modules.md"}
     listed_elsewhere = {place for place in documents if place.startswith("decisions/0")}
-    assert documents - listed_elsewhere == navigation - {"errors/index.md", "docstrings.md"}
+    assert documents - listed_elsewhere == navigation - {"errors/index.md", "docstrings.md", "modules.md"}
 
 
 @pytest.mark.slow

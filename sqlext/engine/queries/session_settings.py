@@ -1,4 +1,4 @@
-"""Reads settings of a session, and refuses invalid values."""
+"""Reads the settings of a session that change values or ways, and refuses invalid ones."""
 
 from __future__ import annotations
 

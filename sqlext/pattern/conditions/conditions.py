@@ -1,4 +1,4 @@
-"""The meaning of run-dependent conditions, written slowly and obviously, with Spark's semantics.
+"""The meaning of run-dependent conditions, written slowly and obviously, with Spark's NULL, NaN, overflow and division.
 
 `threads` evaluates the same conditions as compiled code and is tested against this module.
 """

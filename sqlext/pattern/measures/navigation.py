@@ -1,4 +1,4 @@
-"""From Spans to row indexes and aggregate values: which rows the result has, and which rows its measures read.
+"""From Spans to row indexes and aggregate values: which rows the result has, and which RUNNING and FINAL measures read.
 
 `output_rows` lists the rows of the result. The other functions evaluate one Navigation or Aggregate for each of them,
 or for any part of them (`OutputRows.slice`). Only the fast aggregates read the values of columns.

@@ -1,4 +1,4 @@
-"""Pattern tree → Program, with the layout of Trino, because the results of empty loops depend on the layout.
+"""Pattern tree → Program: the order of preference, empty loops as in Trino, whose layout decides them, limits of size.
 
 | pattern | instructions |
 |---|---|

@@ -1,4 +1,4 @@
-"""The types of what a matcher runs (Task), reads (Rows) and returns (Spans).
+"""The types of what a matcher runs (Task, and Frame of a window), reads (Rows) and returns (Spans).
 
 All parts of the project meet in these types: the rewriter lowers a clause to a MatchTask or a CepTask (`cep.cep_task`),
 a matcher matches Rows against it, and `navigation` turns the Spans into values. A task is pickled to the workers.

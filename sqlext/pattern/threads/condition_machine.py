@@ -1,4 +1,4 @@
-"""The machine that evaluates compiled conditions inside the kernel: one dispatch per line of code, no allocation."""
+"""The machine that evaluates compiled conditions with NULL, NaN and overflow inside the kernel, without allocation."""
 
 from __future__ import annotations
 
