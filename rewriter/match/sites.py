@@ -18,8 +18,10 @@ _PARTS_OF_QUERIES = frozenset({"VIEW", "WHERE", "JOIN", "GROUP", "HAVING", "ORDE
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
 
-def scan(text: str) -> tuple[Site, ...]:
+def scan(text: str, relation: Fragment | None = None) -> tuple[Site, ...]:
     """The MATCH_RECOGNIZE clauses of a statement. A clause in the input or the body of another clause comes before it.
+
+    `relation`: the input of a clause with which the text begins, where it is written after the clause.
 
     Raises ParseError: UNCLOSED_TEXT, UNCLOSED_PARENTHESIS, MISPLACED_CLAUSE, CLAUSE_AFTER_PIPE; UnsupportedError:
     CORRELATED_INPUT. The errors of all clauses are raised together.
@@ -31,11 +33,11 @@ def scan(text: str) -> tuple[Site, ...]:
     if _KEYWORD.search(text) is None:
         return ()
     tree = read_tree(text)
-    sites = all_of(range(len(tree.tokens)), lambda i: _site(tree, i))
+    sites = all_of(range(len(tree.tokens)), lambda i: _site(tree, i, relation if i == 0 else None))
     return tuple(sorted((site for site in sites if site is not None), key=lambda site: site.whole.stop))
 
 
-def _site(tree: Tree, keyword: int) -> Site | None:
+def _site(tree: Tree, keyword: int, relation: Fragment | None) -> Site | None:
     """The clause whose keyword is token `keyword`; None for other tokens, and if the word belongs to Spark."""
     text, tokens = tree.text, tree.tokens
     if not is_at(tokens, keyword, "MATCH_RECOGNIZE", "("):
@@ -45,29 +47,37 @@ def _site(tree: Tree, keyword: int) -> Site | None:
         return None
     if _holds_only_names(tokens, keyword + 1):
         return None
-    relation = tree.relation_of(keyword)
+    relation = relation or _relation_before(tree, keyword)
     if relation is None:
-        if _is_rule(tokens, keyword) or not holds_pattern(tokens, keyword + 1):
-            return None  # the text of a rule, or a function or column of that name
-        raise _misplaced(tree, keyword)
-    close = _close(text, tokens, keyword + 1)
-    start, word = tokens[relation.start], tokens[keyword]
-    if start.word == "LATERAL":
-        raise UnsupportedError(
-            "CORRELATED_INPUT",
-            f"the input of {word.word} cannot be LATERAL",
-            place=Place(text, start.start, start.stop),
-            hint="leave LATERAL out if the subquery reads no relation before it; otherwise make the join the input.",
-        )
+        return None
+    close, word = _close(text, tokens, keyword + 1), tokens[keyword]
     return Site(
         keyword=Fragment(text, word.start, word.stop),
-        relation=tree.fragment(relation.start, keyword),
+        relation=relation,
         body=Fragment(text, tokens[keyword + 1].stop, tokens[close].start),
-        whole=tree.fragment(relation.start, close + 1),
+        whole=Fragment(text, min(relation.start, word.start), tokens[close].stop),
         depth=word.depth,
         opening=keyword + 1,
         closing=close,
     )
+
+
+def _relation_before(tree: Tree, keyword: int) -> Fragment | None:
+    """The input of a clause; None if the clause is the text of a rule, or the word a function or a column."""
+    tokens, relation = tree.tokens, tree.relation_of(keyword)
+    if relation is None:
+        if _is_rule(tokens, keyword) or not holds_pattern(tokens, keyword + 1):
+            return None
+        raise _misplaced(tree, keyword)
+    start = tokens[relation.start]
+    if start.word == "LATERAL":
+        raise UnsupportedError(
+            "CORRELATED_INPUT",
+            f"the input of {tokens[keyword].word} cannot be LATERAL",
+            place=Place(tree.text, start.start, start.stop),
+            hint="leave LATERAL out if the subquery reads no relation before it; otherwise make the join the input.",
+        )
+    return tree.fragment(relation.start, keyword)
 
 
 def _is_rule(tokens: Tokens, keyword: int) -> bool:

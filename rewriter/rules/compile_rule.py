@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlext.aggregates.registry import kernel_result
-from sqlext.errors import SqlExtError, UnsupportedError
+from sqlext.errors import UnsupportedError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Column, Scalar
@@ -23,7 +23,8 @@ from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.match.check import check
-from sqlext.rewriter.rules.rule_text import DIVIDE_HINT, parsed_rule, rule_query
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.rules.rule_text import DIVIDE_HINT, check_size, read_rule
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.splice import Source
 
@@ -77,7 +78,7 @@ class RuleEvents:
         )
 
     def binder(self, text: str) -> StaticBinder:
-        """Computes expressions of a rule, which is the query `text`, over the events."""
+        """Computes expressions of a rule, which are in `text`, over the events."""
         return StaticBinder(
             columns=dict(self.columns),
             settings=self.settings,
@@ -87,7 +88,7 @@ class RuleEvents:
         )
 
     def relation(self, text: str) -> InputRelation:
-        """The events as the input of a rule, which is the query `text`."""
+        """The events as the input of a rule, whose expressions are in `text`."""
         return InputRelation(
             columns=tuple(self.columns),
             resolver=self.binder(text),
@@ -102,7 +103,7 @@ class RuleEvents:
 def compile_rule(clause: str, events: RuleEvents) -> CompiledRule:
     """The compiled rule of a `clause` `MATCH_RECOGNIZE ( … )`.
 
-    Raises ParseError, BindError and UnsupportedError, with their places in `clause`.
+    Raises ParseError, BindError and UnsupportedError, with their places in a text that begins with `clause`.
 
     >>> rule = compile_rule("MATCH_RECOGNIZE (MEASURES LAST(B.v) AS v PATTERN (A B) DEFINE B AS v > 10)",
     ...                     RuleEvents(columns=[("k", "string"), ("ts", "timestamp"), ("v", "int")], keys=["k"],
@@ -110,18 +111,15 @@ def compile_rule(clause: str, events: RuleEvents) -> CompiledRule:
     >>> rule.measures["v"].type, rule.masks[0].function
     ('int', '>')
     """
-    text, before = rule_query(clause, events.keys, events.order, events.max_length)
+    check_size(clause, events.max_length)
     try:
-        return _compiled(clause, text, events)
+        return _compiled(clause, read_rule(clause, events.keys, events.order), events)
     except RecursionError:
         raise UnsupportedError("RULE_SIZE", "an expression of this rule is nested too deep", hint=DIVIDE_HINT) from None
-    except SqlExtError as e:
-        raise e.moved(clause, -before) from None
 
 
-def _compiled(clause: str, text: str, events: RuleEvents) -> CompiledRule:
-    settings, functions = events.settings, events.functions
-    parsed = parsed_rule(text)
+def _compiled(clause: str, parsed: MatchClause, events: RuleEvents) -> CompiledRule:
+    settings, functions, text = events.settings, events.functions, parsed.whole.source
     check(parsed)
     texts = events.binder(text)
     plan = lower(parsed, Source(text), events.relation(text))

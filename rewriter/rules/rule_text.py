@@ -1,22 +1,24 @@
-"""Checks the form and the size of the text of a rule, without its events, and writes the rule as a query."""
+"""Reads the text of a rule and checks its form and size, without its events, and writes the rule as a query."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
 
-from sqlext.errors import BindError, ParseError, Place, SqlExtError, UnsupportedError
+from sqlext.errors import BindError, ParseError, Place, UnsupportedError
 from sqlext.operators.rules.rule_versions import MAX_LENGTH
 from sqlext.rewriter.match.check import check
-from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.match.match_clause import MatchClause, OrderKey, PartitionKey
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.match.sites import scan
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted, tokens_of
 from sqlext.rewriter.text.nesting import MAX_NESTING
-from sqlext.rewriter.text.tokens import Token, tokenize
+from sqlext.rewriter.text.tokens import Token, is_at, tokenize
 
 MAX_OPERATORS = 200  # the most operators between two commas; a deeper tree would exhaust Python's stack
-_EVENTS = "`__events`"
-_QUERY = f"SELECT * FROM {_EVENTS} "
+EVENTS = "`__events`"
 
 
 def check_rule_text(clause: str) -> None:
@@ -29,22 +31,41 @@ def check_rule_text(clause: str) -> None:
         |                                     ^
     Hint: the pattern variables are A.
     """
-    text, before = rule_query(clause, (), ("ts",), MAX_LENGTH)
-    try:
-        check(parsed_rule(text))
-    except SqlExtError as e:
-        raise e.moved(clause, -before) from None
+    check_size(clause, MAX_LENGTH)
+    check(read_rule(clause, order=("ts",)))
 
 
-def rule_query(clause: str, partition: Sequence[str], order: Sequence[str], max_length: int) -> tuple[str, int]:
-    """The rule as a query over the events, and the number of characters added before the body of the clause."""
-    _check_size(clause, max_length)
-    try:
-        _check_alone(clause)
-    except SqlExtError as e:
-        raise e.moved(clause, -len(_QUERY)) from None
-    text = rule_over(_EVENTS, clause, partition, order)
-    return text, len(text) - len(clause)
+def read_rule(clause: str, partition: Sequence[str] = (), order: Sequence[str] = ()) -> MatchClause:
+    """The parsed clause of a rule over the events, with keys by the names of columns.
+
+    What the clause itself does not say is appended to its text, on lines of its own: the name of the events and the
+    keys. So each place in the clause is a place in the text of the rule.
+
+    >>> rule = read_rule("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true)", ["k"], ["ts"])
+    >>> rule.pattern_text.start, rule.order_by[0].expression.source.splitlines()
+    (26, ['MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true)', '`__events`', '`k`', '`ts`'])
+
+    Raises ParseError and, for sections that MATCH_RULES gives for all rules, BindError.
+    """
+    tail = [EVENTS, *map(quoted, (*partition, *order))]
+    text = "\n".join([clause, *tail])
+    starts = accumulate((len(part) + 1 for part in tail[:-1]), initial=len(clause) + 1)
+    relation, *keys = (Fragment(text, start, start + len(part)) for start, part in zip(starts, tail))
+    sites = scan(text, relation) if _begins_rule(clause) else ()
+    if len(sites) != 1 or sites[0].whole.stop != len(clause.rstrip()):
+        hint = "the text of a rule is MATCH_RECOGNIZE ( … ), and nothing after it."
+        raise ParseError(
+            "RULE_TEXT", "this is no rule", place=Place(text, 0, len(clause)) if clause else None, hint=hint
+        )
+    parsed = parse_match(text, tokenize(text), sites[0])
+    _check_sections(parsed)
+    by, ordered = keys[: len(partition)], keys[len(partition) :]
+    return replace(parsed, partition_by=tuple(map(PartitionKey, by)), order_by=tuple(map(OrderKey, ordered)))
+
+
+def _begins_rule(clause: str) -> bool:
+    """Raises ParseError if a string or a quoted name has no end, which the quotes of what is appended would hide."""
+    return "MATCH_RECOGNIZE" in clause.upper() and is_at(tokenize(clause), 0, "MATCH_RECOGNIZE", "(")
 
 
 def rule_over(relation: str, clause: str, partition: Sequence[str], order: Sequence[str]) -> str:
@@ -62,7 +83,7 @@ def rule_over(relation: str, clause: str, partition: Sequence[str], order: Seque
 DIVIDE_HINT = "divide it into several rules."
 
 
-def _check_size(clause: str, max_length: int) -> None:
+def check_size(clause: str, max_length: int) -> None:
     """Raise UnsupportedError for a text that takes so long to read that the stream would wait for it."""
     if len(clause) > max_length:
         message = f"a rule has at most {max_length:,} characters, and this one has {len(clause):,}"
@@ -92,9 +113,8 @@ _CLAUSES = frozenset({"MEASURES", "PATTERN", "DEFINE", "AS"})
 _SYMBOLS = frozenset(["+", "-", "*", "/", "%", "=", "<>", "!=", "<", ">", "<=", ">=", "||", "|", "&", "^"])
 
 
-def _check_alone(clause: str) -> None:
-    """Raise the errors of the text itself, and BindError for sections that MATCH_RULES gives for all rules."""
-    parsed = parsed_rule(_QUERY + clause)
+def _check_sections(parsed: MatchClause) -> None:
+    """Raise BindError for sections that MATCH_RULES gives for all rules."""
     for what, fragments in (
         ("PARTITION BY", [key.expression for key in parsed.partition_by]),
         ("ORDER BY", [key.expression for key in parsed.order_by]),
@@ -110,12 +130,3 @@ def _check_alone(clause: str) -> None:
     if rows.is_all_rows and rows.fragment is not None:
         hint = "remove ALL ROWS PER MATCH; MEASURES array_agg(column) AS name collects rows."
         raise BindError("RULE_ROWS", "a rule returns one row for each match", place=rows.fragment.place, hint=hint)
-
-
-def parsed_rule(text: str) -> MatchClause:
-    sites = scan(text)
-    if len(sites) != 1 or sites[0].whole.stop != len(text.rstrip()) or sites[0].relation.text != _EVENTS:
-        hint = "the text of a rule is MATCH_RECOGNIZE ( … ), and nothing after it."
-        place = Place(text, len(_QUERY), len(text)) if len(text) > len(_QUERY) else None
-        raise ParseError("RULE_TEXT", "this is no rule", place=place, hint=hint)
-    return parse_match(text, tokenize(text), sites[0])

@@ -34,7 +34,7 @@ from sqlext.rewriter.lowering.lower_conjuncts import Conjunct, SearchPlan
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.operator_plan import column_of
 from sqlext.rewriter.rules.compile_rule import RuleEvents, compile_rule
-from sqlext.rewriter.rules.rule_text import parsed_rule, rule_query
+from sqlext.rewriter.rules.rule_text import EVENTS, read_rule, rule_over
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 
 if TYPE_CHECKING:
@@ -65,12 +65,12 @@ def failed_in_rules(rules: RulesPlan) -> Callable[[str], Failed]:
 
     @cache
     def failed_of(clause: str) -> Failed:
-        text = rule_query(clause, rules.keys, rules.order, rules.max_length)[0]
+        text = rule_over(EVENTS, clause, rules.keys, rules.order)
         try:
             plan = WhyClause(text=text, index=0, relation=events.relation(text)).plan()
             return _failed_in_state(plan, compile_rule(clause, events).plan, dict(rules.columns), rules.settings)
         except SqlExtError:
-            return by_text(parsed_rule(text).conditions)
+            return by_text(read_rule(clause).conditions)
 
     return failed_of
 

@@ -23,14 +23,12 @@ from sqlext.engine.shipped.data_types import lengths_of_chars
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
 from sqlext.expressions.spark_types import in_sql
 from sqlext.operators.rules.rule_versions import MAX_LENGTH
-from sqlext.rewriter.match.parse_match import parse_match
-from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.rules.compile_rule import CompiledRule, RuleEvents, compile_rule
 from sqlext.rewriter.rules.rule_statements import RuleDefinition
+from sqlext.rewriter.rules.rule_text import read_rule
 from sqlext.rewriter.statements.parameters import bind
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import tokenize
 from sqlext.spark.quiet_probes import quiet_probes
 
 
@@ -46,15 +44,11 @@ class ParsedRule:
 def parse_rule(call: SqlCall, definition: RuleDefinition) -> ParsedRule:
     """The parsed rule. Raises the syntax errors of the rule and of its parameters."""
     clause = definition.clause
-    query = join("SELECT * FROM events ", Source(call.text).of(clause))
-    with places_in_statement(query, definition):
-        tokens = tokenize(str(query))
-        clauses = [parse_match(str(query), tokens, site) for site in scan(str(query))]
-    by = clause.start - clauses[-1].keyword.start
-    bodies = [(inner.pattern_text.start + by, inner.pattern_text.stop + by) for inner in clauses]
-    measures = clauses[-1].measures
-    start = measures[0].expression.start + by if measures else None
-    return ParsedRule(Source(call.text, bind(call.text, call.args, bodies)), start)
+    with places_in_statement(Source(call.text).of(clause), definition):
+        parsed = read_rule(clause.text)
+    body = parsed.pattern_text.start + clause.start, parsed.pattern_text.stop + clause.start
+    start = parsed.measures[0].expression.start + clause.start if parsed.measures else None
+    return ParsedRule(Source(call.text, bind(call.text, call.args, [body])), start)
 
 
 def check_rule(call: SqlCall, definition: RuleDefinition, rule: ParsedRule, table: RulesTable) -> CompiledRule:
@@ -82,7 +76,7 @@ def _spark_error(call: SqlCall, clause: Text, error: UnsupportedError, schema: T
     """Spark's error about an expression that rules cannot compute: its syntax is wrong, or it names a column, a
     type or a function that does not exist. None if Spark reads the expression."""
     place = error.place
-    if error.error_class not in _CANNOT_COMPUTE or place is None or place.text != str(clause):
+    if error.error_class not in _CANNOT_COMPUTE or place is None or not place.text.startswith(str(clause)):
         return None
     columns = [
         f"CAST(NULL AS {in_sql(field.dataType.simpleString())}) AS {quote((field.name,))}" for field in schema.fields
@@ -174,15 +168,15 @@ def _schema(table: RulesTable) -> T.StructType:
 @contextmanager
 def places_in_statement(query: Text, definition: RuleDefinition) -> Iterator[None]:
     """Errors that are raised in the `with` block get their places in the user's statement, parts of which are in
-    `query`."""
+    `query`. The text that they are about begins with `query`."""
 
     def moved(error: SqlExtError) -> SqlExtError:
         place = error.place
         if place is None:
             return error.with_(place=definition.keyword.place)
-        if place.text != str(query):
+        if not place.text.startswith(str(query)):
             return error
-        start = query.origin(place.start) if place.start >= 0 else None
+        start = query.origin(place.start) if place.start < len(str(query)) else None
         if start is None:
             return error.with_(place=definition.keyword.place)
         stop = query.origin(max(place.start, place.stop - 1))

@@ -17,7 +17,7 @@ from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
 from sqlext.operators.stateful.operator import State
 from sqlext.rewriter.match.match_clause import MatchClause
-from sqlext.rewriter.rules.rule_text import parsed_rule, rule_query
+from sqlext.rewriter.rules.rule_text import read_rule
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import join
 from sqlext.spark.versions import spark_schema
@@ -37,7 +37,7 @@ def kept_rules(
 
     @cache
     def parsed(clause: str) -> MatchClause:
-        return parsed_rule(rule_query(clause, plan.keys, plan.order, plan.max_length)[0])
+        return read_rule(clause)
 
     def facts(state: State, show: ShowTime) -> Iterable[Fact]:
         # columns that no rule reads are not kept, and are NULL

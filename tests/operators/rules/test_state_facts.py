@@ -14,7 +14,7 @@ from sqlext.operators.rules.state_facts import rules_facts
 from sqlext.operators.rules.step import kept_rows
 from sqlext.operators.stateful.key_state import LAST_WATERMARK, coming, distinct_keys, of_key
 from sqlext.rewriter.match.match_clause import MatchClause
-from sqlext.rewriter.rules.rule_text import parsed_rule, rule_query
+from sqlext.rewriter.rules.rule_text import read_rule
 from tests.operators.driven import Driven, row_texts
 from tests.sampling import seeded
 
@@ -40,7 +40,7 @@ TEXTS = row_texts({name: name for name in PLAN.schema.names})
 
 
 def parsed(clause: str) -> MatchClause:
-    return parsed_rule(rule_query(clause, PLAN.keys, PLAN.order, PLAN.max_length)[0])
+    return read_rule(clause)
 
 
 def emitted(step) -> Counter:

@@ -11,7 +11,7 @@ import sqlext
 from sqlext.catalog import pattern_rules, warehouse
 from sqlext.catalog.pattern_rules import LogEntry, RuleError
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
-from sqlext.rewriter.rules.rule_text import rule_query
+from sqlext.rewriter.rules.rule_text import rule_over
 from sqlext.sessions.hook import unhooked
 from tests.statements.cases import cases, message
 
@@ -63,7 +63,7 @@ def test_a_statement_may_hold_comments_and_any_case():
 
 
 def test_keys_come_after_the_parenthesis_of_the_clause_not_of_a_comment():
-    text, _ = rule_query("MATCH_RECOGNIZE /* (a) */ (PATTERN (A) DEFINE A AS true)", ["k"], ["ts"], 1000)
+    text = rule_over("e", "MATCH_RECOGNIZE /* (a) */ (PATTERN (A) DEFINE A AS true)", ["k"], ["ts"])
     assert text.endswith("MATCH_RECOGNIZE /* (a) */ (PARTITION BY `k` ORDER BY `ts` PATTERN (A) DEFINE A AS true)")
 
 
