@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import sqlext
-from sqlext.cli.run_command import split_statements
+from sqlext.cli.on_session import split_statements
 from sqlext.rewriter.tree.sources import relations
 
 MODULES = ["sqlext", *(m.name for m in pkgutil.walk_packages(sqlext.__path__, "sqlext.") if "__main__" not in m.name)]

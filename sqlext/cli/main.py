@@ -1,4 +1,4 @@
-"""The command line: its commands and their options. PySpark is loaded only by the commands that start Spark."""
+"""The command line: its commands, each of which adds itself. PySpark is loaded only by those that start Spark."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, TextIO
 
 from sqlext.cli import (
     check_command,
     completion_command,
+    demo_command,
+    explain_command,
     explain_error_command,
     format_command,
     hook_command,
     notebook_command,
     pack_command,
     playground_command,
+    rules_command,
+    run_command,
     shell_command,
 )
-from sqlext.cli.option_types import parameter, row_count
-from sqlext.sessions import formats
 from sqlext.spark.user_warnings import show_warnings_by
 from sqlext.version import __version__
 
-_DEMO = "show a guided tour on half a year of glucose readings"
-_RULES = "list, add, check or disable the pattern rules of a table"
-TRIAL_ROWS = 10_000  # for `sqlext rules check`
+COMMANDS = (  # in the order in which `sqlext --help` lists them; one module may add several
+    run_command, explain_command, rules_command, check_command, notebook_command, format_command, shell_command,
+    playground_command, explain_error_command, pack_command, hook_command, completion_command, demo_command,
+)  # fmt: skip
 FAILED = 1  # exit status
 _LIBRARIES = frozenset({"pyspark", "py4j", "numpy", "numba", "pyarrow", "pandas"})
 
@@ -75,26 +77,7 @@ def _run(arguments: list[str]) -> int:
     parser = _parser()
     completion_command.complete(parser)
     options = parser.parse_args(arguments)
-    if "tool" in options:
-        return int(options.tool(options))
-    if options.action == "run" and (wrong := _wrong_output(options)):
-        parser.error(wrong)
-    if options.action == "explain" and options.rule is not None and options.why is None:
-        parser.error("--rule needs --why CONDITION")
-    from sqlext.cli import run_command  # PySpark takes half a second to load
-
-    return run_command.run_command(options)
-
-
-def _wrong_output(options: argparse.Namespace) -> str | None:
-    """The error in the options of the output, or None. Sets the format that the ending of the file names."""
-    if options.output is not None and options.form is None:
-        options.form = formats.format_of(options.output)
-        if options.form is None:
-            return f"{options.output} has no ending that names a format: write --format"
-    if options.form == formats.PARQUET and options.output is None:
-        return "--format parquet needs -o FILE"
-    return None
+    return int(options.tool(options))
 
 
 class _CommandParser(argparse.ArgumentParser):
@@ -111,112 +94,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = _CommandParser(prog="sqlext", description="SQL with MATCH_RECOGNIZE on Apache Spark")
     parser.add_argument("--version", action="version", version=f"sqlext {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    run = _command(commands, "run", "run the statements of a file and show their results")
-    run.add_argument(
-        "--limit",
-        type=row_count,
-        metavar="N",
-        help=f"show the first N rows of a result (default: {formats.TERMINAL_LIMIT} on a terminal, else all)",
-    )
-    run.add_argument(
-        "--available-now",
-        action="store_true",
-        help="streaming tables: process the rows that are there and end (default: go on until interrupted)",
-    )
-    run.add_argument(
-        "--format",
-        choices=formats.FORMATS,
-        dest="form",
-        help="how rows are written (default: by the ending of the file; a table on a terminal, else tabs)",
-    )
-    run.add_argument(
-        "--null", metavar="TEXT", help='the text for NULL (default: nothing in CSV, where an empty text is "")'
-    )
-    run.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the rows of the one result to FILE")
-    explain = _command(commands, "explain", "show how the statements of a file would be run, and why")
-    analysis = explain.add_mutually_exclusive_group()
-    analysis.add_argument("--analyze", action="store_true", help="run each query, and show where its rows are lost")
-    analysis.add_argument("--why", metavar="CONDITION", help="show why the rows of the condition match or not")
-    explain.add_argument("--rule", metavar="NAME", help="the pattern rule that --why explains")
-    _command(commands, "compile", "print the statements of a file in plain Spark SQL")
-    _add_rules(commands)
-    tools = (
-        check_command, notebook_command, format_command, shell_command, playground_command, explain_error_command,
-        pack_command, hook_command, completion_command,
-    )  # fmt: skip
-    for tool in tools:
-        tool.add_command(commands)
-    _add_demo(commands)
+    for module in COMMANDS:
+        module.add_command(commands)
     return parser
-
-
-def _add_demo(commands: Any) -> None:
-    """Add `demo` to the parser."""
-    demo = commands.add_parser("demo", help=_DEMO, description=_DEMO)
-    demo.set_defaults(tool=_demo)
-    demo.add_argument("--warehouse", metavar="DIR", help="folder that gets the Delta tables (default: a temporary one)")
-    demo.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
-
-
-def _demo(options: argparse.Namespace) -> int:
-    from sqlext.cli import demo_command  # PySpark takes half a second to load
-
-    return demo_command.run(options)
-
-
-def _add_rules(commands: Any) -> None:
-    """Add `rules …` to the parser."""
-    rules = commands.add_parser("rules", help=_RULES, description=_RULES)
-    actions = rules.add_subparsers(dest="rules_command", required=True, metavar="ACTION")
-    listed = _session_command(actions, "list", "list the rules of a table", "list_rules")
-    listed.add_argument("table", metavar="TABLE")
-    _command(actions, "add", "run the CREATE, ALTER and DROP PATTERN RULE of a file", "add_rules")
-    checked = _command(actions, "check", "check rules, and show what they would have matched", "check_rules")
-    checked.add_argument(
-        "--rows", type=row_count, default=TRIAL_ROWS, metavar="N", help="over the last N rows (%(default)s)"
-    )
-    checked.add_argument(
-        "--partition-by", default="", metavar="COLUMNS", help="PARTITION BY of MATCH_RULES (default: none)"
-    )
-    checked.add_argument("--order-by", metavar="COLUMN", help="its ORDER BY (default: the first column of times)")
-    checked.add_argument("--limit", type=row_count, metavar="N", help="show the first N matches of a rule")
-    disabled = _session_command(actions, "disable", "disable a rule", "disable_rule")
-    disabled.add_argument("name", metavar="NAME")
-    disabled.add_argument("--on", required=True, metavar="TABLE", help="the table of the rule")
-
-
-def _command(commands: Any, name: str, purpose: str, action: str | None = None) -> argparse.ArgumentParser:
-    command = _session_command(commands, name, purpose, action)
-    source = command.add_mutually_exclusive_group(required=True)
-    source.add_argument(
-        "file", metavar="FILE", nargs="?", help="statements, separated by semicolons; - reads standard input"
-    )
-    source.add_argument(
-        "-e",
-        dest="sql",
-        action="append",
-        default=None,
-        metavar="SQL",
-        help="the statements themselves; may be repeated, and all are run in this order",
-    )
-    command.add_argument(
-        "--param",
-        action="append",
-        default=[],
-        type=parameter,
-        metavar="NAME=VALUE",
-        help="a value for :NAME; integers, decimals, true, false, dates, timestamps; 'quotes' force text",
-    )
-    return command
-
-
-def _session_command(commands: Any, name: str, purpose: str, action: str | None = None) -> argparse.ArgumentParser:
-    """A command that needs a session, and reads no statements unless arguments for them are added.
-
-    `action` is the name of the action in `session_commands`, by default the name of the command.
-    """
-    command: argparse.ArgumentParser = commands.add_parser(name, help=purpose, description=purpose)
-    command.set_defaults(action=action or name, sql=[])
-    command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
-    command.add_argument("--master", help="Spark's master (default: that of spark-submit, else local[*])")
-    return command

@@ -1,303 +1,56 @@
-"""The commands that start Spark: `sqlext run`, `explain`, `compile` and `rules`."""
+"""`sqlext run`: runs the statements of a file."""
 
 from __future__ import annotations
 
 import argparse
-import logging
-import signal
-import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import ParseException, PySparkException
-from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
-
-from sqlext.catalog import streams
-from sqlext.cli import rules_command
-from sqlext.engine.streams import reports
-from sqlext.errors import UnsupportedError, file_fault, with_pages
-from sqlext.rewriter.heads.heads import CREATE_VIEW, parse_head
-from sqlext.rewriter.heads.stream_heads import parse_command
-from sqlext.rewriter.heads.stream_target import parse_target
-from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
-from sqlext.rewriter.statements.parameters import how_to_pass, passed_by
-from sqlext.rewriter.statements.parse_statement import parse_statement
-from sqlext.rewriter.statements.scan import is_extended
-from sqlext.rewriter.statements.sql_file import file_statements
-from sqlext.sessions import results
-from sqlext.sessions.explain import compile, explain, why
-from sqlext.sessions.failures import STATEMENT_ERRORS, reason
-from sqlext.sessions.session import session
-from sqlext.spark.progress import kept_state, whole
-from sqlext.spark.quiet_probes import quiet_probes
-
-_PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # shows Spark's bar on stderr for stages that take long
-_PARAMETER = "--param {}=value"
-FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
-
-# Set by Ctrl-C. An error that comes after it is no failure of a statement: the JVM, which receives the signal too, has
-# closed the connection during a request, and Py4J, PySpark or what uses them reports that in one way or another.
-_interrupted = threading.Event()
+from sqlext.cli.option_types import row_count
+from sqlext.cli.session_options import run_action, statements_command
+from sqlext.sessions import formats
 
 
-def run_command(options: argparse.Namespace) -> int:
-    """Run the command whose name is `options.action`, and return the exit status."""
-    try:
-        return _run_on_session(options)
-    except (KeyboardInterrupt, Exception) as error:
-        if isinstance(error, Exception) and not _interrupted.is_set():
-            raise
-        _stop()
-        return INTERRUPTED
+def add_command(commands: Any) -> None:
+    """Add `run` to the parser."""
+    command = statements_command(commands, "run", "run the statements of a file and show their results")
+    command.set_defaults(tool=partial(_run, command))
+    command.add_argument(
+        "--limit",
+        type=row_count,
+        metavar="N",
+        help=f"show the first N rows of a result (default: {formats.TERMINAL_LIMIT} on a terminal, else all)",
+    )
+    command.add_argument(
+        "--available-now",
+        action="store_true",
+        help="streaming tables: process the rows that are there and end (default: go on until interrupted)",
+    )
+    command.add_argument(
+        "--format",
+        choices=formats.FORMATS,
+        dest="form",
+        help="how rows are written (default: by the ending of the file; a table on a terminal, else tabs)",
+    )
+    command.add_argument(
+        "--null", metavar="TEXT", help='the text for NULL (default: nothing in CSV, where an empty text is "")'
+    )
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the rows of the one result to FILE")
 
 
-def _run_on_session(options: argparse.Namespace) -> int:
-    try:
-        texts = options.sql if options.sql is not None else [_read(options.file)]
-    except (OSError, UnicodeDecodeError) as error:
-        print(f"sqlext: cannot read {options.file}: {file_fault(error)}", file=sys.stderr)
-        return MISUSED
-    try:
-        with quiet_probes():
-            # Every failure is raised as an exception. Spark's log would repeat it, with the stack of the JVM.
-            settings = {"spark.log.level": "OFF"} | (_PROGRESS if sys.stderr.isatty() else {})
-            spark = session(master=options.master, warehouse=options.warehouse, **settings)
-            _interrupt_quietly()
-            statements = [statement for text in texts for statement in split_statements(text)]
-            with passed_by(_PARAMETER):
-                ACTIONS[options.action](spark, statements, options)
-    except (*STATEMENT_ERRORS, OSError) as error:
-        if _interrupted.is_set():
-            raise KeyboardInterrupt from error
-        if isinstance(error, OSError) and error.filename is None:  # not of the file for the result: a closed pipe
-            raise
-        sys.stdout.flush()
-        print(with_pages(reason(error)) + _about_parameter(error), file=sys.stderr)
-        return FAILED
-    return 0
+def _run(command: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    if wrong := _wrong_output(options):
+        command.error(wrong)
+    return run_action("run", options)
 
 
-def _about_parameter(error: Exception) -> str:
-    """The hint to Spark's error about a parameter without a value, whose words are about Python; "" to all others."""
-    if not isinstance(error, PySparkException) or error.getCondition() != "UNBOUND_SQL_PARAMETER":
-        return ""
-    with passed_by(_PARAMETER):
-        return f"\nHint: {how_to_pass((error.getMessageParameters() or {}).get('name', 'name'))}"
-
-
-def _read(file: str) -> str:
-    return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8-sig")
-
-
-def split_statements(text: str) -> Iterator[str]:
-    """The statements of a file, without the semicolons between them. Blank lines keep each statement on its lines of
-    the file.
-
-    A script, BEGIN … END, is one statement. Empty statements are left out.
-
-    >>> list(split_statements("SELECT ';' -- a; b\\n; ;SELECT 2"))
-    ["SELECT ';'", '\\nSELECT 2']
-    """
-    return ("\n" * text.count("\n", 0, statement.start) + statement.text for statement in file_statements(text))
-
-
-def _interrupt_quietly() -> None:
-    """Make Ctrl-C raise KeyboardInterrupt.
-
-    PySpark's own handler would send a request to the JVM during another request, and Py4J would log that the
-    interrupted one received no answer.
-    """
-
-    def interrupt(*_: object) -> None:
-        _interrupted.set()
-        logging.disable()
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupt)
-
-
-def _stop() -> None:
-    """End Spark, and with it the running query. A second Ctrl-C does not interrupt this."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        with suppress(Exception), quiet_probes():
-            running.stop()
-    sys.stdout.flush()
-
-
-@contextmanager
-def numbered(number: int, count: int) -> Iterator[None]:
-    """Report the number of the statement that fails, if there are several."""
-    try:
-        yield
-    except STATEMENT_ERRORS:
-        if count > 1 and not _interrupted.is_set():
-            sys.stdout.flush()
-            print(f"statement {number} of {count}:", file=sys.stderr)
-        raise
-
-
-def _check_syntax(spark: SparkSession, statements: list[str]) -> None:
-    """Raise the syntax error of a statement before the first statement runs.
-
-    Spark parses its own statements in EXPLAIN, which is written into the blank lines before the statement. A syntax
-    error in the first statement is found when it runs.
-    """
-    for number, statement in enumerate(statements, 1):
-        with numbered(number, len(statements)):
-            if is_rule_statement(statement):
-                parse_rule_statement(statement)
-            elif is_extended(statement):
-                parse_statement(statement)
-            elif statement.startswith("\n") and not _is_own(statement):
-                _parse_by_spark(spark, statement)
-
-
-def _is_own(statement: str) -> bool:
-    """Return True if the statement is one that Spark does not know, or a script."""
-    is_own = parse_target(statement) is not None or parse_command(statement) is not None
-    return is_own or "BEGIN" in statement.upper()
-
-
-def _parse_by_spark(spark: SparkSession, statement: str) -> None:
-    """Raise Spark's syntax errors. An error that earlier statements may prevent, such as an unknown table, is
-    ignored."""
-    try:
-        spark.sql(f"EXPLAIN{statement}")
-    except ParseException:
-        raise
-    except PySparkException:
-        return
-
-
-def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
-    before = streams.started()
-    streams.forget_effects()
-    is_first = True
-    if options.available_now:
-        spark.conf.set("sqlext.stream.trigger", "available-now")
-    _check_syntax(spark, statements)
-    for number, statement in enumerate(statements, 1):
-        with numbered(number, len(statements)):
-            result = spark.sql(statement, dict(options.param) or None)
-            if result.columns:
-                _separate(options, is_first=is_first)
-                results.write_result(result, options.limit, options.form, options.output, null=options.null)
-                is_first = False
-    # The queries of CREATE STREAMING TABLE and INSERT, which would end with this process.
-    _follow(spark, [query for query in streams.started().values() if query not in before.values()])
-    for name, effect in streams.effects().items():
-        if effect == streams.SKIPPED:
-            print(f"{name}, {effect}, nothing done", file=sys.stderr)
-
-
-def _separate(options: argparse.Namespace, *, is_first: bool) -> None:
-    """Print an empty line before a result that is not the first one. Raises UnsupportedError if a file already has a
-    result."""
-    if not is_first and options.output is not None:
-        raise UnsupportedError(
-            "OUTPUT_FILE",
-            f"{options.output} has the result of an earlier statement",
-            hint="-o writes one result; leave the other queries out.",
-        )
-    if not is_first:
-        print()
-
-
-def _follow(spark: SparkSession, queries: Sequence[StreamingQuery]) -> None:
-    """Wait for the end of streaming queries, with a line on stderr for each micro-batch. Raises the error of a failed
-    query."""
-    try:
-        _wait(queries)
-    except PySparkException:
-        reports.settle(spark, queries)
-        raise
-    reports.settle(spark, queries)
-
-
-def _wait(queries: Sequence[StreamingQuery]) -> None:
-    shown = dict.fromkeys(range(len(queries)), -1)
-    while shown:
-        for i in list(shown):
-            query = queries[i]
-            has_ended = bool(query.awaitTermination(1))  # raises the error of the query
-            last = query.lastProgress
-            if last is not None and last["batchId"] > shown[i]:
-                shown[i] = last["batchId"]
-                print(progress_line(whole(last), streams.effects().get(query.name, "")), file=sys.stderr)
-            if has_ended:
-                if shown[i] < 0:
-                    print(f"{query.name}, {streams.effects().get(query.name, 'started')}, no new rows", file=sys.stderr)
-                del shown[i]
-
-
-def progress_line(progress: Any, effect: str = "") -> str:
-    """One line about a micro-batch. `effect`: what the statement has done with the query.
-
-    >>> progress_line({"name": "alerts", "batchId": 3, "numInputRows": 1200, "processedRowsPerSecond": 480.2,
-    ...                "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
-    ...                "observedMetrics": {"sqlext_1": {"rows": 17, "bytes": 1100, "oldest": None, "late_rows": 0,
-    ...                                                   "failed_rows": 0, "windows": 0, "emitted": 2}}}, "resumed")
-    'alerts, resumed, batch 3: 1,200 rows, 480 rows/s, watermark 2026-01-01T00:00:00.000Z, keeps 17 rows in 1,100 bytes'
-    """
-    state = kept_state(progress["observedMetrics"])
-    parts = [
-        progress["name"],
-        *([effect] if effect else []),
-        f"batch {progress['batchId']}: {progress['numInputRows']:,} rows",
-        f"{progress['processedRowsPerSecond'] or 0:,.0f} rows/s",
-        f"watermark {progress['eventTime'].get('watermark', 'none')}",
-        *([f"keeps {state.rows:,} rows in {state.bytes:,} bytes"] if state else []),
-    ]
-    return ", ".join(parts)
-
-
-def _explain(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
-    explains_rows = options.analyze or options.why is not None
-    for number, statement in enumerate(statements, 1):
-        with numbered(number, len(statements)):
-            if not (explains_rows and _makes_temporary_view(statement)):
-                print(_explanation(spark, statement, options))
-            _make_temporary_view(spark, statement, options)
-
-
-def _explanation(spark: SparkSession, statement: str, options: argparse.Namespace) -> str:
-    arguments = dict(options.param) or None
-    if options.why is not None:
-        return why(statement, options.why, arguments, rule=options.rule, spark=spark)
-    return explain(statement, arguments, spark=spark, analyze=options.analyze)
-
-
-def _compile(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
-    for number, statement in enumerate(statements, 1):
-        with numbered(number, len(statements)):
-            print(compile(statement, dict(options.param) or None, spark=spark).strip() + ";")
-            _make_temporary_view(spark, statement, options)
-
-
-def _make_temporary_view(spark: SparkSession, statement: str, options: argparse.Namespace) -> None:
-    """Create a temporary view, which later statements may read and which ends with this process. No other statement is
-    run."""
-    if _makes_temporary_view(statement):
-        spark.sql(statement, dict(options.param) or None)
-
-
-def _makes_temporary_view(statement: str) -> bool:
-    head = parse_head(statement)
-    return head is not None and head.verb == CREATE_VIEW and head.is_temporary
-
-
-ACTIONS: Mapping[str, Callable[[SparkSession, list[str], argparse.Namespace], None]] = {
-    "run": _run,
-    "explain": _explain,
-    "compile": _compile,
-    "list_rules": rules_command.list_rules,
-    "add_rules": rules_command.add_rules,
-    "check_rules": rules_command.check_rules,
-    "disable_rule": rules_command.disable_rule,
-}
+def _wrong_output(options: argparse.Namespace) -> str | None:
+    """The error in the options of the output, or None. Sets the format that the ending of the file names."""
+    if options.output is not None and options.form is None:
+        options.form = formats.format_of(options.output)
+        if options.form is None:
+            return f"{options.output} has no ending that names a format: write --format"
+    if options.form == formats.PARQUET and options.output is None:
+        return "--format parquet needs -o FILE"
+    return None

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from sqlext.cli import shell_commands as commands
-from sqlext.cli.run_command import numbered, split_statements
+from sqlext.cli.on_session import numbered, split_statements
 from sqlext.cli.shell_commands import OFF, ON, choices, help_lines, is_command, read_command
 from sqlext.cli.shell_input import CompletionNames, SqlCompleter, is_complete
 from sqlext.cli.shell_programs import edited, page

@@ -29,10 +29,9 @@ LIBRARIES = {
     "sqlext.sessions.catalog_methods": {"pyspark"},
     "sqlext.sessions.dispatch": {"pyspark"},
     "sqlext.spark.quiet_probes": {"pyspark"},
-    "sqlext.cli.demo_command": {"pyspark", "rich"},
+    "sqlext.cli.demo": {"pyspark", "rich"},
     "sqlext.sessions.results": {"pyarrow", "pyspark", "rich"},
     "sqlext.sessions.text_tables": {"rich"},
-    "sqlext.cli.rules_command": {"pyspark"},
     "sqlext.cli.shell": {"prompt_toolkit", "pyspark", "rich"},
     "sqlext.cli": {"prompt_toolkit", "pygments", "pyspark"},
     "sqlext.formatting.pygments_lexer": {"pygments"},
@@ -41,7 +40,6 @@ LIBRARIES = {
     "sqlext.notebooks": {*_JUPYTER, "matplotlib", "pandas", "pyspark", "rich"},
     "sqlext.sessions.warm": {"numpy", "pyarrow", "pyspark"},
     "sqlext.playground": {"numpy", "pyarrow"},
-    "sqlext.cli.run_command": {"pyspark"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }
 # The modules that import pickle or cloudpickle. Only the first of them reads what another process may have written.

@@ -17,8 +17,8 @@ import pytest
 import sqlext
 from sqlext.catalog.warehouse import WAREHOUSE
 from sqlext.cli.main import _parser, main
+from sqlext.cli.on_session import FAILED, MISUSED, split_statements
 from sqlext.cli.option_types import parameter
-from sqlext.cli.run_command import FAILED, MISUSED, split_statements
 from sqlext.errors import with_pages
 
 ROOT = Path(__file__).parents[2]
