@@ -25,7 +25,7 @@ COLUMNS = {"time": "int", "value": "int", "list": "array<struct<f:int,g:int>>", 
 VARIABLES = ("first", "second", "union")
 RELATION, FIELDS = "relation", ("f", "g")
 _WORD = re.compile(r"`[^`]*`|\w+|->|'[^']*'|\S")
-Part = str
+_OF_STRUCT, _OF_NUMBER = tuple((name,) for name in FIELDS), ((),)
 Meaning = tuple[str, ...]
 
 
@@ -48,6 +48,7 @@ class Draw:
     pool: tuple[str, ...] = POOL
     count: int = 0
     scope: list[str] = field(default_factory=list)
+    fields: dict[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         draw = self.random
@@ -105,6 +106,7 @@ class Draw:
             self.parameter_names[self.count + 1] = next(n for n in self.pool if n != self.names[names[0]])
         self.count += count
         self.scope += names
+        self.fields |= dict(zip(reversed(names), (_OF_STRUCT, _OF_NUMBER)))  # the element of an array, and a sum
         body = draw()
         del self.scope[-count:]
         return names, body
@@ -113,7 +115,7 @@ class Draw:
         return [self.reference("list", variables, unqualified=unqualified) or "array(named_struct('f', 1, 'g', 2))"]
 
     def leaf(self, variables: Sequence[str], *, unqualified: bool) -> object:
-        parameters = [("parameter", p, *f) for p in self.scope for f in ((), ("f",), ("g",))]
+        parameters = [("parameter", p, *f) for p in self.scope for f in self.fields[p]]
         known = [m for m in parameters if self.meaning([self.names[m[1]], *m[2:]]) == m]
         if known and self.random.random() < 0.6:
             return self.random.choice(known)
