@@ -22,6 +22,7 @@ from sqlext.rewriter.tree.keywords import INTERVAL_UNITS
 
 # https://spark.apache.org/docs/latest/sql-ref-operators.html "Operator Precedence", loosest first
 COMPARISONS = frozenset({"=", "==", "<=>", "<>", "!=", "<", "<=", ">", ">="})
+SHIFTS = (">>>", ">>", "<<")  # the tokenizer reads their characters one by one
 _BINARY = {
     "OR": 1,
     "AND": 2,
@@ -29,8 +30,7 @@ _BINARY = {
     "|": 6,
     "^": 7,
     "&": 8,
-    "<<": 9,
-    ">>": 9,
+    **dict.fromkeys(SHIFTS, 9),
     "+": 10,
     "-": 10,
     "||": 10,
@@ -182,9 +182,21 @@ class _ExpressionParser:
         item = self.items[i] if i < self.stop else None
         return item.word if isinstance(item, Lexeme) else ""
 
+    def operator(self) -> str:
+        """The word here, or the operator of which it is the first character."""
+        for shift in SHIFTS:
+            parts = [x for x in self.items[self.i : min(self.i + len(shift), self.stop)] if isinstance(x, Lexeme)]
+            if "".join(x.raw for x in parts) == shift and all(x.stop == y.start for x, y in pairwise(parts)):
+                return shift
+        return self.word()
+
     def is_literal(self, ahead: int) -> bool:
         item = self.items[self.i + ahead] if self.i + ahead < self.stop else None
         return isinstance(item, Lexeme) and item.is_literal
+
+    def is_number(self) -> bool:
+        item = self.items[self.i] if self.i < self.stop else None
+        return isinstance(item, Lexeme) and item.raw[0].isdigit() and not item.is_parameter
 
     def is_query(self, ahead: int = 0) -> bool:
         return self.word(ahead) == "(" and self.word(ahead + 1) in SUBQUERY_STARTS
@@ -213,18 +225,18 @@ class _ExpressionParser:
         """Read operands and the operators between them."""
         node = self.prefix()
         while self.i < self.stop:
-            power = _BINARY.get(self.word())
+            operator = self.operator()
+            power = _BINARY.get(operator)
             if power is not None and power >= loosest:
-                operator = self.word()
                 if operator in _ASSOCIATIVE:
                     node = self.chain(operator, power, node)
                     continue
-                self.i += 1
+                self.i += len(operator) if operator in SHIFTS else 1
                 right = self.expression(power + 1)
                 node = self.node({"==": "=", "!=": "<>"}.get(operator, operator), start, node, right)
             elif loosest <= _PREDICATE and self.word() in _PREDICATES:
                 node = self.predicate(start, node)
-            elif self.word() in _BINARY or self.word() in _PREDICATES or self.word() in _ENDS:
+            elif power is not None or self.word() in _PREDICATES or self.word() in _ENDS:
                 break
             else:
                 raise _CannotRead
@@ -299,6 +311,9 @@ class _ExpressionParser:
             return self.node("NOT", start, operand)
         if word in ("-", "+", "~"):
             self.i += 1
+            if word == "-" and self.is_number():  # the sign is a part of the number: -5::STRING
+                self.i += 1
+                return self.postfixed(self.node("negate", start, Node(kind="literal", start=start + 1, stop=self.i)))
             operand = self.expression(_UNARY)
             return self.node({"-": "negate", "+": "positive"}.get(word, word), start, operand)
         return self.primary()
@@ -334,9 +349,9 @@ class _ExpressionParser:
             return self.interval(start)
         if item.is_name and self.word()[:1] in ("'", '"'):  # DATE '2020-01-01'
             self.i += 1
-            return self.node("literal", start)
+            return self.postfixed(self.node("literal", start))
         if item.is_literal or item.word in ("NULL", "TRUE", "FALSE"):
-            return self.node("literal", start)
+            return self.postfixed(self.node("literal", start))
         if item.is_name:
             return self.postfixed(self.node("column", start))
         raise _CannotRead

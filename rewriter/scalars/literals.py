@@ -17,11 +17,11 @@ from sqlext.expressions.function import (
     ExecutionSettings,
 )
 from sqlext.expressions.scalar_tree import Constant
-from sqlext.expressions.spark_types import is_year_month
+from sqlext.expressions.spark_types import INTEGER_BITS, is_year_month
 from sqlext.expressions.time_texts import has_zone
 from sqlext.rewriter.text.lexemes import string_value
 
-_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?(bd|[ldfsy])?", re.IGNORECASE)
+_NUMBER = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(e[+-]?\d+)?(bd|[ldfsy])?", re.IGNORECASE)
 _SUFFIXES = {"L": "bigint", "D": "double", "F": "float", "S": "smallint", "Y": "tinyint"}
 _DAY_TIME = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
 _SMALL = {
@@ -37,7 +37,7 @@ _AMOUNTS = re.compile(rf"(?:{_AMOUNT.pattern}(?:\s+|$))+", re.IGNORECASE)
 
 
 def literal(words: Sequence[str], settings: ExecutionSettings) -> Constant:
-    """The value of the words of a literal, without parentheses around it.
+    """The value of the words of a literal, without parentheses around it. The first word may be the sign of a number.
 
     Raises BindError: LITERAL; UnsupportedError.
 
@@ -57,6 +57,8 @@ def _literal(words: Sequence[str], settings: ExecutionSettings) -> Constant:
     first = words[0].upper()
     if first[0] == '"' and settings.is_ansi and QUOTED_NAMES in settings.is_on:
         raise UnsupportedError("EXPRESSION", f"{words[0]} is a name with {QUOTED_NAMES}", hint="write '…' or `…`.")
+    if first == "-":
+        return number("-" + words[1], exponent_is_decimal=EXPONENT_IS_DECIMAL in settings.is_on)
     if first in ("TRUE", "FALSE", "NULL"):
         return Constant({"TRUE": True, "FALSE": False, "NULL": None}[first], "void" if first == "NULL" else "boolean")
     if first == "INTERVAL":
@@ -99,15 +101,23 @@ def number(raw: str, *, exponent_is_decimal: bool = False) -> Constant:
     if suffix in ("D", "F"):
         return Constant(float(digits + exponent), _SUFFIXES[suffix])
     if suffix in _SUFFIXES:
-        return Constant(int(digits), _SUFFIXES[suffix])
+        kind = _SUFFIXES[suffix]
+        if not _fits(int(digits), kind):
+            raise BindError("LITERAL", f"{raw} does not fit {kind.upper()}")
+        return Constant(int(digits), kind)
     if exponent and not suffix and not exponent_is_decimal:
         return Constant(float(digits + exponent), "double")
-    if "." in digits or exponent or suffix == "BD" or int(digits) >= 1 << 63:
+    if "." in digits or exponent or suffix == "BD" or not _fits(int(digits), "bigint"):
         value = Decimal(digits + exponent)
         power = int(value.as_tuple().exponent)
         value, scale = value.quantize(Decimal(1)) if power > 0 else value, max(0, -power)
         return Constant(value, f"decimal({max(len(value.as_tuple().digits), scale)},{scale})")
-    return Constant(int(digits), "int" if int(digits) < 1 << 31 else "bigint")
+    return Constant(int(digits), "int" if _fits(int(digits), "int") else "bigint")
+
+
+def _fits(value: int, spark_type: str) -> bool:
+    limit = 1 << (INTEGER_BITS[spark_type] - 1)
+    return -limit <= value < limit
 
 
 def _typed(kind: str, raw: str, settings: ExecutionSettings) -> Constant:

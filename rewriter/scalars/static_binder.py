@@ -146,6 +146,8 @@ class _TreeBuilder:
         kind, settings = node.kind, self.texts.settings
         if kind == "literal":
             return self._with_interval(literal([x.raw for x in own_items(node, self.items)], settings))
+        if kind == "negate" and self._is_number(node.children[0]):
+            return literal(["-", self.items[node.children[0].start].raw], settings)
         if kind == "unit":
             return Constant(node.name, "string")
         if kind == "column":
@@ -161,6 +163,10 @@ class _TreeBuilder:
         if name == "struct":
             return self._struct(node)
         return self._call(_NAMES.get(name, name), tuple(self.scalar(child) for child in node.children))
+
+    def _is_number(self, node: Node) -> bool:
+        """True for a number without parentheses around it, to which a sign in front of it belongs."""
+        return node.kind == "literal" and self.items[node.start].raw[0].isdigit()
 
     def _call(self, name: str, arguments: tuple[Scalar, ...]) -> Scalar:
         python, settings = self.texts.functions.get(name), self.texts.settings
@@ -235,20 +241,20 @@ class _TreeBuilder:
         raise BindError("UNRESOLVED_COLUMN", f"there is no column {lexeme.raw}", hint=f"the columns are {shown}.")
 
     def _not_read(self, what: str) -> UnsupportedError:
-        names = function_names()
-        similar = get_close_matches(what, [*names, *self.texts.functions], n=3, cutoff=0.8)  # not rpad() for rand()
+        known = [*function_names(), *self.texts.functions]
+        similar = get_close_matches(what, known, n=3, cutoff=0.8)  # not rpad() for rand()
         close = " or ".join(f"{name}()" for name in similar)
         meant = f"did you mean {close}? " if close else ""
         return UnsupportedError(
             "RULE_EXPRESSION",
             f"a rule cannot compute {what}" + ("" if " " in what else "()"),
-            hint=f"{meant}rules have operators, CASE, CAST, registered Python UDFs and the {len(names)} functions of "
-            "docs/rules.md, but no subqueries and no lambdas.",
+            hint=f"{meant}rules have operators, CASE, CAST, registered Python UDFs and the functions of "
+            "docs/functions.md, but no subqueries and no lambdas.",
         )
 
 
 def function_names() -> list[str]:
-    """The functions that expressions of rules may call, in order; docs/rules.md prints them."""
+    """The functions that expressions of rules may call, in order."""
     return sorted(name for name in FUNCTIONS if name[:1].islower())
 
 

@@ -37,6 +37,8 @@ def result_rows(search: RowsSearch, matches: Sequence[Spans]) -> dict[str, Any]:
         check_around(search.statement.tree, plan.clause.keyword, [shown.name for shown in plan.shown])
         if any(slot.kind == "members" for slot in plan.slots):
             return _refusal("Spark computes one of their aggregates")
+        if any(slot.kind == "rowtime" for slot in plan.slots):
+            return _refusal("MATCH_ROWTIME() needs the search of a stream")
         return _result(search, plan, matches)
     except UnsupportedError as error:
         return _refusal(error.message)

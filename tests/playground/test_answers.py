@@ -75,8 +75,9 @@ def test_the_first_hundred_rows_of_a_result_are_shown():
     assert (result["rows"], len(result["columns"][0]["cells"])) == (202, 100)
 
 
-def test_a_measure_that_needs_spark_is_refused_and_the_matches_are_shown():
-    found = ask("answer", f"ORDER BY ts MEASURES approx_percentile(v, 0.5) AS p {PATTERN}")
+@pytest.mark.parametrize("measure", ["approx_percentile(v, 0.5)", "MATCH_ROWTIME()", "MATCH_PROCTIME()"])
+def test_a_measure_that_needs_spark_is_refused_and_the_matches_are_shown(measure):
+    found = ask("answer", f"ORDER BY ts MEASURES {measure} AS p {PATTERN}")
     assert found["matches"] and found["result"]["refusal"].startswith("This page cannot compute the measures: ")
 
 
