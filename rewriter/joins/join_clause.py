@@ -139,9 +139,9 @@ def check_right_time(tree: Tree, clause: JoinClause) -> None:
             times = f"{right}.{time}"
             raise UnsupportedError(
                 "ASOF_USING",
-                f"{times} has no value of its own after USING",
+                f"after USING (…, {time}), {times} shows the left time",
                 place=_place(tree, i, i + 3),
-                hint=f"write MATCH_CONDITION (left.{time} >= {times}) USING (…), without {time}, or ON.",
+                hint=f"to read both, write MATCH_CONDITION (left.{time} >= {times}) USING (…), without {time}, or ON.",
             )
 
 

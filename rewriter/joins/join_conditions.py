@@ -204,7 +204,7 @@ class Offset:
 
     @property
     def base(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
-        """The terms that are not constant, in a form that can be compared with the base of another bound."""
+        """The non-constant terms, normalised: equal for two bounds on the same time."""
         return tuple((term.sign, normal_words(term.expression)) for term in self.others)
 
 

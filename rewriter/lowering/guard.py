@@ -128,7 +128,7 @@ def guarded_texts(texts: Sequence[Text], is_accepted: Callable[[Text], bool]) ->
 
 
 def _tests(risky: Mapping[str, Text], is_accepted: Callable[[Text], bool]) -> dict[str, Text]:
-    """For each expression that can be guarded, the value whose computation tests it."""
+    """For each expression with a guard, the SQL that fails exactly if the expression fails."""
     if not risky or is_accepted(is_computable(list(risky.values()))):
         return dict(risky)
     forms = {key: (text, join("CAST(", text, " AS STRING)")) for key, text in risky.items()}  # maps have no hash

@@ -29,7 +29,9 @@ def shortened(text: str) -> str:
 
 def value_of_type(spark_type: str, error: Exception) -> DataError:
     return DataError(
-        "VALUE_OF_TYPE", f"a value is none of {spark_type}: {shortened(str(error))}", hint="test the value first"
+        "VALUE_OF_TYPE",
+        f"a value does not fit the type {spark_type}: {shortened(str(error))}",
+        hint="test the value first",
     )
 
 

@@ -240,7 +240,7 @@ class _PatternReader:
         return self._take()
 
     def _reference(self, number: int) -> Node:
-        """A reference to a group. More digits belong to its number as long as there is such a group to the left."""
+        """A reference `\\n`. As in Java, a further digit is taken only if a group of that number has begun before."""
         while (digit := self.pattern[self.i : self.i + 1]) and digit in "0123456789":
             if number * 10 + int(digit) > self.groups:
                 break

@@ -32,7 +32,7 @@ def map_in_arrow(rows: DataFrame, function: Callable[..., Any], schema: T.Struct
 
 
 def with_metadata(rows: DataFrame, schema: T.StructType) -> DataFrame:
-    """The rows, whose columns have the metadata that fields of the schema with their names have."""
+    """The rows, with the metadata of `schema` copied to the columns of the same names."""
     for field in schema.fields:
         if field.metadata:
             rows = rows.withMetadata(field.name, field.metadata)

@@ -103,7 +103,7 @@ def _where_limited(sides: JoinSides, shape: JoinShape, limit: int | None) -> Tex
 
 
 def _joined(sides: JoinSides, shape: JoinShape, time_zone: str, join_type: str) -> Text:
-    """An INTERVAL JOIN as text for Spark; an INNER join is without its other conditions, whose pairs are counted."""
+    """INTERVAL JOIN as SQL. An INNER join leaves out `shape.others`: the report counts the pairs that they refuse."""
     clause = replace(sides.clause, join_type=join_type)
     of_type = JoinSides(
         clause, number=sides.number, tree=sides.tree, source=sides.source, prefix=sides.prefix, queries=sides.queries

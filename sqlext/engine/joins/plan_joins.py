@@ -139,7 +139,7 @@ class JoinPlanner:
         return Planned(edits=[edit], relations={name: stream}, sections=[section], needs_workers=True)
 
     def _hide(self, clause: JoinClause, columns: Mapping[str, Sequence[str]]) -> None:
-        """Note the columns, by the name of their relation, that the reader of the join must hide."""
+        """Note, by relation, which helper columns the query around the join must not show."""
         if not columns:
             return
         reader = reader_of(self.statement.tree, clause)

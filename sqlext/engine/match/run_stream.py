@@ -114,8 +114,7 @@ def _result(plan: MatchPlan, queries: Queries, prefix: Text, matches: DataFrame,
 
 
 def returned_columns(plan: MatchPlan, arriving: T.StructType) -> tuple[list[str], T.StructType]:
-    """The columns that hold when each row was decided, and the slots and the carried columns, as the workers of batch
-    return them."""
+    """The columns that the operator returns: the time of each decision, then slots and carried columns as in batch."""
     times = [slot.name for slot in plan.slots if is_time(slot)]
     others = replace(plan, slots=tuple(slot for slot in plan.slots if not is_time(slot)))
     return times, output_schema(others, arriving)

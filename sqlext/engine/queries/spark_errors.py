@@ -353,7 +353,7 @@ def _last_place(word: str, text: Text, user_text: str) -> Place | None:
 
 
 def _own_column(message: str, line: str, column: int) -> int:
-    """The column of our line for a column of Spark's line, in which helpers have names of other lengths."""
+    """Maps a column of Spark's line to one of our line. The names of helpers differ in length."""
     spark_name = HELPER_NAME.search(message)
     length = len(spark_name[0].strip("`")) if spark_name else 0
     for helper in HELPER.finditer(line):

@@ -91,7 +91,7 @@ def interval(us: int) -> str:
 
 
 def shown_name(expression: str) -> str:
-    """An expression with the names that need no backticks without them.
+    """The expression, without backticks where a name needs none.
 
     >>> shown_name("`card`"), shown_name("e.`card no`")
     ('card', 'e.`card no`')

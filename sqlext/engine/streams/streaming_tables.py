@@ -213,7 +213,7 @@ def check(spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamCla
     if trigger(spark, target) == AVAILABLE_NOW and any(clause.ends_by_clock for clause in clauses):
         raise UnsupportedError(
             "STREAM_WITHOUT_END",
-            "with ORDER BY PROCTIME() WITHIN ends by the clock, so the stream does not end",
+            "ORDER BY PROCTIME() makes WITHIN depend on the clock, so available-now would never end",
             place=target.place,
             hint="use another trigger than available-now.",
         )

@@ -87,7 +87,7 @@ def plan_upsert(frame: DataFrame, target: StreamTarget, clauses: Sequence[Stream
             "UPSERT_MERGED",
             "no column of the result tells which sessions have joined others and must be deleted",
             place=target.upsert_key[0].place,
-            hint="select window_timing, and let rows of timing MERGED through.",
+            hint="add window_timing to the select list, and do not filter out its value MERGED.",
         )
     return Upsert(
         key=key,

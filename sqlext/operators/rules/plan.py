@@ -139,7 +139,7 @@ class RulePlan:
 
 
 class Shape:
-    """The shape of some plans; it is equal to no other."""
+    """Identifies plans of one shape. Shapes are compared by identity."""
 
 
 _SHAPES: WeakValueDictionary[tuple, Shape] = WeakValueDictionary()  # the shapes of the plans that are in use

@@ -45,7 +45,7 @@ class PathFacts:
         return None if last is None else self._ended(start + last)
 
     def _ended(self, base: int) -> tuple[int, int] | None:
-        """The bound that begins at a row, if it has ended."""
+        """The bound that starts at row `base`; None while it is open."""
         end = self.event_times.end
         if end is None or end[base] > self.event_times.watermark:
             return None

@@ -163,7 +163,7 @@ class WalkedPath:
     # what the memo compares
 
     def key(self, position: int, parts: Sequence[KeyPart]) -> Hashable:
-        """The key of the state after the last row, which was taken at a position."""
+        """The memo's key for the state after the last row; `position`: where that row was taken."""
         return position, self.start + len(self.labels), *(self._part(*part) for part in parts)
 
     def _part(self, part: int, a: int, b: int, step: int) -> Hashable:

@@ -107,7 +107,7 @@ class VerdictCounts:
                 self.each[condition, verdict] += int(sums[_OF_OCTET[place] == verdict].sum())
 
     def _count_label(self, label: int, own: Sequence[tuple[PackedVerdicts, int]], rows: _Entries) -> None:
-        """`own`: the columns that have conditions of the label, with their places."""
+        """Count the verdicts of one label. `own`: its columns, with their places."""
         not_true, is_false = _and_of(own)
         all_rows, failed_rows, false_rows = (rows.total(x) for x in (None, not_true != 0, is_false))
         self.all_of[label, TRUE] += all_rows - failed_rows

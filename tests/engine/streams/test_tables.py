@@ -221,7 +221,7 @@ def test_processing_time_orders_rows_by_their_arrival(events):
     append(events, "1 0 B 3", "2 0 A 4")  # earlier by their own time
     events.sql(create)
     assert lines(events, "arrivals") == ["1 1 3"]
-    with pytest.raises(sqlext.UnsupportedError, match="WITHIN ends by the clock"):
+    with pytest.raises(sqlext.UnsupportedError, match="makes WITHIN depend on the clock"):
         events.sql(create.replace("arrivals", "others").replace("(A B)", "(A B) WITHIN INTERVAL 1 HOUR"))
 
 
