@@ -208,7 +208,7 @@ class _TreeBuilder:
         if is_interval(scalar.type) and CALENDAR_INTERVALS in self.texts.settings.is_on:
             raise UnsupportedError(
                 "RULE_EXPRESSION",
-                f"a rule cannot compute intervals as {CALENDAR_INTERVALS} wants them",
+                f"a rule cannot compute the intervals of {CALENDAR_INTERVALS} = true",
                 hint=f"SET {CALENDAR_INTERVALS} = false.",
             )
         return scalar
@@ -255,7 +255,7 @@ class _TreeBuilder:
 
 def function_names() -> list[str]:
     """The functions that expressions of rules may call, in order."""
-    return sorted(name for name in FUNCTIONS if name[:1].islower())
+    return sorted(name for name in FUNCTIONS if name[:1].islower() and name != "negate")  # an operator
 
 
 def type_name(written: str, timestamp_type: str = "timestamp") -> str:

@@ -1,4 +1,4 @@
-"""Every fact about an aggregate of Spark, stated once. docs/language.md prints the list; a test compares the two."""
+"""Every fact about an aggregate of Spark, stated once. formatting/functions.txt describes each in words."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from prompt_toolkit.document import Document
 
 from sqlext.cli.shell_commands import NAMES, is_command
 from sqlext.errors import ParseError
+from sqlext.formatting.function_records import function_records
 from sqlext.rewriter.statements.script import semicolons
 from sqlext.rewriter.text.names import quoted_if_needed
 from sqlext.rewriter.text.tokens import tokenize
@@ -27,6 +28,8 @@ BY|PATTERN|PREV|REFRESH STREAMING TABLE|RUNNING|SELECT|SESSION|SET|SHOW PATTERN 
 STOP STREAMING TABLE|STREAM|SUBSET|THEN|TIMESTAMP|TUMBLE|UNION ALL|UPDATE|UPSERT KEY|USING|VALUES|WATERMARK|WHEN|WHERE|
 WINDOW|WITH|WITHIN INTERVAL
 """.replace("\n", " ").replace("| ", "|").strip().split("|")))  # fmt: skip
+_FUNCTIONS = tuple(r for r in function_records() if r.is_call and r.name not in KEYWORDS)
+_BEFORE_RELATION = re.compile(r"\b(?:FROM|JOIN|INTO|TABLE|STREAM)\s+[\w`]*$", re.IGNORECASE)
 _WORD = re.compile(r"[\w.`]+$")
 
 
@@ -81,7 +84,7 @@ class CompletionNames:
 
 
 class SqlCompleter(Completer):
-    """Completes commands, keywords, tables, and the columns of the tables that the text names."""
+    """Completes commands, keywords, functions, tables, and the columns of the tables that the text names."""
 
     def __init__(self, names: CompletionNames):
         self.names = names
@@ -97,12 +100,12 @@ class SqlCompleter(Completer):
         last = word.rpartition(".")[2]
         if not word and not complete_event.completion_requested:
             return
-        for name, kind in self._names(document.text, word):
+        for name, kind in self._names(document.text, text, word):
             if name.lower().startswith((word if kind == "table" else last).lower()) and name != word:
                 yield Completion(name, -len(word if kind == "table" else last), display_meta=kind)
 
-    def _names(self, text: str, word: str) -> Iterator[tuple[str, str]]:
-        """(name, its kind) pairs, the nearest first."""
+    def _names(self, text: str, before: str, word: str) -> Iterator[tuple[str, str]]:
+        """Pairs of a name and its kind, or a description, the nearest first."""
         tables = self.names.tables()
         known = {table.lower(): table for table in tables}
         for name in _relations(text):
@@ -112,6 +115,8 @@ class SqlCompleter(Completer):
         yield from ((table, "table") for table in tables)
         if "." not in word and word:
             yield from ((keyword, "") for keyword in KEYWORDS)
+            if not _BEFORE_RELATION.search(before):
+                yield from ((record.name, record.description) for record in _FUNCTIONS)
 
 
 def _relations(text: str) -> list[str]:

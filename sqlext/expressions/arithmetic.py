@@ -206,7 +206,10 @@ ARITHMETIC: dict[str, Function] = {
     **dict.fromkeys(("+", "-", "*", "try_add", "try_subtract", "try_multiply"), _OPERATION),
     **dict.fromkeys(("/", "%", "mod", "pmod", "try_divide", "try_mod"), replace(_OPERATION, is_right_first=True)),
     "div": Function(parameters=_div_operands, result="bigint", bind=_div, is_right_first=True),
-    "negate": Function(parameters=as_result, result=signed_type, bind=partial(_unary, operation=operator.neg)),
+    **dict.fromkeys(
+        ("negate", "negative"),  # the operator, and Spark's function
+        Function(parameters=as_result, result=signed_type, bind=partial(_unary, operation=operator.neg)),
+    ),
     "positive": Function(parameters=as_result, result=signed_type, bind=lambda _: lambda a: a),
     "abs": Function(parameters=as_result, result=signed_type, bind=partial(_unary, operation=abs)),
 }

@@ -31,6 +31,7 @@ Units such as MONTH of `timestampdiff(MONTH, a, b)` are strings.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import UnsupportedError
@@ -195,13 +196,14 @@ def _is_right_first(function: Function, types: Types) -> bool:
 
 
 def _function(name: str) -> Function:
-    """The function of a name. Raises UnsupportedError, with the list of all names."""
+    """The function of a name. Raises UnsupportedError, with the names that are like it."""
     if name in FUNCTIONS:
         return FUNCTIONS[name]
-    names = ", ".join(sorted(n for n in FUNCTIONS if n[:1].islower()))
+    names = get_close_matches(name, [n for n in FUNCTIONS if n[:1].islower()], n=3, cutoff=0.8)
+    meant = f"did you mean {' or '.join(f'{n}()' for n in names)}? " if names else ""
     raise UnsupportedError(
         "FUNCTION_OVER_SEVERAL_ROWS",
         f"{name}{'()' if name[:1].islower() else ''} cannot be computed over several rows",
-        hint=f"over several rows there are operators, CASE, CAST and {names}; or compute it in the navigation "
-        "where one row decides it.",
+        hint=f"{meant}over several rows there are operators, CASE, CAST and the functions of docs/functions.md; or "
+        "compute it in the navigation where one row decides it.",
     )

@@ -15,7 +15,8 @@ from sqlext.engine.why.why_clause import PartitionRows
 from sqlext.error_pages import page
 from sqlext.errors import BindError, SqlExtError
 from sqlext.expressions.effort import at_most
-from sqlext.formatting.keywords import FUNCTIONS, phrases
+from sqlext.formatting.function_records import OF_SPARK, function_records
+from sqlext.formatting.keywords import phrases
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.pattern.why.row_search import Budget
 from sqlext.playground.answer import Json, answer, errors_of
@@ -98,7 +99,7 @@ class Playground:
             "own": None if own is None else {"name": own.name, "statement": first_statement(own)},
             "first": _OWN if own is not None and not self.first else str(self.first or 1),
             "keywords": sorted({word for phrase in phrases() for word in phrase.split()} | set(SPARK_KEYWORDS)),
-            "functions": sorted(FUNCTIONS),
+            "functions": _functions(),
         }
 
     def rows(self, asked: Json) -> Json:
@@ -173,6 +174,14 @@ _QUESTIONS: dict[str, Callable[[Playground, Json], Json]] = {
     "why": Playground.why,
     "page": Playground.page,
 }
+
+
+def _functions() -> list[Json]:
+    """What the page proposes while one types: functions that it computes, by name."""
+    records = sorted((r for r in function_records() if r.is_call and r.section != OF_SPARK), key=lambda r: r.name)
+    return [
+        {"name": r.name, "form": r.form, "says": r.description, "example": f"{r.example} → {r.result}"} for r in records
+    ]
 
 
 def _matched_rows(found: Json) -> list[list[int]]:

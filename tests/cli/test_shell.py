@@ -45,6 +45,7 @@ COMPLETIONS = [
     ("SELECT * FROM ticks t MATCH_RECOGNIZE (PARTITION BY sy", ["symbol"]),
     ("SELECT o.pl| FROM db.orders o", ["placed_at"]),
     ("SELECT * FROM ticks WHERE `o", []),
+    ("SELECT nvl", ["nvl2"]),
     ("SELECT * FROM ticks MATCH_R", ["MATCH_RECOGNIZE", "MATCH_ROWTIME", "MATCH_RULES"]),
     (".co", [".columns"]),
     ("\\d", ["\\dt", "\\d"]),

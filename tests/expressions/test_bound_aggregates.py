@@ -14,7 +14,6 @@ from sqlext.aggregates.aggregator import fold
 from sqlext.aggregates.bind import AGGREGATORS, BoundAggregate, bind_aggregate
 from sqlext.aggregates.registry import (
     AGGREGATES,
-    ALIASES,
     COMPUTED,
     AggregateParts,
     Nulls,
@@ -197,14 +196,3 @@ def test_a_wrong_constant_is_an_error_at_its_call():
     with pytest.raises(DataError, match="from 1 to 100000, not NULL") as error:
         call.check(ExecutionSettings(True, "UTC"), place)
     assert error.value.place == place
-
-
-@pytest.mark.parametrize(
-    "document, start, extra",
-    [("language.md", "The table: ", set()), ("windows.md", "Spark has them: ", set(ALIASES))],
-)
-def test_documents_list_the_aggregates_that_there_are(document, start, extra):
-    text = (DOCS / document).read_text()
-    assert start in text
-    listed = re.split(r"\.\s", text.split(start)[1], maxsplit=1)[0]
-    assert set(re.findall(r"[a-z_][a-z_0-9]+", listed)) == set(COMPUTED) | extra

@@ -217,6 +217,16 @@ def test_a_proposed_word_is_taken_by_tab(browser_page, address):
     assert page.input_value("#text").endswith(" price")
 
 
+def test_a_proposed_function_is_described(browser_page, address):
+    page = browser_page
+    ready(page, address)
+    page.click("#text")
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" nvl")
+    page.wait_for_selector("#completions [data-name=nvl2]:has-text('→ unset')")
+    assert not is_too_wide(page)
+
+
 def test_nothing_is_wider_than_a_narrow_screen(browser_page, address):
     page = browser_page
     page.set_viewport_size({"width": 400, "height": 800})

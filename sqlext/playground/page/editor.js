@@ -144,17 +144,19 @@ class Completion {
     const [word] = /[\p{L}_][\p{L}\p{N}_]*$/u.exec(before) ?? [''];
     if (!word || /^[\p{L}\p{N}_]/u.test(area.value.slice(area.selectionStart))) return this.close();
     const isLike = (name) => name.toLowerCase().startsWith(word.toLowerCase()) && name.toLowerCase() !== word.toLowerCase();
+    const functions = words.functions.filter((f) => isLike(f.name));
+    const keywords = word.length > 1 ? [...words.keywords].filter(isLike) : [];
     const found = [
       ...words.columns.filter(isLike).map((name) => [name, 'column']),
       ...words.variables.filter(isLike).map((name) => [name, 'variable']),
-      ...words.functions.filter(isLike).map((name) => [name, 'function']),
-      ...(word.length > 1 ? [...words.keywords].filter(isLike).map((name) => [name, '']) : []),
-    ].slice(0, 8);
+      ...functions.slice(0, 8).map((f) => [f.name, 'function', f]),
+      ...keywords.filter((name) => !functions.some((f) => f.name === name)).slice(0, 8).map((name) => [name, '']),
+    ];
     if (!found.length) return this.close();
     this.word = word;
-    this.list.replaceChildren(...found.map(([name, kind], i) => html('li',
+    this.list.replaceChildren(...found.map(([name, kind, about], i) => html('li',
       { role: 'option', id: `completion-${i}`, 'data-name': name, on: { mousedown: (e) => { e.preventDefault(); this.take(name); } } },
-      name, html('span', {}, kind))));
+      name, html('span', {}, kind), about ? html('div', {}, about.form, html('p', {}, about.says), about.example) : null)));
     this.list.hidden = false;
     this.choose(0, false);
     this.place(before);

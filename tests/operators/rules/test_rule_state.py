@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +12,6 @@ from sqlext.expressions.python_functions import PythonFunction
 from sqlext.operators.rules.operator import RulesOperator
 from sqlext.operators.rules.plan import CompiledRules
 from sqlext.operators.stateful.side_rows import FAILED, LATE
-from sqlext.rewriter.scalars.static_binder import function_names
 from tests.operators.driven import Driven
 
 from .rule_histories import PLAN, SECOND, events_table, results_of, rules_table
@@ -89,9 +86,3 @@ def test_a_rule_calls_python_functions_on_one_row_over_several_and_in_measures()
     assert run(plan, clause, ([("a", 1, 1, "x"), ("a", 2, 3, "x")], 9))[1] == ["a"]
     refused = CompiledRules(plan)("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS random(v) = 1)")
     assert "not deterministic" in str(refused)
-
-
-def test_the_document_lists_the_functions_of_rules():
-    text = (Path(__file__).parents[3] / "docs" / "rules.md").read_text()
-    section = text.partition("## Functions of rules")[2].partition("## ")[0]
-    assert re.findall(r"`(\w+)`", section.rpartition("functions:")[2]) == function_names()
