@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlext.expressions.spark_types import LTZ
 from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION
 from sqlext.rewriter.emit.window_tvf import WindowTvf
-from sqlext.rewriter.text.splice import Source, Text, TextLike, join
+from sqlext.rewriter.text.splice import Source, Text, TextLike, sql
 
 WINDOW = "__window"  # Spark's own column: a struct of start and end, which carries the watermark
 _BEFORE_END = "INTERVAL '0.000001' SECOND"
@@ -21,20 +21,24 @@ def windowed(call: WindowTvf, source: Source, durations: Mapping[str, int], time
     """
     data = source.of(call.data)
     if call.kind == GLOBAL or time is None:
-        nulls = ", ".join(f"CAST(NULL AS {LTZ}) AS {name}" for name in WINDOW_KEYS)
-        return join(f"(SELECT *, {nulls} FROM ", data, ")")
+        nulls = [f"CAST(NULL AS {LTZ}) AS {name}" for name in WINDOW_KEYS]
+        return sql("(SELECT *, {nulls} FROM {data})", nulls=nulls, data=data)
     if call.kind == SESSION:
         return _sessions(call, source, data, durations["GAP"], time)
-    rows = join("(SELECT *, ", spark_window(call, durations, time), f" AS {WINDOW} FROM ", data, ")")
+    windows = spark_window(call, durations, time)
+    rows = sql("(SELECT *, {windows} AS {name} FROM {data})", windows=windows, name=WINDOW, data=data)
     start, end = f"{WINDOW}.start", f"{WINDOW}.end"
     if call.kind == CUMULATE:
         step, size = (_duration(durations[name]) for name in ("STEP", "SIZE"))
-        ends = f"filter(sequence({start} + {step}, {start} + {size}, {step}), __end -> __end > "
-        rows = join("(SELECT *, explode(", ends, time, ")) AS __end FROM ", rows, ")")
+        ends = sql("sequence({start} + {step}, {start} + {size}, {step})", start=start, step=step, size=size)
+        rows = sql(
+            "(SELECT *, explode(filter({ends}, __end -> __end > {time})) AS __end FROM {rows})",
+            ends=ends, time=time, rows=rows,
+        )  # fmt: skip
         return _named(rows, start, "__end", f"{WINDOW}, __end")
     if call.kind == HOP and durations["SLIDE"] > durations["SIZE"]:  # A row may be in no window.
         end = f"({start} + {_duration(durations['SIZE'])})"
-        rows = join("(SELECT * FROM ", rows, " WHERE ", time, f" < {end})")
+        rows = sql("(SELECT * FROM {rows} WHERE {time} < {end})", rows=rows, time=time, end=end)
     return _named(rows, start, end, WINDOW)
 
 
@@ -44,12 +48,14 @@ def spark_window(call: WindowTvf, durations: Mapping[str, int], time: TextLike) 
     Its windows have the whole SIZE for CUMULATE, and the length of the slide for HOP if the slide is the longer one.
     """
     if call.kind == SESSION:
-        return join("session_window(", time, f", '{durations['GAP']} microseconds')")
+        return sql("session_window({time}, '{gap} microseconds')", time=time, gap=durations["GAP"])
     size = durations["SIZE"]
     slide = durations["SLIDE"] if call.kind == HOP else size
     offset = durations.get("OFFSET", 0) % slide
-    length = max(size, slide)
-    return join("window(", time, f", '{length} microseconds', '{slide} microseconds', '{offset} microseconds')")
+    return sql(
+        "window({time}, '{length} microseconds', '{slide} microseconds', '{offset} microseconds')",
+        time=time, length=max(size, slide), slide=slide, offset=offset,
+    )  # fmt: skip
 
 
 def _duration(micros: int) -> str:
@@ -60,22 +66,25 @@ def _duration(micros: int) -> str:
     return f"make_interval(0, 0, 0, 0, 0, 0, {micros // 10**6}.{micros % 10**6:06d})"
 
 
-def _named(rows: Text, start: str, end: str, hidden: str) -> Text:
-    columns = f"{start} AS window_start, {end} AS window_end, {end} - {_BEFORE_END} AS window_time"
-    return join(f"(SELECT * EXCEPT ({hidden}), {columns} FROM ", rows, ")")
+def _named(rows: Text, start: TextLike, end: TextLike, hidden: str) -> Text:
+    return sql("(SELECT * EXCEPT ({hidden}), {keys} FROM {rows})", hidden=hidden, keys=_keys(start, end), rows=rows)
+
+
+def _keys(start: TextLike, end: TextLike) -> Text:
+    """The columns WINDOW_KEYS."""
+    template = "{start} AS window_start, {end} AS window_end, {end} - {least} AS window_time"
+    return sql(template, start=start, end=end, least=_BEFORE_END)
 
 
 def _sessions(call: WindowTvf, source: Source, data: Text, gap: int, time: Text) -> Text:
     """The rows with their sessions; a session begins at a row that is more than the gap later than the row before."""
     keys = [source.of(key) for key in call.partition_by]
-    by = join(join(*keys, separator=", "), ", ") if keys else Text()
-    partition = join("PARTITION BY ", join(*keys, separator=", "), " ") if keys else Text()
-    in_order = join("(", partition, "ORDER BY ", time, ")")
-    begins = join("IF(", time, " <= lag(", time, ") OVER ", in_order, f" + {_duration(gap)}, 0, 1) AS __begins")
-    rows = join("(SELECT *, ", begins, " FROM ", data, " WHERE ", time, " IS NOT NULL)")
-    rows = join("(SELECT *, sum(__begins) OVER ", in_order, " AS __session FROM ", rows, ")")
-    whole = join("(PARTITION BY ", by, "__session)")
-    start = join("min(", time, ") OVER ", whole)
-    end = join("max(", time, ") OVER ", whole, f" + {_duration(gap)}")
-    columns = join(start, " AS window_start, ", end, " AS window_end, ", end, f" - {_BEFORE_END} AS window_time")
-    return join("(SELECT * EXCEPT (__begins, __session), ", columns, " FROM ", rows, ")")
+    partition = sql("PARTITION BY {keys} ", keys=keys) if keys else ""
+    order, apart = sql("({by}ORDER BY {time})", by=partition, time=time), _duration(gap)
+    begins = sql("IF({time} <= lag({time}) OVER {order} + {apart}, 0, 1)", time=time, order=order, apart=apart)
+    rows = sql("(SELECT *, {x} AS __begins FROM {data} WHERE {time} IS NOT NULL)", x=begins, data=data, time=time)
+    rows = sql("(SELECT *, sum(__begins) OVER {order} AS __session FROM {rows})", order=order, rows=rows)
+    whole = sql("(PARTITION BY {keys})", keys=[*keys, "__session"])
+    start = sql("min({time}) OVER {whole}", time=time, whole=whole)
+    end = sql("max({time}) OVER {whole} + {apart}", time=time, whole=whole, apart=apart)
+    return _named(rows, start, end, "__begins, __session")

@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlext.rewriter.joins.join_clause import NEAREST
-from sqlext.rewriter.text.splice import Text, TextLike, join
+from sqlext.rewriter.text.splice import Text, TextLike, join, sql
 
 _HASHES = 1 << 15
 _TIME_BITS = 48  # a sort by the number is a sort by the hash, then by the lower bits of the time
@@ -88,7 +88,7 @@ class Conditions:
 
     def of_pairs(self, at: str) -> list[Text]:
         """The bounds of the right time, which is the column `at`, and the conditions on the left row."""
-        bounds = (join(f"{at} {bound.operator} (", bound.left, ")") for bound in self.bounds)
+        bounds = (sql("{at} {operator} ({left})", at=at, operator=b.operator, left=b.left) for b in self.bounds)
         return [*bounds, *(join("(", condition, ")") for condition in self.left)]
 
 
@@ -290,11 +290,14 @@ def _carried_sql(asof: AsofJoin, carried: Carried, pairs: Text | None) -> Text:
         row = f"IF({_all(conditions)}, {names.row}, NULL) AS {names.row}"
     elif not asof.is_left:
         where += conditions
-    return join(
-        f"(SELECT {', '.join((*names.shown, row))} FROM (\n",
-        _partners(asof, names) if pairs is None else pairs,
-        f"\n){f' WHERE {_all(where)}' if where else ''}) AS {asof.own}\n",
-        f"{left_relation(asof, carried)}\n{right_relation(asof)}",
+    return sql(
+        "(SELECT {shown} FROM (\n{partners}\n){where}) AS {own}\n{left}\n{right}",
+        shown=[*names.shown, row],
+        partners=_partners(asof, names) if pairs is None else pairs,
+        where=_where(where),
+        own=asof.own,
+        left=left_relation(asof, carried),
+        right=right_relation(asof),
     )
 
 
@@ -316,15 +319,16 @@ def right_relation(asof: AsofJoin) -> str:
 
 def _on_sql(asof: AsofJoin, nearest: Text) -> Text:
     names, conditions = Names(asof), asof.conditions
-    same_time = join("(", asof.left_time, f") = {names.time}")
+    same_time = sql("({left}) = {time}", left=asof.left_time, time=names.time)
     criteria = [same_time, *conditions.same_keys(names.keys), *conditions.of_pairs(names.at)]
-    return join(
-        asof.left,
-        f" {asof.words} (\n",
-        nearest,
-        f"\n) AS {asof.own} ON ",
-        join(*criteria, separator=" AND "),
-        f"\n{right_relation(asof)}",
+    return sql(
+        "{left} {words} (\n{nearest}\n) AS {own} ON {criteria}\n{right}",
+        left=asof.left,
+        words=asof.words,
+        nearest=nearest,
+        own=asof.own,
+        criteria=join(*criteria, separator=" AND "),
+        right=right_relation(asof),
     )
 
 
@@ -334,14 +338,18 @@ def _using_sql(asof: AsofJoin, nearest: Text) -> Text:
     The time must be equal too, so it gets the same name on both sides.
     """
     names = Names(asof)
-    return join(
-        asof.left,
-        " CROSS JOIN LATERAL (SELECT (",
-        asof.left_time,
-        f") AS {names.time}) AS {asof.own}_left",
-        f" {asof.words} (SELECT {names.row}.*, {names.time} FROM (\n",
-        nearest,
-        f"\n)) AS {asof.name or f'{asof.own}_right'} USING ({', '.join((*asof.using, names.time))})",
+    return sql(
+        "{left} CROSS JOIN LATERAL (SELECT ({left_time}) AS {time}) AS {own}_left {words} "
+        "(SELECT {row}.*, {time} FROM (\n{nearest}\n)) AS {right} USING ({columns})",
+        left=asof.left,
+        left_time=asof.left_time,
+        time=names.time,
+        own=asof.own,
+        words=asof.words,
+        row=names.row,
+        nearest=nearest,
+        right=asof.name or f"{asof.own}_right",
+        columns=[*asof.using, names.time],
     )
 
 
@@ -351,11 +359,17 @@ def _using_time_sql(asof: AsofJoin, nearest: Text) -> Text:
     Each right row gets the time of the left rows whose nearest row it is, so that Spark's USING finds it.
     """
     names = Names(asof)
-    return join(
-        asof.left,
-        f" {asof.words} (SELECT {names.row}.* EXCEPT ({asof.using_time}), {names.time} AS {asof.using_time} FROM (\n",
-        nearest,
-        f"\n)) AS {asof.name or f'{asof.own}_right'} USING ({', '.join((*asof.using, asof.using_time))})",
+    return sql(
+        "{left} {words} (SELECT {row}.* EXCEPT ({name}), {time} AS {name} FROM (\n{nearest}\n)) AS {right} "
+        "USING ({columns})",
+        left=asof.left,
+        words=asof.words,
+        row=names.row,
+        name=asof.using_time or "",
+        time=names.time,
+        nearest=nearest,
+        right=asof.name or f"{asof.own}_right",
+        columns=[*asof.using, asof.using_time or ""],
     )
 
 
@@ -363,24 +377,25 @@ def _nearest(asof: AsofJoin, pairs: Text | None) -> Text:
     """The nearest right row for each key and time of the left relation that has one."""
     names = Names(asof)
     if pairs is not None:
-        within = _within(asof, names)
-        limited = f" WHERE {_all(within)}" if within else ""
-        return join(f"SELECT {', '.join(names.nearest)} FROM (\n", pairs, f"\n){limited}")
+        template = "SELECT {columns} FROM (\n{pairs}\n){where}"
+        return sql(template, columns=names.nearest, pairs=pairs, where=_where(_within(asof, names)))
     window = _window(asof, names, asof.directions[0])
     seen = (
         f"lag({names.side}) OVER ({window}) = 1\n"
         f"      AND lag({names.time}) OVER ({window}) = {names.time} AS {names.seen}"
     )
     where = [f"{names.side} = 1", f"{names.row} IS NOT NULL", f"{names.seen} IS NOT TRUE", *_within(asof, names)]
-    return join(
-        f"SELECT {', '.join(names.nearest)} FROM (\n",
-        _partners(asof, names, seen),
-        f"\n) WHERE {_all(where)}",
-    )
+    partners = _partners(asof, names, seen)
+    template = "SELECT {columns} FROM (\n{partners}\n){where}"
+    return sql(template, columns=names.nearest, partners=partners, where=_where(where))
 
 
 def _all(conditions: Sequence[str]) -> str:
     return " AND ".join(conditions)
+
+
+def _where(conditions: Sequence[str]) -> str:
+    return f" WHERE {_all(conditions)}" if conditions else ""
 
 
 def _partners(asof: AsofJoin, names: Names, *computed: str) -> Text:
@@ -465,15 +480,14 @@ def _presorted(asof: AsofJoin, names: Names, rows: Text) -> Text:
     """
     if asof.presort is None:
         return rows
-    keys = ", ".join(names.keys)
     time = asof.presort.time_number.format(names.time)
     bits = f"{'' if is_backward(asof.directions[0]) else '~'}{time} & {(1 << _TIME_BITS) - 1}"
-    columns = ", ".join((names.side, names.time, *names.keys, *names.at_if_any, names.row, *names.ties, *names.of_left))
-    return join(
-        f"    SELECT {columns},\n      CAST(pmod(xxhash64({keys}), {_HASHES}) AS INT) AS {names.hash} FROM (\n",
-        rows,
-        f"\n    ) DISTRIBUTE BY {keys} SORT BY shiftleft(CAST({names.hash} AS BIGINT), {_TIME_BITS}) + ({bits})",
-    )
+    columns = [names.side, names.time, *names.keys, *names.at_if_any, names.row, *names.ties, *names.of_left]
+    return sql(
+        "    SELECT {columns},\n      CAST(pmod(xxhash64({keys}), {hashes}) AS INT) AS {hash} FROM (\n{rows}\n    ) "
+        "DISTRIBUTE BY {keys} SORT BY shiftleft(CAST({hash} AS BIGINT), {n}) + ({bits})",
+        columns=columns, keys=names.keys, hashes=_HASHES, hash=names.hash, rows=rows, n=_TIME_BITS, bits=bits,
+    )  # fmt: skip
 
 
 def _rows(asof: AsofJoin, names: Names) -> Text:
@@ -491,23 +505,20 @@ def _rows(asof: AsofJoin, names: Names) -> Text:
         is_padded = asof.is_left
     if is_padded:
         columns.append(join("(", fits, f") AS {names.fits}"))
-    left = join("    SELECT ", join(*columns, separator=", "), " FROM ", asof.left)
+    left = sql("    SELECT {columns} FROM {left}", columns=columns, left=asof.left)
     left = left if is_padded else join(left, " WHERE ", fits)
     return join(_right_rows(asof, names), left, separator="\n    UNION ALL\n")
 
 
 def _right_rows(asof: AsofJoin, names: Names) -> Text:
     conditions = asof.conditions
-    at = join(", (", asof.right_time, f") AS {names.at}") if names.at_if_any else Text()
+    at = [sql("({time}) AS {at}", time=asof.right_time, at=name) for name in names.at_if_any]
     more = (f"struct(*) AS {names.row}", *names.tie_values, *(f"NULL AS {name}" for name in names.of_left))
-    return join(
-        "    SELECT ",
-        _columns("0", asof.right_time, conditions.right_keys, names),
-        at,
-        f", {', '.join(more)} FROM ",
-        asof.right,
-        " WHERE ",
-        conditions.fits_right(asof.right_time),
+    return sql(
+        "    SELECT {columns} FROM {right} WHERE {fits}",
+        columns=[_columns("0", asof.right_time, conditions.right_keys, names), *at, *more],
+        right=asof.right,
+        fits=conditions.fits_right(asof.right_time),
     )
 
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from typing import Union
 
 from sqlext.expressions.spark_types import INTEGER_BITS, LTZ, TIME_TYPES, is_numeric
-from sqlext.rewriter.text.splice import Text, TextLike, join, sub
+from sqlext.rewriter.text.splice import Text, TextLike, join, sql, sub
 
 MICROS, NTZ_MICROS, DAYS, INTEGERS, FLOATS = "micros", "ntz micros", "days", "integers", "floats"
 CELLS = 1 << 30  # cells of the grid over the times of the points, used if ranges vary by row
@@ -59,19 +59,18 @@ def domain(spark_types: tuple[str, ...]) -> str | None:
 
 def position(of: str, expression: TextLike) -> Text:
     """The expression as a number of the domain `of`: microseconds, days or itself."""
-    before, after = {
-        MICROS: ("unix_micros(CAST(", f" AS {LTZ}))"),
-        # An interval is divided, since unix_micros would read a local time in the session's zone, where an hour may
-        # occur twice.
-        NTZ_MICROS: (
-            "(CAST(",
-            " AS TIMESTAMP_NTZ) - TIMESTAMP_NTZ'1970-01-01') div INTERVAL '0.000001' SECOND",
-        ),
-        DAYS: ("unix_date(", ")"),
-        INTEGERS: ("CAST(", " AS BIGINT)"),
-        FLOATS: ("CAST(", " AS DOUBLE)"),
-    }[of]
-    return join(before, expression, after)
+    return sql(_POSITIONS[of], x=expression, ltz=LTZ)
+
+
+_POSITIONS = {
+    MICROS: "unix_micros(CAST({x} AS {ltz}))",
+    # An interval is divided, since unix_micros would read a local time in the session's zone, where an hour may occur
+    # twice.
+    NTZ_MICROS: "(CAST({x} AS TIMESTAMP_NTZ) - TIMESTAMP_NTZ'1970-01-01') div INTERVAL '0.000001' SECOND",
+    DAYS: "unix_date({x})",
+    INTEGERS: "CAST({x} AS BIGINT)",
+    FLOATS: "CAST({x} AS DOUBLE)",
+}
 
 
 @dataclass(frozen=True)
@@ -114,14 +113,15 @@ class Fixed:
         >>> print(Fixed(MICROS, 60000000, cells=2).bucket_of_cell("c - 1"))
         (c - 1) div 2
         """
-        return join(cell) if self.cells == 1 else join("(", cell, f") div {self.cells}")
+        return join(cell) if self.cells == 1 else sql("({cell}) div {n}", cell=cell, n=self.cells)
 
     def _divided(self, expression: TextLike, width: float) -> Text:
         at = position(self.of, expression)
         if self.of == FLOATS:
             # In Spark's order NaN is the greatest value, and least() and greatest() use that order.
-            return join("CAST(floor(least(greatest(", at, f" / {width!r}D, -{_FARTHEST}), {_FARTHEST})) AS BIGINT)")
-        return join(at, f" div {int(width)}")
+            template = "CAST(floor(least(greatest({at} / {width}D, -{most}), {most})) AS BIGINT)"
+            return sql(template, at=at, width=repr(width), most=_FARTHEST)
+        return sql("{at} div {width}", at=at, width=int(width))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,8 +142,10 @@ class Grid:
         >>> print(Grid(of=INTEGERS, start=10.0, rate=0.5, buckets=8).bucket("a.t"))
         CAST(least(greatest((CAST(CAST(a.t AS BIGINT) AS DOUBLE) - 10.0D) * 0.5D, 0D), 7D) AS BIGINT)
         """
-        at = join("CAST(", position(self.of, expression), f" AS DOUBLE) - {self.start!r}D")
-        return join("CAST(least(greatest((", at, f") * {self.rate!r}D, 0D), {self.buckets - 1}D) AS BIGINT)")
+        return sql(
+            "CAST(least(greatest((CAST({at} AS DOUBLE) - {start}D) * {rate}D, 0D), {last}D) AS BIGINT)",
+            at=position(self.of, expression), start=repr(self.start), rate=repr(self.rate), last=self.buckets - 1,
+        )  # fmt: skip
 
 
 HOME, BUCKET = "__sqlext_home", "__sqlext_bucket"
@@ -189,8 +191,8 @@ def ranges_copied(buckets: Union[Fixed, Grid], time: Text, lower: Text, upper: T
 
 def _sequence(buckets: Union[Fixed, Grid], first: TextLike, last: TextLike) -> Text:
     if isinstance(buckets, Grid):  # In an empty range, upper may be any number of buckets below lower.
-        last = join("greatest(", first, ", ", last, ")")
-    return join("sequence(", first, ", ", last, ")")
+        last = sql("greatest({first}, {last})", first=first, last=last)
+    return sql("sequence({first}, {last})", first=first, last=last)
 
 
 def points_copied(buckets: Fixed, time: Text, lower: Text) -> Scheme:
@@ -199,7 +201,7 @@ def points_copied(buckets: Fixed, time: Text, lower: Text) -> Scheme:
     >>> print(points_copied(Fixed(DAYS, 7, cells=2), join("a.t"), join("b.lo")).points.copies)
     sequence((unix_date(a.t) div 7 - 1) div 2, unix_date(a.t) div 14)
     """
-    copies = join("sequence(", _first(buckets, buckets.cell(time)), ", ", buckets.bucket(time), ")")
+    copies = _sequence(buckets, _first(buckets, buckets.cell(time)), buckets.bucket(time))
     return Scheme(Side(key=join(BUCKET), copies=copies), Side(key=buckets.bucket(lower)))
 
 
@@ -215,18 +217,21 @@ def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, low
     goes to the first level whose buckets are as wide as the range, where it touches two buckets at most.
     """
     assert (1 << levels[-1]) >= cells.buckets
-    array, own = f"array({', '.join(map(str, levels))})", "__sqlext_level"
-    first = cells.bucket(lower)
-    width = join(cells.bucket(upper), " - ", first, " + 1")
-    level = join(f"array_min(filter({array}, {own} -> shiftleft(1L, {own}) >= ", width, "))")
+    first, last = cells.bucket(lower), cells.bucket(upper)
+    level = sql(
+        "array_min(filter(array({levels}), {name} -> shiftleft(1L, {name}) >= {last} - {first} + 1))",
+        levels=[*map(str, levels)], name="__sqlext_level", last=last, first=first,
+    )  # fmt: skip
     # One integer holds the level and the bucket: buckets have at most 30 bits, and the number before the first bucket
     # of a level is the number of no bucket.
-    home = join("shiftleft(CAST(", level, " AS BIGINT), 32) + shiftright(", first, ", ", level, ")")
+    home = sql("shiftleft(CAST({level} AS BIGINT), 32) + shiftright({first}, {level})", level=level, first=first)
     # A copy is a level, and one bit that is set if the copy is in the bucket before the point's bucket.
-    copies = [2 * level + before for level in levels for before in (0, 1)][:-1]
-    bucket = join("shiftright(", cells.bucket(time), f", shiftright({BUCKET}, 1))")
-    key = join(f"shiftleft(CAST(shiftright({BUCKET}, 1) AS BIGINT), 32) + ", bucket, f" - ({BUCKET} & 1)")
-    return Scheme(Side(key=key, copies=join(f"array({', '.join(map(str, copies))})")), Side(key=home))
+    copies = [str(2 * level + before) for level in levels for before in (0, 1)][:-1]
+    key = sql(
+        "shiftleft(CAST(shiftright({copy}, 1) AS BIGINT), 32) + shiftright({at}, shiftright({copy}, 1)) - ({copy} & 1)",
+        copy=BUCKET, at=cells.bucket(time),
+    )  # fmt: skip
+    return Scheme(Side(key=key, copies=sql("array({copies})", copies=copies)), Side(key=home))
 
 
 def both_copied(buckets: Fixed, time: Text, lower: Text, upper: Text) -> Scheme:
@@ -238,15 +243,16 @@ def both_copied(buckets: Fixed, time: Text, lower: Text, upper: Text) -> Scheme:
     coalesce(sequence(__sqlext_home - 1, __sqlext_home), array(CAST(NULL AS BIGINT)))
     """
     own = buckets.bucket_of_cell(HOME)
-    before = join("sequence(", _first(buckets, HOME), ", ", own, ")")
+    before = _sequence(buckets, _first(buckets, HOME), own)
     within = _sequence(buckets, own, buckets.bucket(upper))
-    home = join("IF((", upper, ") IS NULL, NULL, ", buckets.cell(lower), ")")  # Either bound may be beyond all times.
+    # Either bound may be beyond all times.
+    home = sql("IF(({upper}) IS NULL, NULL, {cell})", upper=upper, cell=buckets.cell(lower))
     return Scheme(_copied(buckets.cell(time), before, own), _copied(home, within, own))
 
 
 def _copied(home: Text, copies: Text, own: Text) -> Side:
     """The side whose rows are copied; a row without a home gets one copy, which meets no row of the other side."""
-    copies = join("coalesce(", copies, f", {_NONE})")
+    copies = sql("coalesce({copies}, {none})", copies=copies, none=_NONE)
     return Side(key=join(BUCKET), copies=copies, home=home, own=join(f"{BUCKET} <=> ", own))
 
 
@@ -268,10 +274,9 @@ def both_copied_by_level(
 
 def _copied_with_own(side: Side, own_key: Text) -> Side:
     assert side.copies is not None
-    copies = join("concat(array(CAST(NULL AS INT)), coalesce(", side.copies, ", array()))")
-    return Side(
-        key=join(f"IF({BUCKET} IS NULL, ", own_key, ", ", side.key, ")"), copies=copies, own=join(f"{BUCKET} IS NULL")
-    )
+    copies = sql("concat(array(CAST(NULL AS INT)), coalesce({copies}, array()))", copies=side.copies)
+    key = sql("IF({copy} IS NULL, {own}, {key})", copy=BUCKET, own=own_key, key=side.key)
+    return Side(key=key, copies=copies, own=join(f"{BUCKET} IS NULL"))
 
 
 # columns
@@ -316,7 +321,8 @@ def columns(side: Side, which: str, number: int, bounds: Sequence[tuple[Text, st
     if side.home is not None:
         steps.append(_select([(side.home, name("home"))], name("homes")))
     if side.copies is not None:
-        copies = join(" JOIN LATERAL explode(", named(side.copies), f") AS {name('copies')}({name('bucket')})")
+        template = " JOIN LATERAL explode({array}) AS {copies}({bucket})"
+        copies = sql(template, array=named(side.copies), copies=name("copies"), bucket=name("bucket"))
         steps.append((copies, (name("bucket"),)))
     of_copy = [(named(side.key), name("key"))] if has_key else []
     if side.own is not None:
@@ -335,8 +341,9 @@ def _select(columns: Sequence[tuple[TextLike, str]], alias: str) -> tuple[Text, 
     """A lateral subquery that computes the columns, given as (expression, name), and the names of the columns."""
     if not columns:
         return Text(), ()
-    shown = join(*(join(text, f" AS {name}") for text, name in columns), separator=", ")
-    return join(" JOIN LATERAL (SELECT ", shown, f") AS {alias}"), tuple(name for _, name in columns)
+    shown = [join(text, f" AS {name}") for text, name in columns]
+    text = sql(" JOIN LATERAL (SELECT {shown}) AS {alias}", shown=shown, alias=alias)
+    return text, tuple(name for _, name in columns)
 
 
 # ranges that vary by row

@@ -9,8 +9,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Union
 
 from sqlext.errors import Place
@@ -133,6 +134,36 @@ def join(*parts: TextLike, separator: str = "") -> Text:
             pieces.append(Piece(separator))
         pieces.extend(part.pieces if isinstance(part, Text) else [Piece(part)])
     return Text(tuple(pieces))
+
+
+def sql(template: str, /, **values: TextLike | int | Sequence[TextLike]) -> Text:
+    """The template with a value in the place of each name in braces; a list is written with commas between its items.
+
+    Characters of a Text keep their origin. The template is a literal, never an f-string: the braces of a value mean
+    themselves, as do other braces of a template.
+
+    >>> source = Source("SELECT lo, '{n}'")
+    >>> text = sql("coalesce(({x}), FALSE) AS __c{n}, f({all}) RLIKE '{2,}'", x=source.slice(7, 9), n=1,
+    ...            all=["a", source.slice(11, 16)])
+    >>> str(text), text.origin(10), text.origin(36)
+    ("coalesce((lo), FALSE) AS __c1, f(a, '{n}') RLIKE '{2,}'", 7, 11)
+
+    Raises KeyError for a name without a value.
+    """
+    parts = _parts_of(template)
+    return join(*(_written(values[part]) if i % 2 else part for i, part in enumerate(parts)))
+
+
+@lru_cache(maxsize=1024)
+def _parts_of(template: str) -> tuple[str, ...]:
+    """The text before the first name, the name, the text after it, and so on."""
+    return tuple(re.split(r"\{([a-z]\w*)\}", template))
+
+
+def _written(value: TextLike | int | Sequence[TextLike]) -> TextLike:
+    if isinstance(value, (str, Text)):
+        return value
+    return str(value) if isinstance(value, int) else join(*value, separator=", ")
 
 
 def sub(pattern: re.Pattern[str], new: str, text: TextLike) -> TextLike:

@@ -15,7 +15,7 @@ from sqlext.engine.reports.shown_values import typed_text
 from sqlext.rewriter.joins.asof_sql import Key
 from sqlext.rewriter.joins.join_conditions import LEFT
 from sqlext.rewriter.scalars.row_filter import evaluated
-from sqlext.rewriter.text.splice import Text, TextLike, join
+from sqlext.rewriter.text.splice import Text, TextLike, join, sql
 
 # The order of events at one place: an end that excludes its place closes before the times there, and opens after them.
 _CLOSES_BEFORE, _OPENS, _TIME, _CLOSES, _OPENS_AFTER = range(5)
@@ -30,15 +30,15 @@ def side_query(shape: JoinShape, side: str, prefix: Text) -> Text:
     `reversed`: ranges that end before they begin; `compared`: the able rows whose range is not empty.
     """
     columns: list[TextLike] = ["count(*) AS rows"]
-    columns.append(join("count_if(", _any_null(_key_texts(shape, side)), ") AS null_key"))
-    columns.append(join("count_if(", _any_null(shape.needs.get(side, ())), ") AS null_time"))
+    columns.append(sql("count_if({x}) AS null_key", x=_any_null(_key_texts(shape, side))))
+    columns.append(sql("count_if({x}) AS null_time", x=_any_null(shape.needs.get(side, ()))))
     columns += verdict_columns(condition.sql for condition in shape.own[side])
-    columns.append(join("count_if(", _is_able(shape, side), ") AS able"))
+    columns.append(sql("count_if({x}) AS able", x=_is_able(shape, side)))
     empty, reversed_ = (shape.is_empty, shape.is_reversed) if side == shape.ranges else ("FALSE", "FALSE")
-    columns.append(join("count_if(", empty, ") AS empty"))
-    columns.append(join("count_if(", reversed_, ") AS reversed"))
-    columns.append(join("count_if(", _is_compared(shape, side), ") AS compared"))
-    return join(prefix, "SELECT ", join(*columns, separator=",\n       "), "\nFROM ", shape.relations[side])
+    columns.append(sql("count_if({x}) AS empty", x=empty))
+    columns.append(sql("count_if({x}) AS reversed", x=reversed_))
+    columns.append(sql("count_if({x}) AS compared", x=_is_compared(shape, side)))
+    return sql("{prefix}SELECT {all}\nFROM {rows}", prefix=prefix, all=columns, rows=shape.relations[side])
 
 
 def pairs_query(shape: JoinShape, prefix: Text, limit: int | None = None) -> Text:
@@ -61,10 +61,10 @@ def pairs_query(shape: JoinShape, prefix: Text, limit: int | None = None) -> Tex
         "coalesce(max(points + ranges), 0) AS largest",
         "min(nearest) AS nearest",
     ]
-    whole = join("SELECT ", ", ".join(columns), " FROM (\n", keyed, "\n)")
-    shown = ", ".join(f"{shape.shown(f'nearest.{name}')} AS {name}" for name in ("`time`", "low", "high"))
-    own = ", ".join(f"nearest.{name} AS {name}" for name in ("miss", "is_before", "named"))
-    return join(prefix, f"SELECT *, {own}, {shown} FROM (\n", whole, "\n)")
+    whole = sql("SELECT {columns} FROM (\n{keyed}\n)", columns=columns, keyed=keyed)
+    shown = [f"{shape.shown(f'nearest.{name}')} AS {name}" for name in ("`time`", "low", "high")]
+    own = [f"nearest.{name} AS {name}" for name in ("miss", "is_before", "named")]
+    return sql("{prefix}SELECT *, {own} FROM (\n{whole}\n)", prefix=prefix, own=[*own, *shown], whole=whole)
 
 
 def keys_query(shape: JoinShape, limit: int | None = None) -> Text:
@@ -75,14 +75,14 @@ def keys_query(shape: JoinShape, limit: int | None = None) -> Text:
     reverse = f"{by}ORDER BY far DESC, pos DESC, kind DESC"
     passed = "ROWS UNBOUNDED PRECEDING"
     point = f"IF(kind = {_TIME}, pos, NULL)"
-    events = join(*_events(shape), separator="\n  UNION ALL\n")
+    events = _events(shape)
     if limit is not None and keys:
-        events = join("WITH events AS (\n", events, "\n  ) SELECT * FROM events ", _of_some_keys(keys, limit))
-    windows = (
-        f"*, sum(delta) OVER ({order} {passed}) AS open, last_value({point}, true) OVER ({order} {passed}) AS last, "
-        f"last_value({point}, true) OVER ({reverse} {passed}) AS next"
-    )
-    placed = join(f"SELECT {windows} FROM (\n", events, "\n)")
+        events = _of_some_keys(events, keys, limit)
+    placed = sql(
+        "SELECT *, sum(delta) OVER ({order} {passed}) AS open, last_value({point}, true) OVER ({order} {passed}) AS "
+        "last, last_value({point}, true) OVER ({reverse} {passed}) AS next FROM (\n{events}\n)",
+        order=order, passed=passed, point=point, reverse=reverse, events=events,
+    )  # fmt: skip
     is_range = f"kind IN ({_CLOSES_BEFORE}, {_CLOSES})"
     met = "coalesce(last > low OR (last = low AND NOT low_excluded), low IS NULL AND last IS NOT NULL)"
     columns = [
@@ -96,27 +96,30 @@ def keys_query(shape: JoinShape, limit: int | None = None) -> Text:
         " AS nearest",
     ]
     grouped = f"\nGROUP BY {', '.join(keys)}" if keys else ""
-    return join(f"SELECT {', '.join(columns)} FROM (\n", placed, f"\n){grouped}")
+    return sql("SELECT {columns} FROM (\n{placed}\n){grouped}", columns=columns, placed=placed, grouped=grouped)
 
 
 def limited_keys_query(shape: JoinShape, prefix: Text, limit: int) -> Text:
     """The keys that `pairs_query` compares under a limit, in the columns __key0, __key1, …"""
     keys = [f"k{i}" for i in range(len(shape.keys))]
-    named = ", ".join(f"{key} AS __key{i}" for i, key in enumerate(keys))
-    events = join(*_events(shape), separator="\n  UNION ALL\n")
-    body = join(f"SELECT DISTINCT {named} FROM (WITH events AS (\n", events, "\n  ) SELECT * FROM events ")
-    return join(prefix, body, _of_some_keys(keys, limit), ")")
+    named = [f"{key} AS __key{i}" for i, key in enumerate(keys)]
+    events = _of_some_keys(_events(shape), keys, limit)
+    return sql("{prefix}SELECT DISTINCT {named} FROM ({events})", prefix=prefix, named=named, events=events)
 
 
 def of_keys(shape: JoinShape, keys: str) -> Text:
     """A condition on the left rows of the join: they have one of the `keys`, a table as `limited_keys_query` has it."""
-    equal = (join(f"chosen.__key{i} <=> (", key.left, ")") for i, key in enumerate(shape.keys))
-    return join(f"EXISTS (SELECT 1 FROM {keys} AS chosen WHERE ", join(*equal, separator=" AND "), ")")
+    equal = (sql("chosen.__key{i} <=> ({left})", i=i, left=key.left) for i, key in enumerate(shape.keys))
+    same = join(*equal, separator=" AND ")
+    return sql("EXISTS (SELECT 1 FROM {keys} AS chosen WHERE {same})", keys=keys, same=same)
 
 
-def _of_some_keys(keys: Sequence[str], limit: int) -> str:
-    key = f"xxhash64({', '.join(keys)})"
-    return f"WHERE {key} IN (SELECT hash FROM (SELECT DISTINCT {key} AS hash FROM events) ORDER BY hash LIMIT {limit})"
+def _of_some_keys(events: Text, keys: Sequence[str], limit: int) -> Text:
+    return sql(
+        "WITH events AS (\n{events}\n  ) SELECT * FROM events WHERE {key} IN (SELECT hash FROM "
+        "(SELECT DISTINCT {key} AS hash FROM events) ORDER BY hash LIMIT {limit})",
+        events=events, key=f"xxhash64({', '.join(keys)})", limit=limit,
+    )  # fmt: skip
 
 
 def _miss(shape: JoinShape) -> str:
@@ -134,17 +137,20 @@ def others_query(shape: JoinShape, prefix: Text, pairs: TextLike) -> Text:
     """One row: `kept`, the pairs on which all other conditions hold, and t, f, n of each of them. `pairs`: the join
     without the other conditions."""
     others = [condition.sql for condition in shape.others]
-    columns = [join("count_if(", all_true(others), ") AS kept"), *verdict_columns(others)]
-    return join(prefix, "SELECT ", join(*columns, separator=",\n       "), "\nFROM ", pairs)
+    columns = [sql("count_if({x}) AS kept", x=all_true(others)), *verdict_columns(others)]
+    return sql("{prefix}SELECT {columns}\nFROM {pairs}", prefix=prefix, columns=columns, pairs=pairs)
 
 
 def some_keys_query(shape: JoinShape, side: str, prefix: Text, number: int) -> Text:
     """The first keys of a relation, as typed texts, of the rows that are compared."""
-    named = _named(shape, side)
-    return join(
-        prefix, "SELECT DISTINCT ", named, " AS key FROM ", shape.relations[side], " WHERE ", _is_compared(shape, side),
-        f" ORDER BY key LIMIT {number}",
-    )  # fmt: skip
+    return sql(
+        "{prefix}SELECT DISTINCT {named} AS key FROM {rows} WHERE {is_compared} ORDER BY key LIMIT {number}",
+        prefix=prefix,
+        named=_named(shape, side),
+        rows=shape.relations[side],
+        is_compared=_is_compared(shape, side),
+        number=number,
+    )
 
 
 # rows
@@ -179,13 +185,17 @@ def _is_compared(shape: JoinShape, side: str) -> Text:
 def _named(shape: JoinShape, side: str) -> Text:
     """SQL for the keys of a row, as typed texts."""
     texts = (typed_text(_of(key, side)) for key in shape.keys)
-    return join("CAST(array(", join(*texts, separator=", "), f") AS {_NAMED})")
+    return sql("CAST(array({texts}) AS {named})", texts=[*texts], named=_NAMED)
 
 
 # events
 
 
-def _events(shape: JoinShape) -> Iterator[Text]:
+def _events(shape: JoinShape) -> Text:
+    return join(*_kinds_of_events(shape), separator="\n  UNION ALL\n")
+
+
+def _kinds_of_events(shape: JoinShape) -> Iterator[Text]:
     """The times, and the beginnings and the ends of the ranges.
 
     The columns: the keys, `far` (-1 and 1 for an end that does not limit the range), `pos`, `kind`, `delta`: how many
@@ -204,11 +214,11 @@ def _events(shape: JoinShape) -> Iterator[Text]:
     yield _select(columns, shape, shape.points)
     keys = _keys(shape, shape.ranges)
     low, low_excluded, high, high_excluded = (*_sql(shape.lower, nothing), *_sql(shape.upper, nothing))
-    opens = join("IF(", low_excluded, f", {_OPENS_AFTER}, {_OPENS})")
+    opens = sql("IF({excluded}, {after}, {at})", excluded=low_excluded, after=_OPENS_AFTER, at=_OPENS)
     far = "0" if shape.lower else "-1"
     columns = [*keys, f"{far} AS far", join(low, " AS pos"), join(opens, " AS kind"), "1 AS delta"]
     yield _select([*columns, nothing, "FALSE", nothing, "NULL"], shape, shape.ranges)
-    closes = join("IF(", high_excluded, f", {_CLOSES_BEFORE}, {_CLOSES})")
+    closes = sql("IF({excluded}, {before}, {at})", excluded=high_excluded, before=_CLOSES_BEFORE, at=_CLOSES)
     far = "0" if shape.upper else "1"
     columns = [*keys, f"{far} AS far", join(high, " AS pos"), join(closes, " AS kind"), "-1 AS delta"]
     columns += [join(low, " AS low"), join(low_excluded, " AS low_excluded"), join(high, " AS high")]
@@ -225,4 +235,4 @@ def _sql(end: End | None, nothing: str) -> tuple[TextLike, TextLike]:
 
 def _select(columns: Sequence[TextLike], shape: JoinShape, side: str) -> Text:
     where = _is_compared(shape, side)
-    return join("    SELECT ", join(*columns, separator=", "), " FROM ", shape.relations[side], " WHERE ", where)
+    return sql("    SELECT {all} FROM {rows} WHERE {where}", all=columns, rows=shape.relations[side], where=where)

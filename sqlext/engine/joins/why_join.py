@@ -42,7 +42,7 @@ from sqlext.rewriter.scalars.row_filter import evaluated
 from sqlext.rewriter.text.fragments import Fragment, in_line
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import quoted, unquoted
-from sqlext.rewriter.text.splice import Text, TextLike, join
+from sqlext.rewriter.text.splice import Text, TextLike, join, sql
 from sqlext.spark.quiet_probes import quiet_probes
 
 MAX_CANDIDATES = 3
@@ -55,11 +55,11 @@ class _Conjunct:
     shown and for Spark.
 
     Of a condition that bounds a time, `far`: how far the pair is from satisfying it (negative if it does); `is_below`:
-    whether the time is below its bounds; `wider`: the condition that pairs satisfy which are no farther away, with
-    `{far}` in the place of the distance: the first one where the time is below the bounds, else the second one;
-    `touching`: the condition that pairs satisfy whose distance is 0, if it is another one. Any other condition can only
-    be left out: `without` says what then is, and is empty if the join needs the condition. `exchanged`: whether the
-    condition holds with bounds that are in the wrong order exchanged, and that condition.
+    whether the time is below its bounds; `wider`: the condition that pairs satisfy which are no farther away, the parts
+    of its text between which the distance is written: the first one where the time is below the bounds, else the second
+    one; `touching`: the condition that pairs satisfy whose distance is 0, if it is another one. Any other condition can
+    only be left out: `without` says what then is, and is empty if the join needs the condition. `exchanged`: whether
+    the condition holds with bounds that are in the wrong order exchanged, and that condition.
     """
 
     sql: Text
@@ -68,7 +68,7 @@ class _Conjunct:
     operands: Sequence[tuple[str, Text]] = ()
     far: Text | None = None
     is_below: TextLike = "FALSE"
-    wider: tuple[str, str] | None = None
+    wider: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     touching: str = ""
     exchanged: tuple[TextLike, str] = ("FALSE", "")
 
@@ -216,16 +216,16 @@ class _Pairing:
             has_nearest = far is not None and condition is not None and not asof.conditions.bounds
             nearest = f"MATCH_CONDITION (NEAREST ({left_name}, {right_name}))"
             yield _Conjunct(
-                sql=join("(", left, f") {asof.operator} (", right, ")"),
+                sql=sql("({left}) {operator} ({right})", left=left, operator=asof.operator, right=right),
                 shown=shown,
                 operands=times,
                 far=far,
-                wider=(nearest, nearest) if has_nearest else None,
+                wider=((nearest,), (nearest,)) if has_nearest else None,
                 touching=touching,
             )
         elif reach is None:  # else WITHIN is NULL if a time is
             yield _Conjunct(
-                sql=join("((", left, ") = (", right, ")) IS NOT NULL OR NULL"),
+                sql=sql("(({left}) = ({right})) IS NOT NULL OR NULL", left=left, right=right),
                 shown=f"NEAREST ({left_name}, {right_name})",
                 operands=times,
             )
@@ -236,7 +236,7 @@ class _Pairing:
                 shown=f"WITHIN {in_line(asof.distance.limit.written)}",
                 operands=times,
                 far=far,
-                wider=("WITHIN {far}", "WITHIN {far}"),
+                wider=(("WITHIN ", ""), ("WITHIN ", "")),
             )
         for name in using if condition is not None else using[:-1]:
             both = [self._of_using(side, name) for side in (LEFT, RIGHT)]
@@ -287,14 +287,16 @@ class _Pairing:
         whole, operands = between(text), self._operands(*compared_parts(text))
         if whole is not None:
             ends = self._operands(whole.time, whole.lower, whole.upper)
-            time, low, high = (number(self.kind, sql) for _, sql in ends)
-            below, above = join("try_subtract(", low, ", ", time, ")"), join("try_subtract(", time, ", ", high, ")")
+            time, low, high = (number(self.kind, end) for _, end in ends)
+            below = sql("try_subtract({low}, {time})", low=low, time=time)
+            above = sql("try_subtract({time}, {high})", time=time, high=high)
             shown = [name for name, _ in ends]
             wider = (
-                f"{shown[0]} BETWEEN {shown[1]} - {{far}} AND {shown[2]}",
-                f"{shown[0]} BETWEEN {shown[1]} AND {shown[2]} + {{far}}",
+                (f"{shown[0]} BETWEEN {shown[1]} - ", f" AND {shown[2]}"),
+                (f"{shown[0]} BETWEEN {shown[1]} AND {shown[2]} + ", ""),
             )
-            is_between = join(is_reversed(low, high), " AND (", time, ") BETWEEN (", high, ") AND (", low, ")")
+            template = "{is_swapped} AND ({time}) BETWEEN ({high}) AND ({low})"
+            is_between = sql(template, is_swapped=is_reversed(low, high), time=time, high=high, low=low)
             exchanged = (is_between, f"{shown[0]} BETWEEN {shown[2]} AND {shown[1]}")
             return _Conjunct(
                 sql=self.sides.text(text),
@@ -302,22 +304,22 @@ class _Pairing:
                 operands=operands,
                 wider=wider,
                 exchanged=exchanged,
-                far=join("greatest(", below, ", ", above, ")"),
-                is_below=join("(", below, ") > 0"),
+                far=sql("greatest({below}, {above})", below=below, above=above),
+                is_below=sql("({below}) > 0", below=below),
             )
         comparison = compared(text)
         assert comparison is not None
         ends = self._operands(comparison.left, comparison.right)
         sign, operator = ("+", "<=") if comparison.operator in ("<", "<=") else ("-", ">=")
-        wide = f"{ends[0][0]} {operator} {ends[1][0]} {sign} {{far}}"
-        (a, b) = (number(self.kind, sql) for _, sql in ends)
-        far = join("try_subtract(", *((a, ", ", b) if sign == "+" else (b, ", ", a)), ")")
+        wide = f"{ends[0][0]} {operator} {ends[1][0]} {sign} ", ""
+        a, b = (number(self.kind, end) for _, end in ends)
+        far = sql("try_subtract({both})", both=[a, b] if sign == "+" else [b, a])
         return _Conjunct(sql=self.sides.text(text), shown=text.in_line, operands=operands, far=far, wider=(wide, wide))
 
     def _distance(self, a: Text, b: Text) -> Text | None:
         if self.kind == TEXT:
             return None
-        return join("abs(try_subtract(", number(self.kind, a), ", ", number(self.kind, b), "))")
+        return sql("abs(try_subtract({a}, {b}))", a=number(self.kind, a), b=number(self.kind, b))
 
     # the query
 
@@ -329,16 +331,16 @@ class _Pairing:
         columns: list[TextLike] = [join(row_json(own), " AS __chosen"), join(row_json(rest), " AS __candidate")]
         columns.append(f"{self.operands[other].is_missing} AS __is_missing")
         for i, c in enumerate(self.conjuncts):
-            columns.append(join("coalesce((", self._guarded(i, c.sql), f"), FALSE) AS __c{i}"))
-            columns.append(join("((", self._guarded(i, c.sql), f") IS NULL) AS __n{i}"))
-            columns += [
-                join(typed_text(self._guarded(i, sql)), f" AS __o{i}_{k}") for k, (_, sql) in enumerate(c.operands)
-            ]
-            columns.append(join(self._guarded(i, c.far or "NULL"), f" AS __f{i}"))
-            columns.append(join("coalesce(", self._guarded(i, c.is_below), f", FALSE) AS __b{i}"))
-            columns.append(join("coalesce(", self._guarded(i, c.exchanged[0]), f", FALSE) AS __x{i}"))
-        columns.append(join("coalesce(", self.is_reversed, ", FALSE) AS __is_reversed"))
-        columns.append(join(*self._nearest(), separator=", "))
+            holds = self._guarded(i, c.sql)
+            columns.append(sql("coalesce(({holds}), FALSE) AS __c{i}", holds=holds, i=i))
+            columns.append(sql("(({holds}) IS NULL) AS __n{i}", holds=holds, i=i))
+            values = (typed_text(self._guarded(i, operand)) for _, operand in c.operands)
+            columns += (sql("{value} AS __o{i}_{k}", value=value, i=i, k=k) for k, value in enumerate(values))
+            columns.append(sql("{far} AS __f{i}", far=self._guarded(i, c.far or "NULL"), i=i))
+            columns.append(sql("coalesce({below}, FALSE) AS __b{i}", below=self._guarded(i, c.is_below), i=i))
+            columns.append(sql("coalesce({swapped}, FALSE) AS __x{i}", swapped=self._guarded(i, c.exchanged[0]), i=i))
+        columns.append(sql("coalesce({x}, FALSE) AS __is_reversed", x=self.is_reversed))
+        columns += self._nearest()
         refused = " + ".join(f"IF(__c{i}, 0, 1)" for i in range(len(self.conjuncts))) or "0"
         mask = "concat(" + ", ".join(["''", *(f"IF(__c{i}, 1, 0)" for i in range(len(self.conjuncts)))]) + ")"
         chosen = join("(", condition, ")")
@@ -348,18 +350,18 @@ class _Pairing:
             chosen = self.sides.filter(self.by, chosen)
         pairs = join(*self._relations(), " ON TRUE WHERE ", chosen)
         order = f"__far NULLS LAST, __is_after, __time{self._direction}, __tie, __candidate"
-        ranked = (
-            f"SELECT *, {refused} AS __refused, "
-            f"row_number() OVER (PARTITION BY __chosen ORDER BY {refused}, {order}) AS __rank, "
-            f"row_number() OVER (PARTITION BY __chosen, {mask} ORDER BY {order}) AS __rank_of_mask, "
-            f"count_if({refused} = 0) OVER (PARTITION BY __chosen) AS __partners"
-        )
-        pairs = join("(SELECT ", join(*columns, separator=", "), " FROM ", pairs, ")")
+        ranked = sql(
+            "SELECT *, {refused} AS __refused, "
+            "row_number() OVER (PARTITION BY __chosen ORDER BY {refused}, {order}) AS __rank, "
+            "row_number() OVER (PARTITION BY __chosen, {mask} ORDER BY {order}) AS __rank_of_mask, "
+            "count_if({refused} = 0) OVER (PARTITION BY __chosen) AS __partners FROM (SELECT {columns} FROM {pairs})",
+            refused=refused, order=order, mask=mask, columns=columns, pairs=pairs,
+        )  # fmt: skip
         shown = MAX_CANDIDATES + len(self.conjuncts)
-        return join(
-            self.sides.prefix, "SELECT * FROM (", ranked, " FROM ", pairs, ") ",
-            f"WHERE __rank <= {MAX_CANDIDATES} OR (__refused = 1 AND __rank_of_mask = 1) ",
-            f"ORDER BY __chosen, __rank LIMIT {most * shown}",
+        return sql(
+            "{prefix}SELECT * FROM ({ranked}) WHERE __rank <= {most} OR (__refused = 1 AND __rank_of_mask = 1) "
+            "ORDER BY __chosen, __rank LIMIT {limit}",
+            prefix=self.sides.prefix, ranked=ranked, most=MAX_CANDIDATES, limit=most * shown,
         )  # fmt: skip
 
     def _guarded(self, i: int, value: TextLike) -> TextLike:
@@ -367,22 +369,21 @@ class _Pairing:
         before = [join("(", conjunct.sql, ")") for conjunct in self.conjuncts[:i]]
         if not (self.in_turn and before):
             return value
-        return join("CASE WHEN ", join(*before, separator=" AND "), " THEN ", value, " END")
+        return sql("CASE WHEN {before} THEN {value} END", before=join(*before, separator=" AND "), value=value)
 
     def _nearest(self) -> Iterator[TextLike]:
         """How far the time is from its range, and what decides between two that are equally far: in ASOF JOIN the
         earlier row, then the smaller one."""
         if self.asof is None:
             far = [c.far for c in self.conjuncts if c.far is not None]
-            distances = join(*far, separator=", ")
-            known = join("coalesce(", distances, ") IS NOT NULL")  # greatest ignores NULL
-            yield join("IF(", known, ", greatest(0, ", distances, "), NULL) AS __far") if far else "NULL AS __far"
+            template = "IF(coalesce({far}) IS NOT NULL, greatest(0, {far}), NULL) AS __far"  # greatest ignores NULL
+            yield sql(template, far=far) if far else "NULL AS __far"
             yield from ("FALSE AS __is_after", "NULL AS __time", "NULL AS __tie")
             return
         left, right = (time for _, time in self._times(self.asof))
         yield join(self._distance(left, right) or "NULL", " AS __far")
-        yield join("((", right, ") > (", left, ")) AS __is_after")
-        yield join("(", right if self.side == LEFT else left, ") AS __time")
+        yield sql("(({right}) > ({left})) AS __is_after", right=right, left=left)
+        yield sql("({time}) AS __time", time=right if self.side == LEFT else left)
         yield f"{self._tie(self.asof.ties)} AS __tie"
         for side, time in ((LEFT, left), (RIGHT, right)):
             yield join(typed_text(time), f" AS __{side}_time")
@@ -405,8 +406,8 @@ class _Pairing:
         left, right = (self.operands[of].relation for of in (LEFT, RIGHT))
         yield left
         if self.before:
-            columns = (join("(", text, f") AS {quoted(column)}") for column, text in self.before.items())
-            yield from (" CROSS JOIN LATERAL (SELECT ", join(*columns, separator=", "), ") AS __before")
+            columns = [sql("({x}) AS {name}", x=text, name=quoted(name)) for name, text in self.before.items()]
+            yield sql(" CROSS JOIN LATERAL (SELECT {columns}) AS __before", columns=columns)
         yield from (f" {self.side.upper()} JOIN ", right)
 
     # the text
@@ -497,7 +498,7 @@ class _Pairing:
         elif far == 0 and conjunct.touching and not row[f"__n{i}"]:
             yield f"Would match with: {conjunct.touching}  -- in place of {conjunct.shown}: {pair}"
         elif conjunct.wider is not None and far is not None and not row[f"__n{i}"]:
-            wider = conjunct.wider[0 if row[f"__b{i}"] else 1].replace("{far}", self._shown_far(far))
+            wider = self._shown_far(far).join(conjunct.wider[0 if row[f"__b{i}"] else 1])
             yield f"Would match with: {wider}  -- in place of {conjunct.shown}: {pair}"
         elif conjunct.without:
             yield f"Would match without: {conjunct.without}  -- {pair}"
