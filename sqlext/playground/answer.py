@@ -140,4 +140,4 @@ def _failed_skip(spans: Spans) -> str:
 
 def _near(attempt: Attempt) -> Json:
     rows, labels = ([pair[i] for pair in attempt.furthest] for i in (0, 1))
-    return {"rows": rows, "labels": labels, "reason": attempt.ending}
+    return {"rows": rows, "labels": labels}
