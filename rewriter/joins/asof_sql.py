@@ -292,13 +292,9 @@ def _carried_sql(asof: AsofJoin, carried: Carried, pairs: Text | None) -> Text:
         where += conditions
     return sql(
         "(SELECT {shown} FROM (\n{partners}\n){where}) AS {own}\n{left}\n{right}",
-        shown=[*names.shown, row],
-        partners=_partners(asof, names) if pairs is None else pairs,
-        where=_where(where),
-        own=asof.own,
-        left=left_relation(asof, carried),
-        right=right_relation(asof),
-    )
+        shown=[*names.shown, row], partners=_partners(asof, names) if pairs is None else pairs, where=_where(where),
+        own=asof.own, left=left_relation(asof, carried), right=right_relation(asof),
+    )  # fmt: skip
 
 
 def left_relation(asof: AsofJoin, carried: Carried) -> str:
@@ -323,13 +319,9 @@ def _on_sql(asof: AsofJoin, nearest: Text) -> Text:
     criteria = [same_time, *conditions.same_keys(names.keys), *conditions.of_pairs(names.at)]
     return sql(
         "{left} {words} (\n{nearest}\n) AS {own} ON {criteria}\n{right}",
-        left=asof.left,
-        words=asof.words,
-        nearest=nearest,
-        own=asof.own,
-        criteria=join(*criteria, separator=" AND "),
+        left=asof.left, words=asof.words, nearest=nearest, own=asof.own, criteria=join(*criteria, separator=" AND "),
         right=right_relation(asof),
-    )
+    )  # fmt: skip
 
 
 def _using_sql(asof: AsofJoin, nearest: Text) -> Text:
@@ -341,16 +333,9 @@ def _using_sql(asof: AsofJoin, nearest: Text) -> Text:
     return sql(
         "{left} CROSS JOIN LATERAL (SELECT ({left_time}) AS {time}) AS {own}_left {words} "
         "(SELECT {row}.*, {time} FROM (\n{nearest}\n)) AS {right} USING ({columns})",
-        left=asof.left,
-        left_time=asof.left_time,
-        time=names.time,
-        own=asof.own,
-        words=asof.words,
-        row=names.row,
-        nearest=nearest,
-        right=asof.name or f"{asof.own}_right",
-        columns=[*asof.using, names.time],
-    )
+        left=asof.left, left_time=asof.left_time, time=names.time, own=asof.own, words=asof.words, row=names.row,
+        nearest=nearest, right=asof.name or f"{asof.own}_right", columns=[*asof.using, names.time],
+    )  # fmt: skip
 
 
 def _using_time_sql(asof: AsofJoin, nearest: Text) -> Text:
@@ -362,15 +347,9 @@ def _using_time_sql(asof: AsofJoin, nearest: Text) -> Text:
     return sql(
         "{left} {words} (SELECT {row}.* EXCEPT ({name}), {time} AS {name} FROM (\n{nearest}\n)) AS {right} "
         "USING ({columns})",
-        left=asof.left,
-        words=asof.words,
-        row=names.row,
-        name=asof.using_time or "",
-        time=names.time,
-        nearest=nearest,
-        right=asof.name or f"{asof.own}_right",
-        columns=[*asof.using, asof.using_time or ""],
-    )
+        left=asof.left, words=asof.words, row=names.row, name=asof.using_time or "", time=names.time, nearest=nearest,
+        right=asof.name or f"{asof.own}_right", columns=[*asof.using, asof.using_time or ""],
+    )  # fmt: skip
 
 
 def _nearest(asof: AsofJoin, pairs: Text | None) -> Text:
@@ -516,10 +495,9 @@ def _right_rows(asof: AsofJoin, names: Names) -> Text:
     more = (f"struct(*) AS {names.row}", *names.tie_values, *(f"NULL AS {name}" for name in names.of_left))
     return sql(
         "    SELECT {columns} FROM {right} WHERE {fits}",
-        columns=[_columns("0", asof.right_time, conditions.right_keys, names), *at, *more],
-        right=asof.right,
+        columns=[_columns("0", asof.right_time, conditions.right_keys, names), *at, *more], right=asof.right,
         fits=conditions.fits_right(asof.right_time),
-    )
+    )  # fmt: skip
 
 
 def _columns(side: str, time: Text, keys: list[Text], names: Names) -> Text:

@@ -145,12 +145,9 @@ def some_keys_query(shape: JoinShape, side: str, prefix: Text, number: int) -> T
     """The first keys of a relation, as typed texts, of the rows that are compared."""
     return sql(
         "{prefix}SELECT DISTINCT {named} AS key FROM {rows} WHERE {is_compared} ORDER BY key LIMIT {number}",
-        prefix=prefix,
-        named=_named(shape, side),
-        rows=shape.relations[side],
-        is_compared=_is_compared(shape, side),
+        prefix=prefix, named=_named(shape, side), rows=shape.relations[side], is_compared=_is_compared(shape, side),
         number=number,
-    )
+    )  # fmt: skip
 
 
 # rows
