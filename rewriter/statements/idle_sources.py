@@ -68,6 +68,10 @@ def parse_idle_sources(tree: Tree) -> tuple[IdleSource, ...]:
     >>> (source,) = parse_idle_sources(read_tree(text))
     >>> source.relation.text, source.time.text, source.delay.text, source.idle.text, source.own_name
     ('STREAM a.t', 'ts', 'INTERVAL 1 DAY', 'INTERVAL 1 MINUTE 30 SECONDS', 't')
+    >>> parameters = ("?", ":d", "INTERVAL :n MINUTES 3 SECONDS")
+    >>> texts = (f"FROM STREAM t WATERMARK ts DELAY OF ? IDLE AFTER {parameter} AS s" for parameter in parameters)
+    >>> [parse_idle_sources(read_tree(text))[0].idle.text for text in texts] == list(parameters)
+    True
     """
     keywords = (i for i in range(len(tree.tokens)) if is_idle_after(tree.tokens, i))
     return read_clauses(keywords, lambda keyword: _source(tree, keyword))
@@ -111,15 +115,16 @@ def _start(tokens: Tokens, watermark: int) -> int:
 
 
 def _after_interval(tree: Tree, idle: int) -> int:
-    """The index after the interval of IDLE AFTER."""
-    tokens, i = tree.tokens, idle + 3
-    if not is_at(tokens, idle + 2, "INTERVAL"):
+    """The index after the interval of IDLE AFTER, or after the parameter in its place."""
+    tokens, is_parameter = tree.tokens, any(is_at(tree.tokens, idle + 2, marker) for marker in ("?", ":"))
+    if not is_parameter and not is_at(tokens, idle + 2, "INTERVAL"):
         raise _error(tree, "IDLE_INTERVAL", "IDLE AFTER needs an interval", idle + 1)
-    while i < len(tokens) and (tokens[i].kind in (NUMBER, STRING) or tokens[i].text in ("-", "+")):
-        i += 1
+    first = i = idle + 2 if is_parameter else idle + 3
+    while i < len(tokens) and (tokens[i].kind in (NUMBER, STRING) or tokens[i].text in ("-", "+", "?", ":")):
+        i += 1 + (tokens[i].text == ":")  # the name of a parameter
         if i < len(tokens) and tokens[i].word in INTERVAL_UNITS:
             i += 3 if is_at(tokens, i + 1, "TO") else 1
-    if i == idle + 3 or i > len(tokens):
+    if i == first or i > len(tokens):
         raise _error(tree, "IDLE_INTERVAL", "IDLE AFTER needs an interval", idle + 2)
     return i
 

@@ -19,18 +19,24 @@ from typing import Any, Union
 from sqlext.errors import BindError, Place, all_of
 from sqlext.rewriter.text.splice import Edit
 from sqlext.rewriter.text.tokens import NUMBER, QUOTED, STRING, WORD, Tokens, tokenize
+from sqlext.rewriter.tree.keywords import ends_operand, is_at
 
 Arguments = Union[Mapping[str, Any], Sequence[Any], None]
 
 # `:x` is a parameter in `select :x`, but a path into a variant in `col:x`. A colon after a word begins a parameter only
-# if the word is one of these.
+# if the word is one of these, or one of those below, which are also names of columns.
 _BEFORE_PARAMETER = frozenset([
     "ALL", "AND", "ANY", "AS", "ASC", "BETWEEN", "BY", "CASE", "DESC", "DISTINCT", "DIV", "ELSE", "ESCAPE", "EXCEPT",
     "FOR", "FROM", "FULL", "HAVING", "ILIKE", "IN", "INCLUSIVE", "INTERVAL", "IS", "JOIN", "LIKE", "LIMIT", "NOT", "OF",
     "OFFSET", "ON", "OR", "QUALIFY", "REGEXP", "RETURN", "RLIKE", "ROWS", "RANGE", "SELECT", "SET", "SOME", "THEN",
     "TO", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITHIN",
 ])  # fmt: skip
-
+_AFTER_EXPRESSION = frozenset({"MEASURES", "PLACING"})  # words that follow an expression, as no column does
+_PHRASES = (
+    ("MATCH_RECOGNIZE", "(", "MEASURES"), ("EARLY", "EVERY"), ("AFTER", "DELAY"), ("ALLOW", "LATENESS"),
+    ("KEEP", "LAST"), ("IDLE", "AFTER"), ("TRIM", "(", "BOTH"), ("TRIM", "(", "LEADING"), ("TRIM", "(", "TRAILING"),
+    ("|>", "EXTEND"), ("|>", "AGGREGATE"),
+)  # fmt: skip
 
 # How a user passes the value of a named parameter. Its field is the name.
 _WAY = ContextVar("_WAY", default='spark.sql(text, {{"{}": …}})')
@@ -130,8 +136,16 @@ def _is_parameter(tokens: Tokens, i: int) -> bool:
         return True
     if before.kind == WORD:
         is_member = i > 1 and tokens[i - 2].text == "."
-        return before.word in _BEFORE_PARAMETER and not is_member
+        return not is_member and (before.word in _BEFORE_PARAMETER or _ends_phrase(tokens, i))
     return before.kind not in (QUOTED, STRING, NUMBER) and before.text not in (")", "]", "}", "?")
+
+
+def _ends_phrase(tokens: Tokens, i: int) -> bool:
+    """Whether the word before the colon at token i is a keyword here, after which an expression begins."""
+    if any(is_at(tokens, i - len(phrase), *phrase) for phrase in _PHRASES if len(phrase) <= i):
+        return True
+    follows = i > 1 and ends_operand(tokens, i - 2) and tokens[i - 2].word != "ALL"
+    return follows and tokens[i - 1].word in _AFTER_EXPRESSION
 
 
 def _spaced(text: str, marker: Marker, sql: str) -> str:
