@@ -267,8 +267,7 @@ class _AsofBinder:
     ) -> list[Key]:
         """The pairs in the types in which Spark compares them, where one side is a string.
 
-        Raises BindError (ASOF_TYPES) for pairs that Spark does not compare, and for keys of USING, which are columns of
-        the result.
+        Raises BindError (ASOF_TYPES) for pairs that Spark does not compare.
 
         Rows of both sides are put into one order. For this Spark would choose other common types than for a comparison.
         """
@@ -283,7 +282,7 @@ class _AsofBinder:
             return pair
         other = kinds[kinds[0] == "string"]
         is_ansi = execution_settings(self.sides.whole(LEFT).sparkSession).is_ansi
-        common = None if self.clause.using else string_in_comparison(other, is_ansi=is_ansi)
+        common = string_in_comparison(other, is_ansi=is_ansi)
         if common is None:
             raise BindError(
                 "ASOF_TYPES",

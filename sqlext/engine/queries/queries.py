@@ -9,12 +9,12 @@ from typing import Any
 from weakref import WeakSet
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from sqlext.engine.queries.sent_texts import note
-from sqlext.engine.queries.spark_errors import HELPER, user_error
+from sqlext.engine.queries.spark_errors import ERRORS, HELPER, user_error
 from sqlext.engine.reports.shown_values import shown_name
 from sqlext.errors import BindError
 from sqlext.expressions.function import ExecutionSettings
@@ -74,7 +74,7 @@ class Queries:
             return kept
         try:
             return self._analysed(text)
-        except (AnalysisException, ParseException) as e:
+        except ERRORS as e:
             raise self.error(e, text) from None
 
     def _analysed(self, text: Text) -> DataFrame:
@@ -95,7 +95,7 @@ class Queries:
         text."""
         try:
             return self._analysed(text)
-        except (AnalysisException, ParseException):
+        except ERRORS:
             return None
 
     def accepts(self, text: Text) -> bool:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from itertools import pairwise
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException, PySparkException
 
 from sqlext.engine.queries.places_of_words import place_of_word
 from sqlext.engine.queries.sent_texts import HELPER, HELPER_NAME, HELPER_OF_SPARK, QUALIFIER, place_of_fragment
 from sqlext.errors import BindError, Place
+from sqlext.rewriter.checkpoint_words.resumed_words import after_interval, word_of
 from sqlext.rewriter.scalars.analyse import CLAUSE_FUNCTIONS, NAVIGATIONS, OUTCOMES
 from sqlext.rewriter.scalars.foreign_words import (
     hint_of_arguments,
@@ -23,6 +24,10 @@ from sqlext.rewriter.scalars.foreign_words import (
 from sqlext.rewriter.text.fragments import in_line
 from sqlext.rewriter.text.names import QUOTED_HINT, Parts, name_at, split_name, tokens_of
 from sqlext.rewriter.text.splice import Piece, Text
+from sqlext.rewriter.tree.keywords import is_at
+
+# The errors of a text that Spark analyses; the last one is for intervals.
+ERRORS = (AnalysisException, ParseException, IllegalArgumentException)
 
 # a generated column, such as `__c2`
 _COLUMN = re.compile(r"""(["`]?)\b(?:__[a-z]+_?\d+|__nothing|commonexpressionref\(\))(?!\w)\1""")
@@ -73,6 +78,8 @@ def user_error(
 
     `functions` returns the names of all functions; it is called only if one is unknown.
     """
+    if "delay threshold" in str(e):
+        return _negative_delay(user_text)
     condition = e.getCondition() or "ANALYSIS"
     name = condition.replace(".", "_") if _HAS_CLEAR_NAME.match(condition) else "ANALYSIS"
     place = place_of(e, text, user_text)
@@ -100,6 +107,18 @@ def about_other_system(e: PySparkException, user_text: str) -> BindError | None:
     error = user_error(e, Text((Piece(user_text, 0),)), user_text)
     is_foreign = error.hint is not None and error.hint == _foreign_hint(e, error.place, user_text)
     return error.placed(word_at(user_text, 0)) if is_foreign else None
+
+
+def _negative_delay(user_text: str) -> BindError:
+    """The error of a DELAY that is negative; that of Spark has neither a name nor a place."""
+    tokens = tokens_of(user_text)
+    words = list(map(word_of, tokens))
+    starts = [i + 2 for i in range(len(tokens) - 3) if is_at(tokens, i, "DELAY", "OF")]
+    stops = [max(after_interval(words, start), start + 2) for start in starts]
+    places = [Place(user_text, tokens[a].start, tokens[b - 1].stop) for a, b in zip(starts, stops)]
+    place = next((place for place in places if "-" in place.written), places[0] if places else None)
+    message = "the DELAY of a watermark is negative, and rows do not come before their time"
+    return BindError("WATERMARK_DELAY", message, place=place, hint="write DELAY OF INTERVAL 10 SECONDS.")
 
 
 def about_call(text: str) -> BindError | None:
@@ -283,6 +302,10 @@ def _watermark_hint(e: PySparkException, condition: str, place: Place | None) ->
 def place_of(e: PySparkException, text: Text, user_text: str) -> Place | None:
     """The place in the user's text of Spark's error about `text`; None if Spark names none, or one of ours."""
     contexts = [c for c in e.getQueryContext() or [] if c.contextType().name == "SQL"]
+    if (e.getCondition() or "").startswith("INVALID_INTERVAL_FORMAT") and not contexts:
+        written = (e.getMessageParameters() or {}).get("input", "").strip(" '")
+        start = user_text.find(written)
+        return Place(user_text, start, start + len(written)) if written and start >= 0 else None
     travel = _TIME_TRAVEL.search(user_text) if "Time travel on the relation" in str(e) else None
     if travel is not None:
         return Place(user_text, travel.start(), travel.end())

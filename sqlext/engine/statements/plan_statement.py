@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, TypeVar
 
-from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import views
@@ -32,7 +31,7 @@ from sqlext.engine.planning.planner import NOT_PORTABLE, PlannedRelation, Planne
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import is_on, other_values, temporary_settings
-from sqlext.engine.queries.spark_errors import shows_internals, word_at
+from sqlext.engine.queries.spark_errors import ERRORS, shows_internals, word_at
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.plan_rules import RulesPlanner
 from sqlext.engine.streams.idle_sources import IdlePlanner
@@ -125,7 +124,7 @@ class StatementPlan:
         try:
             with quiet_probes() as records:
                 return self.queries.execute(self.text)
-        except (AnalysisException, ParseException) as e:
+        except ERRORS as e:
             error = self.queries.error(e, self.text)
             if error.place is None and not shows_internals(e):
                 records.release()
