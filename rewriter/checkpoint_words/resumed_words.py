@@ -1,7 +1,8 @@
 """The words of a query on which its checkpoint depends.
 
-Layout, comments and the case of words are left out. So are the words that only say how a source is read: options in
-`STREAM t WITH (…)` such as `skipChangeCommits`, and the DELAY of a watermark, which decides which rows are late.
+Layout, comments and the case of words are left out, but not the case of names in a path into a variant. So are the
+words that only say how a source is read: options in `STREAM t WITH (…)` such as `skipChangeCommits`, and the DELAY of a
+watermark, which decides which rows are late.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sqlext.rewriter.text.paths import words_of_paths
 from sqlext.rewriter.text.tokens import WORD, Token, tokenize
 from sqlext.rewriter.tree.keywords import INTERVAL_UNITS
 
@@ -27,8 +29,12 @@ def resumed_words(text: str) -> list[str]:
 
     >>> resumed_words("select v -- all\\nfrom stream t with (maxFilesPerTrigger = 1) watermark ts delay of interval 9 days")
     ['SELECT', 'V', 'FROM', 'STREAM', 'T', 'WATERMARK', 'TS', 'DELAY', 'OF']
+    >>> resumed_words("select v:a")  # not v:A
+    ['SELECT', 'V', ':', 'a']
     """  # noqa: E501
-    return [word_of(token) for token in resumed_tokens(tokenize(text))]
+    tokens = resumed_tokens(tokenize(text))
+    paths = words_of_paths([token.text for token in tokens])
+    return [token.text if i in paths else word_of(token) for i, token in enumerate(tokens)]
 
 
 def resumed_tokens(tokens: Sequence[Token]) -> list[Token]:

@@ -41,8 +41,9 @@ from sqlext.rewriter.scalars.scalar_keys import RowValue, check_no_copies, check
 from sqlext.rewriter.scalars.struct_fields import field_naming
 from sqlext.rewriter.text.and_list import and_list
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS, lexemes, names_in, words_of_paths
+from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS, lexemes, names_in
 from sqlext.rewriter.text.names import column_name, only_column, quoted, unquoted
+from sqlext.rewriter.text.paths import words_of_paths
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
 TIME, KEY, ARGUMENT = "__time", "__key", "__argument"
@@ -173,7 +174,7 @@ class _EmitLowering:
     def _normal(self, fragment: Fragment) -> str:
         """The words of an expression without the alias before columns, to compare it with a key."""
         parts = lexemes(fragment)
-        paths = words_of_paths(parts)
+        paths = words_of_paths([part.raw for part in parts])
         words = [word.raw if word.is_literal or i in paths else word.raw.lower() for i, word in enumerate(parts)]
         words = [word if part.is_literal else word.strip("`") for word, part in zip(words, parts)]
         alias = [unquoted(self.clause.alias).lower(), "."]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlext.rewriter.text.fragments import Fragment
@@ -71,26 +70,6 @@ def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
 def names_in(fragment: Fragment) -> set[str]:
     """All names in a fragment, in lower case, whatever they refer to."""
     return {unquoted(x.raw).lower() for x in lexemes(fragment) if x.is_name}
-
-
-def words_of_paths(parts: Sequence[Lexeme]) -> set[int]:
-    """The indexes of the names in paths into variants, which differ if their cases do.
-
-    >>> text = "v:a.B[0].c::INT + s.X"
-    >>> parts = lexemes(Fragment(text, 0, len(text)))
-    >>> [parts[i].raw for i in sorted(words_of_paths(parts))]
-    ['a', 'B', 'c']
-    """
-    result: set[int] = set()
-    in_path = False
-    for i, part in enumerate(parts):
-        if part.raw == ":":
-            in_path = True
-        elif in_path and part.is_name and parts[i - 1].raw in (":", "."):
-            result.add(i)
-        elif part.raw not in (".", "[", "]") and parts[i - 1].raw != "[":
-            in_path = False
-    return result
 
 
 def string_literal(text: str) -> str:
