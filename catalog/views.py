@@ -19,7 +19,7 @@ from typing import Any
 
 from sqlext.catalog.conflicts import repeated_on_conflict
 from sqlext.errors import BindError
-from sqlext.rewriter.heads.heads import CREATE_VIEW, DROP_VIEW, CreateView, Head, parse_head
+from sqlext.rewriter.heads.heads import CREATE_VIEW, CreateView, Head
 from sqlext.rewriter.text.names import Parts, RelationName, quote, split_name
 from sqlext.rewriter.tree.sources import qualify, relations
 from sqlext.spark.quiet_probes import quiet_probes
@@ -120,7 +120,7 @@ def create(
     view = _new(
         spark,
         parts[-1].lower(),
-        statement.query,
+        statement.query.text,
         query_columns,
         settings,
         columns=statement.columns,
@@ -186,23 +186,20 @@ def drop(spark: Any, sql: Callable[..., Any], name: Parts) -> bool:
     return True
 
 
-def run_plain(spark: Any, sql: Callable[..., Any], text: str) -> Any | None:
+def run_plain(spark: Any, sql: Callable[..., Any], head: Head) -> Any | None:
     """Carry out a CREATE VIEW or DROP VIEW without extended clauses as far as it concerns stored views.
 
     Returns its DataFrame, or None if Spark must carry out the statement. Without this function, Spark would carry out
     `DROP VIEW IF EXISTS v` and remove nothing, and a new view of Spark's would hide a stored v.
     """
-    head = parse_head(text)
-    if head is None or head.is_temporary or head.verb not in (CREATE_VIEW, DROP_VIEW):
-        return None
     parts = head.name.parts
-    if is_known(spark, parts) or lookup(spark, sql, parts) is None:
+    if head.is_temporary or is_known(spark, parts) or lookup(spark, sql, parts) is None:
         return None
     if head.verb == CREATE_VIEW and head.if_exists:
         return _nothing(sql, parts)
     if head.verb == CREATE_VIEW and not head.or_replace:
         raise _already_exists(head)
-    result = _nothing(sql, parts) if head.verb == DROP_VIEW else sql(text)
+    result = sql(head.text) if head.verb == CREATE_VIEW else _nothing(sql, parts)
     drop(spark, sql, parts)
     return result
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlext.catalog import streams
 from sqlext.catalog.views import is_known
-from sqlext.rewriter.heads.heads import DROP_TABLE, parse_head, parse_renamed_table
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.kind import is_connect
@@ -66,56 +65,48 @@ def _delta_folders(parent: Path) -> Iterator[Path]:
             yield folder
 
 
-def run_drop(
-    spark: Any, sql: Callable[..., Any], text: str, args: Any = None, frames: Mapping[str, Any] | None = None
-) -> Any:
-    """Run a CREATE or DROP. Before a DROP TABLE, the streams that write into the table are stopped.
-
-    After a DROP TABLE of a registered table, its files are removed, too. What such a stream wrote afterwards is removed
-    if it is in the way of a CREATE TABLE.
-    """
-    head = parse_head(text)
-    if head is not None and head.verb == DROP_TABLE:
-        title = streams.table_title(spark, head.name.parts)
-        streams.stop(spark, title)
-        streams.forget(title)
-    folder = _files_of_dropped(spark, sql, text)
-    try:
-        result = sql(text, args, **(frames or {}))
-    except Exception as error:  # Spark's AnalysisException, which this module does not load
-        if not remove_unfinished(_folder_in_the_way(spark, error)):
-            raise
-        result = sql(text, args, **(frames or {}))
+def run_drop(spark: Any, sql: Callable[..., Any], drop: Callable[[], Any], name: Parts) -> Any:
+    """Run a DROP TABLE, `drop`. Before it, the streams that write into the table are stopped; after it, the files of a
+    registered table are removed, too."""
+    title = streams.table_title(spark, name)
+    streams.stop(spark, title)
+    streams.forget(title)
+    folder = _files_of_dropped(spark, sql, name)
+    result = drop()
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
     return result
 
 
-def stop_renamed(spark: Any, text: str) -> None:
+def run(spark: Any, by_spark: Callable[[], Any]) -> Any:
+    """Run a statement. What a stream wrote into a table after its DROP is removed if it is in the way of a CREATE
+    TABLE."""
+    try:
+        return by_spark()
+    except Exception as error:  # Spark's AnalysisException, which this module does not load
+        if not remove_unfinished(_folder_in_the_way(spark, error)):
+            raise
+        return by_spark()
+
+
+def stop_renamed(spark: Any, name: Parts) -> None:
     """Before ALTER TABLE … RENAME TO, stop the streams that write into the table: they have the paths of its former
     folder."""
-    name = parse_renamed_table(text)
-    if name is None:
-        return
-    title = streams.table_title(spark, name.parts)
+    title = streams.table_title(spark, name)
     if streams.stop(spark, title):
         warn([f"the streams into {title} were stopped to rename it; their statements with the new name resume them."])
     streams.forget(title)
 
 
-def _files_of_dropped(spark: Any, sql: Callable[..., Any], text: str) -> Path | None:
-    """The folder of the registered table that a DROP TABLE names; None for any other statement or folder.
+def _files_of_dropped(spark: Any, sql: Callable[..., Any], table: Parts) -> Path | None:
+    """The folder of a registered table; None for any other table.
 
     It must be the folder in which the warehouse has the table of exactly that name: files elsewhere are the user's.
     """
-    head = parse_head(text)
     warehouse = spark.conf.get(WAREHOUSE, None)
-    if head is None or head.verb != DROP_TABLE or not warehouse:
+    if not warehouse or not is_known(spark, table):
         return None
-    table = quote(head.name.parts)
-    if not is_known(spark, head.name.parts):
-        return None
-    described = {row.col_name: row.data_type for row in sql(f"DESCRIBE TABLE EXTENDED {table}").collect()}
+    described = {row.col_name: row.data_type for row in sql(f"DESCRIBE TABLE EXTENDED {quote(table)}").collect()}
     name, location = (described.get("Database"), described.get("Table")), described.get("Location", "")
     if described.get("Type") != "EXTERNAL":
         return None

@@ -29,11 +29,11 @@ def is_whole_query(emit: Fragment, target: StreamTarget | None, tree: Tree) -> b
     >>> [whole(q) for q in ("SELECT 1", "WITH c AS (VALUES 1) SELECT 1", "SELECT 1 UNION ALL SELECT 2")]
     [True, True, False]
     """
-    if target is None or emit.stop != target.query_stop:
+    if target is None or emit.stop != target.query.stop:
         return False
-    if emit.start == target.query_start:
+    if emit.start == target.query.start:
         return True
-    before = [token for token in tree.tokens if target.query_start <= token.start < emit.start]
+    before = [token for token in tree.tokens if target.query.start <= token.start < emit.start]
     return (
         before[0].word == "WITH"
         and before[-1].text == ")"

@@ -1,24 +1,23 @@
-"""Reads the heads of CREATE and DROP VIEW and DROP TABLE from tokens."""
+"""Reads the heads of CREATE and DROP VIEW, DROP TABLE, ALTER TABLE … RENAME TO and CREATE FUNCTION from tokens."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError, Place, UnsupportedError
+from sqlext.rewriter.heads.statement import Statement
 from sqlext.rewriter.text.cursor import Cursor
-from sqlext.rewriter.text.fragments import alone
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName, tokens_of
 
 CREATE_VIEW, DROP_VIEW, DROP_TABLE = "CREATE VIEW", "DROP VIEW", "DROP TABLE"
-
-# Leading blanks and comments, then one of two verbs; a statement that does not match is not tokenized.
-_FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(?:CREATE|DROP)\b", re.IGNORECASE | re.DOTALL)
+RENAME_TABLE, CREATE_FUNCTION = "ALTER TABLE", "CREATE FUNCTION"
+_VERBS = (CREATE_VIEW, DROP_VIEW, DROP_TABLE, RENAME_TABLE, CREATE_FUNCTION)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Head:
-    """`verb` is CREATE_VIEW, DROP_VIEW or DROP_TABLE; `if_exists` is true for IF EXISTS and IF NOT EXISTS."""
+class Head(Statement):
+    """What creates, drops or renames something, and its name. `if_exists` is true for IF EXISTS and IF NOT EXISTS."""
 
     text: str
     verb: str
@@ -35,46 +34,40 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True)
 class CreateView:
-    """All parts of a CREATE VIEW; `comment` is a string literal as written, the query is `head.text[query_start:]`."""
+    """All parts of a CREATE VIEW; `comment` is a string literal as written."""
 
     head: Head
     columns: tuple[str, ...]
     comment: str | None
-    query_start: int
-
-    @property
-    def query(self) -> str:
-        return self.head.text[self.query_start :].rstrip().rstrip(";")
-
-    @property
-    def query_in_place(self) -> str:
-        """The query with blanks before it, so that its offsets are the same as in the whole statement."""
-        return alone(self.head.text, self.query_start, self.query_start + len(self.query))
+    query: Fragment
 
 
 def parse_head(text: str) -> Head | None:
-    """The head of a CREATE VIEW, DROP VIEW or DROP TABLE; None for all other text.
+    """The head of a statement with one of the five verbs; None for all other text.
 
     >>> head = parse_head("CREATE OR REPLACE VIEW db.v AS SELECT 1")
     >>> head.verb, head.name.parts, head.or_replace
     ('CREATE VIEW', ('db', 'v'), True)
+    >>> parse_head("ALTER TABLE db.t RENAME TO db.u").name.parts, parse_head("ALTER TABLE t ADD c INT")
+    (('db', 't'), None)
     """
-    return _head(text, Cursor(tokens_of(text))) if _FIRST_WORD.match(text) else None
+    return _head(text, Cursor(tokens_of(text)))
 
 
 def _head(text: str, cursor: Cursor) -> Head | None:
-    verb = "CREATE" if cursor.take("CREATE") else "DROP" if cursor.take("DROP") else ""
+    verb = next((word for word in ("CREATE", "DROP", "ALTER") if cursor.take(word)), "")
     or_replace = cursor.take("OR", "REPLACE")
     is_global = cursor.take("GLOBAL")
     is_temporary = cursor.take_one_of(("TEMP", "TEMPORARY")) or is_global
-    kind = "VIEW" if cursor.take("VIEW") else "TABLE" if cursor.take("TABLE") else ""
+    kind = next((word for word in ("VIEW", "TABLE", "FUNCTION") if cursor.take(word)), "")
     if_exists = cursor.take("IF", "NOT", "EXISTS") or cursor.take("IF", "EXISTS")
     name = cursor.take_name()
-    if f"{verb} {kind}" not in (CREATE_VIEW, DROP_VIEW, DROP_TABLE) or name is None:
+    verb = f"{verb} {kind}"
+    if verb not in _VERBS or name is None or (verb == RENAME_TABLE and not cursor.take("RENAME", "TO")):
         return None
     return Head(
         text=text,
-        verb=f"{verb} {kind}",
+        verb=verb,
         name=name,
         is_temporary=is_temporary,
         is_global=is_global,
@@ -83,67 +76,37 @@ def _head(text: str, cursor: Cursor) -> Head | None:
     )
 
 
-def parse_renamed_table(text: str) -> RelationName | None:
-    """The former name in ALTER TABLE … RENAME TO; None for all other text.
+def parse_view(head: Head) -> CreateView | None:
+    """All parts of the CREATE VIEW that the head of a statement with parts of ours begins; None for other verbs.
 
-    >>> parse_renamed_table("ALTER TABLE db.t RENAME TO db.u").parts, parse_renamed_table("ALTER TABLE t ADD c INT")
-    (('db', 't'), None)
+    Raises ParseError if there is no AS, UnsupportedError for options other than names of columns and COMMENT, and for
+    CREATE FUNCTION: Spark stores its text, but rewritten clauses are DataFrames.
+
+    >>> view = parse_view(parse_head("CREATE VIEW v (a, b) COMMENT 'two' AS SELECT 1, 2;"))
+    >>> view.columns, view.comment, view.query.text
+    (('a', 'b'), "'two'", 'SELECT 1, 2')
     """
-    cursor = Cursor(tokens_of(text))
-    name = cursor.take_name() if cursor.take("ALTER", "TABLE") else None
-    return name if cursor.take("RENAME", "TO") else None
-
-
-def parse_function_name(text: str) -> RelationName | None:
-    """The name in CREATE FUNCTION; None for all other text.
-
-    >>> parse_function_name("CREATE OR REPLACE TEMPORARY FUNCTION db.f() RETURNS INT RETURN 1").parts
-    ('db', 'f')
-    """
-    cursor = Cursor(tokens_of(text))
-    if not cursor.take("CREATE"):
-        return None
-    cursor.take("OR", "REPLACE")
-    cursor.take_one_of(("TEMP", "TEMPORARY"))
-    if not cursor.take("FUNCTION"):
-        return None
-    cursor.take("IF", "NOT", "EXISTS")
-    return cursor.take_name()
-
-
-def check_no_function(text: str) -> None:
-    """Raise UnsupportedError for CREATE FUNCTION: Spark stores its text, but rewritten clauses are DataFrames."""
-    name = parse_function_name(text)
-    if name is not None:
+    if head.verb == CREATE_FUNCTION:
         raise UnsupportedError(
             "SQL_FUNCTION",
             "the body of a SQL function cannot use the extended language",
-            place=Place(text, name.start, name.stop),
+            place=head.place,
             hint="store the query with CREATE VIEW, and filter it where you read it; or pass values with "
             "spark.sql(text, args).",
         )
-
-
-def parse_create_view(text: str) -> CreateView | None:
-    """All parts of a CREATE VIEW; None for all other text.
-
-    Raises ParseError if there is no AS, UnsupportedError for options other than names of columns and COMMENT.
-
-    >>> view = parse_create_view("CREATE VIEW v (a, b) COMMENT 'two' AS SELECT 1, 2")
-    >>> view.columns, view.comment, view.query
-    (('a', 'b'), "'two'", 'SELECT 1, 2')
-    """
-    cursor = Cursor(tokens_of(text))
-    head = _head(text, cursor)
-    if head is None or head.verb != CREATE_VIEW:
+    if head.verb != CREATE_VIEW:
         return None
+    cursor = Cursor(tokens_of(head.text))
+    _head(head.text, cursor)
     columns = _columns(head, cursor)
     comment = cursor.take_string() if cursor.take("COMMENT") else None
     if cursor.index + 1 >= len(cursor.tokens):
         raise ParseError("VIEW_WITHOUT_QUERY", "CREATE VIEW ends before AS and its query", place=head.place)
     if not cursor.take("AS"):
         raise _unsupported_option(head, cursor)
-    return CreateView(head=head, columns=columns, comment=comment, query_start=cursor.tokens[cursor.index].start)
+    start = cursor.tokens[cursor.index].start
+    query = Fragment(head.text, start, len(head.text.rstrip().rstrip(";")))
+    return CreateView(head=head, columns=columns, comment=comment, query=query)
 
 
 def _columns(head: Head, cursor: Cursor) -> tuple[str, ...]:

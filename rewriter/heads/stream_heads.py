@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.errors import ParseError, Place
+from sqlext.errors import Place
+from sqlext.rewriter.heads.statement import OwnStatement
 from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.names import Parts, tokens_of
-from sqlext.rewriter.text.tokens import closed, without_semicolons
+from sqlext.rewriter.text.names import Parts
+from sqlext.rewriter.text.tokens import closed
 
 SHOW, DESCRIBE, STOP, REFRESH = "SHOW", "DESCRIBE", "STOP", "REFRESH"
-FIRST_WORDS = frozenset({SHOW, DESCRIBE, "DESC", STOP, REFRESH})
 _FORMS = {
     SHOW: "SHOW STREAMING TABLES [LIKE 'pattern']",
     DESCRIBE: "DESCRIBE STREAMING TABLE [EXTENDED] name, or DESCRIBE STREAMING TABLE name FOR KEY (condition)",
@@ -21,12 +21,11 @@ _FORMS = {
 
 
 @dataclass(frozen=True)
-class StreamCommand:
+class StreamCommand(OwnStatement):
     """`verb` is SHOW, DESCRIBE, STOP or REFRESH; `name` is the name of the table at `place`, None for SHOW, whose
     `place` is its words.
 
-    `pattern`: the names that SHOW lists, as `view_statements.fits` reads it; `is_extended`: DESCRIBE … EXTENDED;
-    `key`: the condition of DESCRIBE … FOR KEY.
+    `pattern`: the names that SHOW lists, as `view_statements.fits` reads it; `is_extended`: DESCRIBE … EXTENDED.
     """
 
     verb: str
@@ -34,17 +33,25 @@ class StreamCommand:
     place: Place
     pattern: str = "*"
     is_extended: bool = False
-    key: Fragment | None = None
 
 
-def parse_command(text: str) -> StreamCommand | None:
-    """The command of a statement; None for all other text. Raises ParseError if something else follows the command.
+@dataclass(frozen=True)
+class DescribeKey(OwnStatement):
+    """DESCRIBE STREAMING TABLE `name` FOR KEY (`key`); `place` is that of the name."""
+
+    name: Parts
+    place: Place
+    key: Fragment
+
+
+def parse_command(text: str) -> StreamCommand | DescribeKey:
+    """The command that a text with the first words of one is. Raises ParseError if something else follows it.
 
     >>> command = parse_command("stop streaming table db.`Alerts`;")
     >>> command.verb, command.name
     ('STOP', ('db', 'Alerts'))
-    >>> parse_command("SHOW TABLES"), parse_command("SHOW STREAMING TABLES LIKE 'al*'").pattern
-    (None, 'al*')
+    >>> parse_command("SHOW STREAMING TABLES LIKE 'al*'").pattern
+    'al*'
     >>> parse_command("DESC STREAMING TABLE EXTENDED t").is_extended
     True
     >>> parse_command("DESC STREAMING TABLE extended").name
@@ -52,26 +59,25 @@ def parse_command(text: str) -> StreamCommand | None:
     >>> parse_command("DESCRIBE STREAMING TABLE t FOR KEY (card = '4711')").key.text
     "card = '4711'"
     """
-    tokens = without_semicolons(tokens_of(text))
-    words = [token.word for token in tokens[:3]]
-    verb = DESCRIBE if words[:1] == ["DESC"] else words[0] if words else ""
-    if verb not in FIRST_WORDS or words[1:] != ["STREAMING", "TABLES" if verb == SHOW else "TABLE"]:
-        return None
-    hint = f"write {_FORMS[verb]}." + ("" if verb == SHOW else " SHOW STREAMING TABLES lists them.")
-    cursor = Cursor(tokens, 3, text=text, error_class="STREAM_COMMAND", hint=hint)
-    whole = cursor.fragment(0, 3).place
+    cursor = Cursor.of(text, error_class="STREAM_COMMAND")
+    tokens = cursor.tokens
+    verb = DESCRIBE if cursor.word == "DESC" else cursor.word
+    cursor.index = 3
+    cursor.hint = f"write {_FORMS[verb]}." + ("" if verb == SHOW else " SHOW STREAMING TABLES lists them.")
+    command: StreamCommand | DescribeKey
     if verb == SHOW:
         pattern = cursor.expect_pattern() if cursor.take("LIKE") else "*"
-        command = StreamCommand(verb, None, whole, pattern=pattern)
+        command = StreamCommand(verb, None, cursor.fragment(0, 3).place, pattern=pattern)
     else:
         is_extended = verb == DESCRIBE and len(tokens) > 4 and tokens[4].text != "." and cursor.take("EXTENDED")
         name = cursor.take_name()
         if name is None:
-            raise ParseError(
-                "STREAM_COMMAND", f"{verb} STREAMING TABLE needs the name of a table", place=whole, hint=hint
-            )
-        key = _key(cursor) if verb == DESCRIBE and not is_extended and cursor.take("FOR") else None
-        command = StreamCommand(verb, name.parts, Place(text, name.start, name.stop), is_extended=is_extended, key=key)
+            raise cursor.error(f"{verb} STREAMING TABLE needs the name of a table", 0, 3)
+        place = Place(text, name.start, name.stop)
+        if verb == DESCRIBE and not is_extended and cursor.take("FOR"):
+            command = DescribeKey(name.parts, place, _key(cursor))
+        else:
+            command = StreamCommand(verb, name.parts, place, is_extended=is_extended)
     if not cursor.is_at_end:
         what = "TABLES" if verb == SHOW else "TABLE and its name"
         raise cursor.error(f"nothing may follow {verb} STREAMING {what}", cursor.index, len(tokens))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 from sqlext.errors import BindError, ParseError, Place, SqlExtError, UnsupportedError
+from sqlext.rewriter.heads.statement import OwnStatement, Statement
 from sqlext.rewriter.heads.triggers import TRIGGER_HINT, trigger_of
 from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import string_value
-from sqlext.rewriter.text.names import Parts, tokens_of, unquoted
-from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, closed, closing, without_semicolons
+from sqlext.rewriter.text.names import Parts, unquoted
+from sqlext.rewriter.text.nesting import check_depth
+from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, closed, closing
 from sqlext.rewriter.tree.keywords import begins_query
 
 STREAM_OPTIONS = ("checkpointLocation", "trigger")
@@ -67,20 +70,17 @@ class TableDefinition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamTarget:
+class StreamTarget(OwnStatement):
     """`CREATE [OR REFRESH | OR REPLACE] STREAMING TABLE [IF NOT EXISTS] name … AS query`, with either OR or IF and the
     clauses of docs/streams.md, or `INSERT INTO name [rows] query`.
 
-    The query is characters `query_start` to `query_stop` (exclusive) of `text`. `rows` is the text between the name and
-    the query of an INSERT: `(column, …)`, BY NAME, PARTITION (…) or REPLACE WHERE condition. `trigger` is as
-    `trigger_of` returns it.
+    `rows` is the text between the name and the query of an INSERT: `(column, …)`, BY NAME, PARTITION (…) or REPLACE
+    WHERE condition. `trigger` is as `trigger_of` returns it.
     """
 
-    text: str
     name: Parts
     place: Place
-    query_start: int
-    query_stop: int
+    query: Fragment
     is_insert: bool
     or_replace: bool = False
     if_not_exists: bool = False
@@ -90,49 +90,69 @@ class StreamTarget:
     upsert_key: tuple[UpsertKeyColumn, ...] = ()
     definition: TableDefinition = field(default_factory=TableDefinition)
 
+    @property
+    def text(self) -> str:
+        """The whole statement."""
+        return self.query.source
 
-def parse_target(text: str) -> StreamTarget | None:
-    """The table that a statement writes a query into; None for all other text.
+
+@dataclass(frozen=True)
+class InsertInto(Statement):
+    """INSERT INTO. It is tokenized only when its target is needed, because a plain one may be a long list of rows."""
+
+    text: str
+
+    @cached_property
+    def target(self) -> StreamTarget | None:
+        """The table, and the query that is written into it; None for forms that only Spark knows.
+
+        >>> insert = InsertInto("INSERT INTO t (k, n) SELECT 1, 2")
+        >>> insert.target.query.text, InsertInto("INSERT INTO t").target
+        ('SELECT 1, 2', None)
+        """
+        cursor = Cursor.of(self.text)
+        cursor.take("INSERT", "INTO")
+        cursor.take("TABLE")
+        name = cursor.take_name()
+        after_name = cursor.index
+        _go_to_query(cursor)
+        if name is None or cursor.is_at_end:
+            return None
+        return StreamTarget(
+            name=name.parts,
+            place=Place(self.text, name.start, name.stop),
+            is_insert=True,
+            rows=_place(self.text, cursor.tokens[after_name : cursor.index]),
+            query=cursor.fragment(cursor.index, len(cursor.tokens)),
+        )
+
+
+def target_of(statement: Statement) -> StreamTarget | None:
+    """The table that a statement writes the rows of a query into; None for all other statements."""
+    if isinstance(statement, InsertInto):
+        return statement.target
+    return statement if isinstance(statement, StreamTarget) else None
+
+
+def parse_target(text: str) -> StreamTarget:
+    """The table that CREATE STREAMING TABLE creates and writes a query into.
 
     Raises UnsupportedError for an option that does not exist, ParseError for a wrong clause, UPSERT KEY or trigger.
 
     >>> target = parse_target("CREATE OR REFRESH STREAMING TABLE db.t (k INT, n) COMMENT 'x' AS SELECT 1, 2;")
-    >>> target.name, target.text[target.query_start : target.query_stop], target.is_insert
+    >>> target.name, target.query.text, target.is_insert
     (('db', 't'), 'SELECT 1, 2', False)
     >>> [(c.name, c.type and c.type.text) for c in target.definition.columns]
     [('k', 'INT'), ('n', None)]
     >>> [c.text for c in target.definition.clauses]
     ["COMMENT 'x'"]
-    >>> insert = parse_target("INSERT INTO t (k, n) SELECT 1, 2")
-    >>> insert.text[insert.query_start : insert.query_stop], parse_target("INSERT OVERWRITE t SELECT 1")
-    ('SELECT 1, 2', None)
     """
-    cursor = Cursor(without_semicolons(tokens_of(text)), text=text, error_class="STREAM_TABLE", hint=_FORM)
-    if cursor.take("INSERT", "INTO"):
-        cursor.take("TABLE")
-        return _insert(cursor)
-    or_word = next((word for word in ("REPLACE", "REFRESH") if cursor.take("CREATE", "OR", word)), "")
-    is_create = or_word or cursor.take("CREATE")
-    return _TargetReader(cursor).target(or_word) if is_create and cursor.take("STREAMING", "TABLE") else None
-
-
-def _insert(cursor: Cursor) -> StreamTarget | None:
-    name = cursor.take_name()
-    if name is None:
-        return None
-    after_name, text, tokens = cursor.index, cursor.text, cursor.tokens
-    _go_to_query(cursor)
-    if cursor.is_at_end:
-        return None
-    return StreamTarget(
-        text=text,
-        name=name.parts,
-        place=Place(text, name.start, name.stop),
-        is_insert=True,
-        rows=_place(text, tokens[after_name : cursor.index]),
-        query_start=tokens[cursor.index].start,
-        query_stop=tokens[-1].stop,
-    )
+    cursor = Cursor.of(text, error_class="STREAM_TABLE", hint=_FORM)
+    check_depth(text, cursor.tokens)
+    cursor.take("CREATE")
+    or_word = next((word for word in ("REPLACE", "REFRESH") if cursor.take("OR", word)), "")
+    cursor.take("STREAMING", "TABLE")
+    return _TargetReader(cursor).target(or_word)
 
 
 def _go_to_query(cursor: Cursor) -> None:
@@ -181,14 +201,12 @@ class _TargetReader:
         self._take_as()
         definition = TableDefinition(columns=columns, clauses=tuple(self.clauses.values()), location=self.location)
         return StreamTarget(
-            text=text,
             name=name.parts,
             place=Place(text, name.start, name.stop),
             is_insert=False,
             or_replace=or_word == "REPLACE",
             if_not_exists=if_not_exists,
-            query_start=cursor.tokens[cursor.index].start,
-            query_stop=cursor.tokens[-1].stop,
+            query=cursor.fragment(cursor.index, len(cursor.tokens)),
             checkpoint=self.options.get("checkpointlocation"),
             trigger=self.options.get("trigger"),
             upsert_key=self.upsert_key,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from sqlext.rewriter.heads.statement import Statement
 from sqlext.rewriter.text.cursor import Cursor
-from sqlext.rewriter.text.fragments import alone
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import Parts, RelationName, tokens_of
 from sqlext.rewriter.text.tokens import closing, without_semicolons
@@ -20,11 +21,9 @@ DESCRIBE, SHOW_CREATE, SHOW_COLUMNS, SHOW_PROPERTIES = (
 CACHE, UNCACHE, REFRESH = "CACHE TABLE", "UNCACHE TABLE", "REFRESH TABLE"
 ALTER_AS, RENAME = "ALTER VIEW … AS", "ALTER VIEW … RENAME TO"
 
-FIRST_WORDS = frozenset({"DESC", "DESCRIBE", "SHOW", "CACHE", "UNCACHE", "REFRESH", "ALTER"})
-
 
 @dataclass(frozen=True, kw_only=True)
-class ViewStatement:
+class ViewStatement(Statement):
     """A statement about the view or table `name`.
 
     `is_extended` is true for DESCRIBE EXTENDED or FORMATTED, `is_lazy` for CACHE LAZY TABLE. `column` is the column
@@ -36,25 +35,24 @@ class ViewStatement:
     is_extended: bool = False
     is_lazy: bool = False
     column: str | None = None
-    query: str = ""
+    query: Fragment | None = None
     new_name: Parts = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class CachedQuery:
+class CachedQuery(Statement):
     """`CACHE [LAZY] TABLE name [OPTIONS (…)] [AS] query`.
 
-    `cache_view` is the same statement for a view that already exists. `query_in_place` is the query with blanks before
-    it, so that its offsets are the same as in the whole statement.
+    `cache_view` is the same statement for a view that already exists.
     """
 
     name: RelationName
     cache_view: str
-    query_in_place: str
+    query: Fragment
 
 
 @dataclass(frozen=True)
-class Listing:
+class Listing(Statement):
     """SHOW VIEWS, SHOW TABLES or SHOW TABLE EXTENDED for the names in `schema` that match `pattern`.
 
     An empty `schema` is the current one.
@@ -71,7 +69,7 @@ def parse_view_statement(text: str) -> ViewStatement | None:
     >>> statement = parse_view_statement("DESC EXTENDED db.v")
     >>> statement.verb, statement.name.parts, statement.is_extended
     ('DESCRIBE', ('db', 'v'), True)
-    >>> parse_view_statement("ALTER VIEW v AS SELECT 1;").query, parse_view_statement("CACHE TABLE v AS SELECT 1")
+    >>> parse_view_statement("ALTER VIEW v AS SELECT 1;").query.text, parse_view_statement("CACHE TABLE v AS SELECT 1")
     ('SELECT 1', None)
     """
     cursor = Cursor(without_semicolons(tokens_of(text)))
@@ -91,11 +89,11 @@ def parse_view_statement(text: str) -> ViewStatement | None:
     return ViewStatement(verb=verb, name=name, is_extended=is_extended, is_lazy=is_lazy, column=column)
 
 
-def parse_cached_query(text: str) -> CachedQuery | None:
-    """CACHE TABLE with a query; None for all other text.
+def parse_cache(text: str) -> CachedQuery | ViewStatement | None:
+    """CACHE TABLE with or without a query; None for all other text.
 
-    >>> cached = parse_cached_query("CACHE LAZY TABLE v OPTIONS ('storageLevel' = 'DISK_ONLY') AS SELECT 1;")
-    >>> cached.name.parts, cached.cache_view, cached.query_in_place.strip()
+    >>> cached = parse_cache("CACHE LAZY TABLE v OPTIONS ('storageLevel' = 'DISK_ONLY') AS SELECT 1;")
+    >>> cached.name.parts, cached.cache_view, cached.query.text
     (('v',), "CACHE LAZY TABLE v OPTIONS ('storageLevel' = 'DISK_ONLY') ", 'SELECT 1')
     """
     tokens = without_semicolons(tokens_of(text))
@@ -110,9 +108,9 @@ def parse_cached_query(text: str) -> CachedQuery | None:
     stop = len(text) if cursor.is_at_end else tokens[cursor.index].start
     cursor.take("AS")
     if name is None or cursor.is_at_end:
-        return None
-    query = alone(text, tokens[cursor.index].start, tokens[-1].stop)
-    return CachedQuery(name=name, cache_view=text[:stop], query_in_place=query)
+        return parse_view_statement(text)
+    query = Fragment.of_tokens(text, tokens, cursor.index, len(tokens))
+    return CachedQuery(name=name, cache_view=text[:stop], query=query)
 
 
 _VERBS = (
@@ -137,7 +135,7 @@ def _alteration(text: str, cursor: Cursor) -> ViewStatement | None:
     if name is None:
         return None
     if cursor.take("AS") and not cursor.is_at_end:
-        query = text[cursor.tokens[cursor.index].start : cursor.tokens[-1].stop]
+        query = Fragment.of_tokens(text, cursor.tokens, cursor.index, len(cursor.tokens))
         return ViewStatement(verb=ALTER_AS, name=name, query=query)
     new_name = cursor.take_name() if cursor.take("RENAME", "TO") else None
     return ViewStatement(verb=RENAME, name=name, new_name=new_name.parts) if new_name and cursor.is_at_end else None

@@ -17,7 +17,7 @@ from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Column, Scalar
 from sqlext.operators.match.plan import Slot
 from sqlext.operators.rows.columns import CLASSIFIER_FIELD
-from sqlext.operators.rules.rule_versions import MAX_LENGTH
+from sqlext.operators.rules.limits import MAX_LENGTH
 from sqlext.rewriter.lowering import stream_checks
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower

@@ -5,26 +5,18 @@ The grammar is the one in docs/rules.md. A text that begins like one of these st
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from sqlext.errors import ParseError, Place
+from sqlext.rewriter.heads.statement import OwnStatement
 from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName
-from sqlext.rewriter.text.tokens import STRING, closing, tokenize, without_semicolons
+from sqlext.rewriter.text.tokens import STRING, closing
 
 CREATE, ENABLE, DISABLE, DROP, SHOW, DESCRIBE = "CREATE", "ENABLE", "DISABLE", "DROP", "SHOW", "DESCRIBE"
 RENAME, COMMENT, EFFECTIVE, ROLLBACK = "RENAME", "COMMENT", "EFFECTIVE", "ROLLBACK"
 
-_BLANK = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
-_HEAD = re.compile(
-    rf"{_BLANK}(?:CREATE\b(?:{_BLANK}OR\b{_BLANK}REPLACE\b)?{_BLANK}(?:PATTERN\b{_BLANK})?RULE\b"
-    rf"|(?:ALTER|DROP|DESC|DESCRIBE|ENABLE|DISABLE|ROLLBACK)\b{_BLANK}PATTERN\b{_BLANK}RULE\b"
-    rf"|SHOW\b{_BLANK}PATTERN\b{_BLANK}RULES?\b)",
-    re.IGNORECASE | re.DOTALL,
-)
-_MENTION = re.compile(rf"\bPATTERN\b{_BLANK}\bRULES?\b", re.IGNORECASE | re.DOTALL)
 _FORMS = {
     CREATE: "CREATE [OR REPLACE] PATTERN RULE [IF NOT EXISTS] name ON rules_table [FOR TABLE events] "
     "[EFFECTIVE FROM timestamp] [COMMENT '…'] AS MATCH_RECOGNIZE (…)",
@@ -55,7 +47,7 @@ class RuleDefinition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RuleStatement:
+class RuleStatement(OwnStatement):
     """A statement about pattern rules.
 
     `verb` is CREATE, DROP, SHOW, DESCRIBE or, for ALTER, what is altered: ENABLE, DISABLE, RENAME, COMMENT, EFFECTIVE
@@ -91,22 +83,8 @@ class RuleStatement:
         return Place(self.text, self.table.start, self.table.stop)
 
 
-def is_rule_statement(text: str) -> bool:
-    """Whether a text begins like a statement about pattern rules.
-
-    >>> is_rule_statement("drop pattern rule r ON rules"), is_rule_statement("SELECT pattern rule FROM t")
-    (True, False)
-    """
-    return _HEAD.match(text) is not None
-
-
-def mentions_rules(text: str) -> bool:
-    """False if a statement or script surely contains no statement about pattern rules; True decides nothing."""
-    return _MENTION.search(text) is not None
-
-
-def parse_rule_statement(text: str) -> RuleStatement | None:
-    """The statement about pattern rules that a text is; None for all other text. Raises ParseError.
+def parse_rule_statement(text: str) -> RuleStatement:
+    """The statement about pattern rules that a text with the first words of one is. Raises ParseError.
 
     >>> alter = parse_rule_statement("ALTER PATTERN RULE `big spender` ON db.rules DISABLE;")
     >>> alter.verb, alter.rule, alter.table.parts
@@ -115,10 +93,7 @@ def parse_rule_statement(text: str) -> RuleStatement | None:
     >>> create.definition.events.parts, create.definition.body.text
     (('e',), 'PATTERN (A)')
     """
-    if not is_rule_statement(text):
-        return None
-    cursor = Cursor(without_semicolons(tokenize(text)), text=text, error_class="RULE_STATEMENT")
-    return _RuleReader(cursor).statement()
+    return _RuleReader(Cursor.of(text, error_class="RULE_STATEMENT")).statement()
 
 
 @dataclass

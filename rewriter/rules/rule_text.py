@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from sqlext.errors import BindError, ParseError, Place, UnsupportedError
-from sqlext.operators.rules.rule_versions import MAX_LENGTH
+from sqlext.operators.rules.limits import MAX_LENGTH
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.match_clause import MatchClause, OrderKey, PartitionKey
 from sqlext.rewriter.match.parse_match import parse_match

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sqlext.rewriter.heads.statement import Statement
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import tokens_of
 from sqlext.rewriter.text.tokens import STRING, Token, Tokens, closing, is_at, split_at_commas, without_semicolons
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExecuteImmediate:
+class ExecuteImmediate(Statement):
     """`EXECUTE IMMEDIATE query [INTO variable, …] [USING value [AS name], …]`, each part as written.
 
     `names` has one entry for each value: its name, or None for a value without a name.

@@ -8,7 +8,7 @@ from sqlext.errors import ParseError
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import RelationName, name_at, unquoted
-from sqlext.rewriter.text.tokens import STRING, Tokens, is_at
+from sqlext.rewriter.text.tokens import STRING, Tokens, is_at, tokenize, without_semicolons
 
 
 @dataclass
@@ -23,6 +23,11 @@ class Cursor:
     text: str = ""
     error_class: str = ""
     hint: str = ""
+
+    @classmethod
+    def of(cls, text: str, *, error_class: str = "", hint: str = "") -> Cursor:
+        """At the first token of a statement, without semicolons at its end. Raises ParseError (UNCLOSED_TEXT)."""
+        return cls(without_semicolons(tokenize(text)), text=text, error_class=error_class, hint=hint)
 
     @property
     def is_at_end(self) -> bool:

@@ -39,6 +39,11 @@ class Fragment:
         return in_line(self.text)
 
     @property
+    def in_place(self) -> str:
+        """The text with blanks before it, so that its offsets are the same as in the whole statement."""
+        return alone(self.source, self.start, self.stop)
+
+    @property
     def place(self) -> Place:
         return Place(self.source, self.start, self.stop)
 

@@ -36,14 +36,16 @@ def first_too_deep(tokens: Sequence[Token]) -> int | None:
     return None
 
 
-def too_deep(text: str, token: Token) -> UnsupportedError:
-    """The error for a statement that nests too deep at a token."""
-    return UnsupportedError(
-        "TOO_DEEP",
-        f"a statement with these clauses nests at most {MAX_BRACKETS} brackets and {MAX_NESTING} CASE or BEGIN",
-        place=Place(text, token.start, token.stop),
-        hint="give inner parts a name in WITH, or store them as views.",
-    )
+def check_depth(text: str, tokens: Sequence[Token]) -> None:
+    """Raise UnsupportedError (TOO_DEEP) for a statement of ours that nests too deep."""
+    deep = first_too_deep(tokens)
+    if deep is not None:
+        raise UnsupportedError(
+            "TOO_DEEP",
+            f"a statement with these clauses nests at most {MAX_BRACKETS} brackets and {MAX_NESTING} CASE or BEGIN",
+            place=Place(text, tokens[deep].start, tokens[deep].stop),
+            hint="give inner parts a name in WITH, or store them as views.",
+        )
 
 
 def balanced(operands: Sequence[T], combine: Callable[[T, T], T]) -> T:

@@ -21,6 +21,7 @@ from sqlext.rewriter.text.scopes import ARROW, parameters_of_lambdas
 
 WORD, QUOTED, STRING, NUMBER, SYMBOL = "word", "quoted", "string", "number", "symbol"
 OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
+GAP = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)"  # blanks and comments, for regular expressions over whole texts (DOTALL)
 QUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
 # The words that Spark's tokenizer knows, for highlighting; several words may be one of them: "ORDER BY".
 SPARK_KEYWORDS = frozenset(word for word in Spark.tokenizer_class.KEYWORDS if word.replace(" ", "").isidentifier())

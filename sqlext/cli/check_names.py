@@ -15,8 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog.pattern_rules import RulesTable
 from sqlext.cli.check_reports import Finding
-from sqlext.cli.declared_tables import DeclaredTable, declared_table, declared_tables
+from sqlext.cli.declared_tables import DeclaredTable, declared_table, declared_tables, take_table
 from sqlext.cli.sql_files import SqlFile
+from sqlext.engine.queries.quoted_names import names_in_backticks
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.check_rule import check_rule, parse_rule
@@ -25,18 +26,20 @@ from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.engine.streams.target_table import renamed
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, raise_all
 from sqlext.formatting.check_syntax import check_text
-from sqlext.rewriter.heads.heads import parse_create_view
-from sqlext.rewriter.heads.stream_target import parse_target
-from sqlext.rewriter.rules.rule_statements import CREATE, RuleStatement, parse_rule_statement
-from sqlext.rewriter.statements.scan import explained, is_extended
+from sqlext.rewriter.heads.heads import CREATE_VIEW, Head, parse_view
+from sqlext.rewriter.heads.statement import OtherStatement, Script, Statement
+from sqlext.rewriter.heads.stream_target import target_of
+from sqlext.rewriter.rules.rule_statements import CREATE, RuleStatement
+from sqlext.rewriter.statements.explain_statement import ExplainStatement
+from sqlext.rewriter.statements.read_statement import read_statement
+from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.script import read_script
 from sqlext.rewriter.text.cursor import Cursor
-from sqlext.rewriter.text.fragments import alone
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import QUERY_STARTS, tokenize
 from sqlext.sessions.hook import unhooked
-from sqlext.sessions.quoted_names import names_in_backticks
 from sqlext.sessions.session import session
 from sqlext.spark.quiet_probes import quiet_probes
 
@@ -108,7 +111,7 @@ class NameChecker:
             ours = error if isinstance(error, SqlExtError) else _in_text(error, text)
             if not self._is_about_file(ours):
                 raise ours from None
-            target = parse_target(text)
+            target = target_of(read_statement(text))
             self.not_created |= {target.name[-1].lower()} if target is not None else set()
 
     def close(self) -> None:
@@ -117,22 +120,17 @@ class NameChecker:
             self.spark.catalog.dropTempView(name)
 
     def _check(self, call: SqlCall) -> None:
-        text = call.text
-        query = explained(text)
-        table = declared_table(text)
-        rule = parse_rule_statement(text)
-        if query is not None:
-            self._check(replace(call, text=alone(text, query.start, query.stop)))
-        elif rule is not None:
-            self._check_rule(call, rule)
-        elif table is not None:
-            self.declare([table])
-        elif tokenize(text)[0].word == "BEGIN":
-            self._check_script(text)
-        elif tokenize(text)[0].word in _OF_SESSION:
-            self.sql(text)
+        statement = read_statement(call.text)
+        if isinstance(statement, ExplainStatement):
+            self._check(replace(call, text=statement.query.in_place))
+        elif isinstance(statement, RuleStatement):
+            self._check_rule(call, statement)
+        elif isinstance(statement, Script):
+            self._check_script(call.text)
+        elif isinstance(statement, OtherStatement):
+            self._check_other(call, statement)
         else:
-            self._check_query(call)
+            self._check_query(call, statement)
 
     def _check_script(self, text: str) -> None:
         errors: list[SqlExtError] = []
@@ -149,7 +147,7 @@ class NameChecker:
 
     def _check_rule(self, call: SqlCall, statement: RuleStatement) -> None:
         if self.is_scratch:
-            run_rule_statement(call)
+            run_rule_statement(call, statement)
             return
         if statement.verb != CREATE or statement.definition is None:
             return
@@ -158,23 +156,32 @@ class NameChecker:
         self.rules[name] = table
         check_rule(call, statement.definition, parse_rule(call, statement.definition), table)
 
-    def _check_query(self, call: SqlCall) -> None:
+    def _check_query(self, call: SqlCall, statement: Statement) -> None:
         """Analyse the query in a statement, and remember what the statement creates; statements without a query are
         skipped."""
-        text = call.text
-        view, target, new_table = parse_create_view(text), parse_target(text), _create_table(text)
+        target = target_of(statement)
+        view = parse_view(statement) if isinstance(statement, Head) and statement.verb == CREATE_VIEW else None
         if view is not None:
-            frame = self._frame(replace(call, text=view.query_in_place))
+            frame = self._frame(replace(call, text=view.query.in_place))
             frame = frame.toDF(*view.columns) if view.columns else frame
             self._create_view(view.head.name.parts, frame)
         elif target is not None:
-            frame = self._frame(replace(call, text=alone(text, target.query_start, target.query_stop)))
+            frame = self._frame(replace(call, text=target.query.in_place))
             if not target.is_insert:
                 self._create(target.name, renamed(frame, target))
-        elif new_table is not None:
-            name, start = new_table
-            self._create(name, self._frame(replace(call, text=alone(text, start, len(text)))))
-        elif _is_query(text):
+
+    def _check_other(self, call: SqlCall, statement: OtherStatement) -> None:
+        """Analyse a query; carry out what a statement changes in the session, and what tables it declares or
+        creates."""
+        text = call.text
+        if (table := declared_table(text)) is not None:
+            self.declare([table])
+        elif tokenize(text)[0].word in _OF_SESSION:
+            self.sql(text)
+        elif (new_table := _create_table(text)) is not None:
+            name, query = new_table
+            self._create(name, self._frame(replace(call, text=query.in_place)))
+        elif statement.is_query:
             self._frame(call)
 
     def _frame(self, call: SqlCall) -> DataFrame:
@@ -218,29 +225,16 @@ def _in_text(error: PySparkException, text: str) -> BindError:
     return user_error(error, Source(text).slice(0, len(text)), text)
 
 
-def _create_table(text: str) -> tuple[Parts, int] | None:
-    """The name in CREATE TABLE … AS query, and the offset of its query; None for all other statements.
+def _create_table(text: str) -> tuple[Parts, Fragment] | None:
+    """The name in CREATE TABLE … AS query, and its query; None for all other statements.
 
-    >>> _create_table("CREATE OR REPLACE TABLE db.t PARTITIONED BY (a) AS SELECT 1 AS a")
-    (('db', 't'), 51)
+    >>> name, query = _create_table("CREATE OR REPLACE TABLE db.t PARTITIONED BY (a) AS SELECT 1 AS a")
+    >>> name, query.text
+    (('db', 't'), 'SELECT 1 AS a')
     """
     cursor = Cursor(tokenize(text))
-    if not cursor.take("CREATE"):
-        return None
-    cursor.take("OR", "REPLACE")
-    if not cursor.take("TABLE"):
-        return None
-    cursor.take("IF", "NOT", "EXISTS")
-    name = cursor.take_name()
+    name = take_table(cursor)
     for before, token in zip(cursor.tokens[cursor.index :], cursor.tokens[cursor.index + 1 :]):
         if name is not None and before.depth == 0 and before.word == "AS" and token.word in {*QUERY_STARTS, "("}:
-            return name.parts, token.start
+            return name.parts, Fragment(text, token.start, len(text))
     return None
-
-
-def _is_query(text: str) -> bool:
-    """Return True if the statement returns rows and has no effect. `WITH … INSERT` and `FROM … INSERT` have an
-    effect."""
-    tokens = tokenize(text)
-    writes = any(token.word in ("INSERT", "MERGE", "UPDATE", "DELETE") and token.depth == 0 for token in tokens)
-    return tokens[0].word in {*QUERY_STARTS, "("} and not writes

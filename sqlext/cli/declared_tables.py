@@ -9,7 +9,7 @@ from sqlext.errors import BindError
 from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.names import Parts, quoted, unquoted
+from sqlext.rewriter.text.names import Parts, RelationName, quoted, unquoted
 from sqlext.rewriter.text.tokens import Tokens, closing, tokenize
 
 _AFTER_TYPE = frozenset({
@@ -65,14 +65,7 @@ def declared_table(text: str) -> DeclaredTable | None:
     (None, None)
     """
     cursor = Cursor(tokenize(text))
-    if not cursor.take("CREATE"):
-        return None
-    cursor.take("OR", "REPLACE")
-    cursor.take_one_of(("EXTERNAL", "TEMPORARY", "TEMP"))
-    if not cursor.take("TABLE"):
-        return None
-    cursor.take("IF", "NOT", "EXISTS")
-    name = cursor.take_name()
+    name = take_table(cursor)
     opening = cursor.index
     close = closing(cursor.tokens, opening) if name and cursor.take("(") else None
     if name is None or close is None:
@@ -84,6 +77,18 @@ def declared_table(text: str) -> DeclaredTable | None:
         place=Fragment(text, name.start, name.stop),
         columns=tuple(column for column in columns if column is not None),
     )
+
+
+def take_table(cursor: Cursor) -> RelationName | None:
+    """Move past CREATE TABLE and the name of the table, and return it; None for all other statements."""
+    if not cursor.take("CREATE"):
+        return None
+    cursor.take("OR", "REPLACE")
+    cursor.take_one_of(("EXTERNAL", "TEMPORARY", "TEMP"))
+    if not cursor.take("TABLE"):
+        return None
+    cursor.take("IF", "NOT", "EXISTS")
+    return cursor.take_name()
 
 
 def _items(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:

@@ -18,19 +18,20 @@ from pyspark.sql.streaming import StreamingQuery
 
 from sqlext.catalog import streams
 from sqlext.cli import rule_actions
+from sqlext.engine.queries.quoted_names import names_in_backticks
+from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.streams import reports
 from sqlext.errors import UnsupportedError, file_fault, with_pages
-from sqlext.rewriter.heads.heads import CREATE_VIEW, parse_head
-from sqlext.rewriter.heads.stream_heads import parse_command
-from sqlext.rewriter.heads.stream_target import parse_target
-from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
+from sqlext.formatting.check_syntax import check_syntax
+from sqlext.rewriter.heads.heads import CREATE_VIEW, Head
+from sqlext.rewriter.heads.statement import Script
 from sqlext.rewriter.statements.parameters import how_to_pass, passed_by
-from sqlext.rewriter.statements.parse_statement import parse_statement
-from sqlext.rewriter.statements.scan import is_extended
+from sqlext.rewriter.statements.read_statement import is_ours, read_statement
 from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.sessions import results
 from sqlext.sessions.explain import compile, explain, why
 from sqlext.sessions.failures import STATEMENT_ERRORS, reason
+from sqlext.sessions.hook import unhooked
 from sqlext.sessions.session import session
 from sqlext.spark.progress import kept_state, whole
 from sqlext.spark.quiet_probes import quiet_probes
@@ -151,19 +152,12 @@ def _check_syntax(spark: SparkSession, statements: list[str]) -> None:
     error in the first statement is found when it runs.
     """
     for number, statement in enumerate(statements, 1):
-        with numbered(number, len(statements)):
-            if is_rule_statement(statement):
-                parse_rule_statement(statement)
-            elif is_extended(statement):
-                parse_statement(statement)
-            elif statement.startswith("\n") and not _is_own(statement):
+        call = SqlCall(spark=spark, sql=unhooked(spark), text=statement)
+        with numbered(number, len(statements)), names_in_backticks(call) as call:
+            check_syntax(call.text)
+            is_sparks = not isinstance(read_statement(call.text), Script) and not is_ours(call.text)
+            if is_sparks and statement.startswith("\n"):
                 _parse_by_spark(spark, statement)
-
-
-def _is_own(statement: str) -> bool:
-    """Return True if the statement is one that Spark does not know, or a script."""
-    is_own = parse_target(statement) is not None or parse_command(statement) is not None
-    return is_own or "BEGIN" in statement.upper()
 
 
 def _parse_by_spark(spark: SparkSession, statement: str) -> None:
@@ -290,8 +284,8 @@ def _make_temporary_view(spark: SparkSession, statement: str, options: argparse.
 
 
 def _makes_temporary_view(statement: str) -> bool:
-    head = parse_head(statement)
-    return head is not None and head.verb == CREATE_VIEW and head.is_temporary
+    head = read_statement(statement)
+    return isinstance(head, Head) and head.verb == CREATE_VIEW and head.is_temporary
 
 
 ACTIONS: Mapping[str, Action] = {

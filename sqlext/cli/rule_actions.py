@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from sqlext.cli.try_rule import Trial, try_rule
+from sqlext.engine.queries.quoted_names import names_in_backticks
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.errors import Place, UnsupportedError
-from sqlext.rewriter.rules.rule_statements import CREATE, DESCRIBE, SHOW, RuleStatement, parse_rule_statement
+from sqlext.rewriter.rules.rule_statements import CREATE, DESCRIBE, SHOW, RuleStatement
+from sqlext.rewriter.statements.read_statement import read_statement
 from sqlext.rewriter.text.names import quote, quoted, split_name
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.sessions import results
 from sqlext.sessions.hook import unhooked
-from sqlext.sessions.quoted_names import names_in_backticks
 
 
 def list_rules(spark: SparkSession, statements: Sequence[str], options: argparse.Namespace) -> None:
@@ -66,17 +67,19 @@ def check_rules(spark: SparkSession, statements: Sequence[str], options: argpars
 def _about_rules(text: str, *verbs: str) -> RuleStatement:
     """The statement about rules. Raises UnsupportedError for any other statement, or for a verb that is not in
     `verbs`."""
-    statement = parse_rule_statement(text)
-    if statement is None or statement.verb in (SHOW, DESCRIBE) or (verbs and statement.verb not in verbs):
-        first = tokenize(text)[0]
-        wanted = "CREATE PATTERN RULE" if verbs else "CREATE, ALTER or DROP PATTERN RULE"
-        raise UnsupportedError(
-            "RULE_FILE",
-            f"this is not {wanted}",
-            place=Place(text, first.start, first.stop),
-            hint="sqlext run FILE runs other statements.",
-        )
-    return statement
+    statement = read_statement(text)
+    if isinstance(statement, RuleStatement):
+        is_wanted = statement.verb in verbs if verbs else statement.verb not in (SHOW, DESCRIBE)
+        if is_wanted:
+            return statement
+    first = tokenize(text)[0]
+    wanted = "CREATE PATTERN RULE" if verbs else "CREATE, ALTER or DROP PATTERN RULE"
+    raise UnsupportedError(
+        "RULE_FILE",
+        f"this is not {wanted}",
+        place=Place(text, first.start, first.stop),
+        hint="sqlext run FILE runs other statements.",
+    )
 
 
 def _show(spark: SparkSession, table: str) -> None:

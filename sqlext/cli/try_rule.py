@@ -17,7 +17,7 @@ from sqlext.engine.rules.check_rule import (
     time_column,
 )
 from sqlext.engine.rules.rule_commands import rules_of
-from sqlext.engine.statements.run_statement import run
+from sqlext.engine.statements.run_statement import run_query
 from sqlext.rewriter.rules.rule_statements import RuleDefinition, RuleStatement
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.rewriter.text.splice import Text, join
@@ -48,7 +48,7 @@ def try_rule(call: SqlCall, statement: RuleStatement, trial: Trial) -> tuple[str
     check_columns(table, (*trial.partition, trial.order or ()))
     query = _query(table, definition, rule, trial)
     with places_in_statement(query, definition):
-        return table.events, run(replace(call, text=str(query), args=None))
+        return table.events, run_query(replace(call, text=str(query), args=None))
 
 
 def _query(table: pattern_rules.RulesTable, definition: RuleDefinition, rule: ParsedRule, trial: Trial) -> Text:

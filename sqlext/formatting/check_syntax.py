@@ -6,13 +6,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
-from sqlext.rewriter.heads.heads import CREATE_VIEW, check_no_function, parse_create_view, parse_head
-from sqlext.rewriter.heads.stream_heads import parse_command
-from sqlext.rewriter.heads.stream_target import parse_target
-from sqlext.rewriter.rules.rule_statements import is_rule_statement, mentions_rules, parse_rule_statement
+from sqlext.rewriter.heads.heads import Head, parse_view
+from sqlext.rewriter.rules.rule_statements import RuleStatement
 from sqlext.rewriter.rules.rule_text import check_rule_text
+from sqlext.rewriter.statements.explain_statement import ExplainStatement
 from sqlext.rewriter.statements.parse_statement import parse_statement
-from sqlext.rewriter.statements.scan import explained, is_extended
+from sqlext.rewriter.statements.read_statement import is_ours, read_statement
+from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.script import ScriptStatement, check_bound_before, flat_statements
 from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.rewriter.text.fragments import Fragment
@@ -47,17 +47,9 @@ def has_ours(text: str) -> bool:
     (False, True, True)
     """
     try:
-        return any(map(_is_ours, file_statements(text)))
+        return any(is_ours(statement.text) for statement in file_statements(text))
     except SqlExtError:
         return True
-
-
-def _is_ours(statement: Fragment) -> bool:
-    text = statement.text
-    if is_rule_statement(text) or is_extended(text) or parse_command(text) is not None:
-        return True
-    target = parse_target(text)
-    return (target is not None and not target.is_insert) or ("BEGIN" in text.upper() and mentions_rules(text))
 
 
 def warnings_of(text: str) -> list[tuple[int, str]]:
@@ -70,12 +62,12 @@ def warnings_of(text: str) -> list[tuple[int, str]]:
     with suppress(SqlExtError):
         for statement in file_statements(text):
             with suppress(SqlExtError):
-                if is_extended(statement.text) and not is_rule_statement(statement.text):
+                read = read_statement(statement.text)
+                query = read.query.text if isinstance(read, ExplainStatement) else statement.text
+                if not isinstance(read, RuleStatement) and is_extended(query):
                     start = statement.start + len(statement.text) - len(statement.text.lstrip())
                     line = text.count("\n", 0, start) + 1
-                    query = explained(statement.text)
-                    found = parse_statement(query.text if query is not None else statement.text).warnings
-                    warnings += ((line, sentence) for sentence in found)
+                    warnings += ((line, sentence) for sentence in parse_statement(query).warnings)
     return warnings
 
 
@@ -110,36 +102,21 @@ def _errors_in_script(statement: ScriptStatement) -> list[SqlExtError]:
 
 
 def _check_statement(text: str) -> None:
-    if is_rule_statement(text):
-        _check_rule(text)
-        return
-    parse_target(text)
-    parse_command(text)
-    if is_extended(text):
-        _check_extended(text)
+    statement = read_statement(text)
+    if isinstance(statement, ExplainStatement):
+        _check_inside(statement.query, check_syntax)
+    elif isinstance(statement, RuleStatement):
+        if statement.definition is not None:
+            _check_inside(statement.definition.clause, check_rule_text)
+    elif is_extended(text):
+        if isinstance(statement, Head):
+            parse_view(statement)
+        check_bound_before(text, [part.whole for part in parse_statement(text).parts])
 
 
-def _check_rule(text: str) -> None:
-    statement = parse_rule_statement(text)
-    clause = statement and statement.definition and statement.definition.clause
-    if clause:
-        try:
-            check_rule_text(clause.text)
-        except SqlExtError as error:
-            raise error.moved(text, clause.start) from None
-
-
-def _check_extended(text: str) -> None:
-    query = explained(text)
-    if query is not None:
-        try:
-            check_syntax(query.text)
-        except SqlExtError as error:
-            raise error.moved(text, query.start) from None
-        return
-    head = parse_head(text)
-    if head is not None and head.verb == CREATE_VIEW:
-        parse_create_view(text)
-    check_no_function(text)
-    statement = parse_statement(text)
-    check_bound_before(text, [part.whole for part in statement.parts])
+def _check_inside(part: Fragment, check: Check) -> None:
+    """Raise the errors of a part of a statement, with places in the statement."""
+    try:
+        check(part.text)
+    except SqlExtError as error:
+        raise error.moved(part.source, part.start) from None

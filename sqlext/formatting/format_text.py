@@ -18,10 +18,11 @@ from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.parse_match import ORDER_BY, PARTITION_BY, ClauseParser
 from sqlext.rewriter.match_windows.parse_window import WindowClause, WindowParser
-from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
+from sqlext.rewriter.rules.rule_statements import RuleStatement
 from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
+from sqlext.rewriter.statements.read_statement import read_statement
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.rewriter.text.fragments import Fragment
@@ -71,7 +72,7 @@ def _formatted_after(line: str, text: str, statement: Fragment) -> str:
 
 def format_statement(text: str) -> str:
     """The text of one statement without errors, laid out."""
-    if not (is_rule_statement(text) or is_extended(text)):
+    if not (isinstance(read_statement(text), RuleStatement) or is_extended(text)):
         return text
     last = text
     for _ in range(_ROUNDS):
@@ -88,19 +89,15 @@ def format_statement(text: str) -> str:
 
 def _layouts(text: str) -> Iterator[LayOut]:
     """The function that lays out each part of a statement, in the order in which the parts begin."""
-    if is_rule_statement(text):
-        yield from _of_rule(text)
+    read = read_statement(text)
+    if isinstance(read, RuleStatement):
+        if read.definition is not None:
+            tokens = tokenize(text)
+            yield partial(_lay_out_site, _site(text, tokens, index_at(tokens, read.definition.clause.start)))
         return
     statement = parse_statement(text)
     parts = sorted([*_bodies(statement), *_queries(statement)], key=lambda part: part[0])
     yield from (lay_out for _, lay_out in parts)
-
-
-def _of_rule(text: str) -> Iterator[LayOut]:
-    statement = parse_rule_statement(text)
-    if statement is not None and statement.definition is not None:
-        tokens = tokenize(text)
-        yield partial(_lay_out_site, _site(text, tokens, index_at(tokens, statement.definition.clause.start)))
 
 
 def _bodies(statement: ParsedStatement) -> Iterator[tuple[int, LayOut]]:

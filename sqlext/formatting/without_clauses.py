@@ -11,18 +11,20 @@ from itertools import zip_longest
 from sqlext.formatting.check_syntax import check_syntax
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf
-from sqlext.rewriter.heads.stream_heads import parse_command
+from sqlext.rewriter.heads.statement import Statement
+from sqlext.rewriter.heads.stream_heads import DescribeKey, StreamCommand
+from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause
 from sqlext.rewriter.match_windows.parse_window import WindowClause
-from sqlext.rewriter.rules.rule_statements import is_rule_statement
+from sqlext.rewriter.rules.rule_statements import RuleStatement
 from sqlext.rewriter.rules.rules_clause import RulesClause
-from sqlext.rewriter.statements.analyze_statement import take_options
+from sqlext.rewriter.statements.explain_statement import ExplainStatement
 from sqlext.rewriter.statements.idle_sources import IdleSource
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
+from sqlext.rewriter.statements.read_statement import read_statement
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
-from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Edit, Source
 from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens, index_at, is_at, tokenize
@@ -53,10 +55,10 @@ def edits_of_file(text: str) -> list[Edit]:
 
 def _edits(text: str) -> list[Edit]:
     check_syntax(text)
-    if is_rule_statement(text) or parse_command(text) is not None:
+    read, tokens = read_statement(text), tokenize(text)
+    if isinstance(read, (RuleStatement, StreamCommand, DescribeKey)):
         return [Edit(0, len(text), "SELECT 1")]
-    tokens = tokenize(text)
-    edits = [*_head(tokens), *_watermarks(tokens)]
+    edits = [*_head(read, tokens), *_watermarks(tokens)]
     if is_extended(text):
         statement = parse_statement(text)
         edits += _of_clauses(statement, tokens)
@@ -79,28 +81,18 @@ def _left_out(tokens: Tokens, lo: int, hi: int) -> Edit:
     return Edit(tokens[lo - 1].stop if lo else tokens[lo].start, tokens[hi - 1].stop, "")
 
 
-def _head(tokens: Tokens) -> Iterator[Edit]:
+def _head(statement: Statement, tokens: Tokens) -> Iterator[Edit]:
     """The edits that make EXPLAIN MATCH an EXPLAIN, and CREATE STREAMING TABLE a CREATE TABLE."""
-    cursor = Cursor(tokens)
-    if cursor.take("EXPLAIN", "MATCH"):
-        if cursor.take("ANALYZE"):
-            take_options(cursor)
-        yield _left_out(tokens, 1, cursor.index)
-        return
-    if not cursor.take("CREATE"):
-        return
-    start = cursor.index
-    cursor.take_one_of(("OR",)) and cursor.take_one_of(("REFRESH", "REPLACE"))
-    if not cursor.take("STREAMING", "TABLE"):
-        return
-    yield _left_out(tokens, start, cursor.index - 1)
-    cursor.take("IF", "NOT", "EXISTS")
-    if cursor.take_name() is None:
-        return
-    after = cursor.index
-    as_ = next((i for i in range(after, len(tokens)) if tokens[i].word == "AS" and tokens[i].depth == 0), after)
-    if as_ > after:
-        yield _left_out(tokens, after, as_)
+    if isinstance(statement, ExplainStatement):
+        yield _left_out(tokens, 1, index_at(tokens, statement.query.start))
+        if (after := index_at(tokens, statement.query.stop)) < len(tokens):  # FOR ROW
+            yield _left_out(tokens, after, len(tokens))
+    elif isinstance(statement, StreamTarget):
+        yield _left_out(tokens, 1, 4 if tokens[1].word == "OR" else 2)
+        after, query = index_at(tokens, statement.place.stop), index_at(tokens, statement.query.start)
+        before_as = query - is_at(tokens, query - 1, "AS")
+        if before_as > after:
+            yield _left_out(tokens, after, before_as)
 
 
 def _watermarks(tokens: Tokens) -> Iterator[Edit]:

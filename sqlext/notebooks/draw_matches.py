@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.engine.queries.quoted_names import names_in_backticks
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.find_near_misses import PartitionMisses, find_near_misses
 from sqlext.engine.streams.streaming_tables import check_ends
@@ -23,9 +24,9 @@ from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.notebooks.drawing_query import MATCH, VARIABLE, DrawingQuery, drawing_query
 from sqlext.notebooks.drawn_rows import KEY, MOST_PANELS, NO_KEYS, DrawnRows, drawn_rows
 from sqlext.notebooks.theme import in_theme
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.heads.statement import OtherStatement
+from sqlext.rewriter.statements.read_statement import read_statement
 from sqlext.sessions.hook import unhooked
-from sqlext.sessions.quoted_names import names_in_backticks
 
 MOST_LABELS, LONGEST_LABEL = 5, 90  # near misses of a panel with a label, and its characters
 _MOST_POINTS = 1_000  # of a panel in SVG; more are a picture inside it, because each point takes 80 bytes
@@ -113,9 +114,8 @@ def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | Non
 
 def _result(spark: SparkSession, statement: str, args: dict[str, Any] | None) -> DataFrame | None:
     """The result of a query; None for a statement that is no query, which is not run again."""
-    words = [token.word for token in tokenize(statement)]
-    is_query = words[:1] in (["SELECT"], ["WITH"], ["FROM"]) and not {"INSERT", "MERGE", "DELETE", "UPDATE"} & {*words}
-    return spark.sql(statement, args) if is_query else None
+    read = read_statement(statement)
+    return spark.sql(statement, args) if isinstance(read, OtherStatement) and read.is_query else None
 
 
 def _with_misses(panels: list[Panel], call: SqlCall, query: DrawingQuery, value: str | None) -> tuple[list[Panel], str]:

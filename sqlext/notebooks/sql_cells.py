@@ -12,8 +12,9 @@ from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.notebooks.cell_values import arguments, in_cell, with_texts
 from sqlext.notebooks.theme import Note, Report
 from sqlext.notebooks.widgets import Widgets, WidgetStatement, parse_widget_statement
+from sqlext.rewriter.statements.explain_statement import WhyStatement
+from sqlext.rewriter.statements.read_statement import read_statement
 from sqlext.rewriter.statements.sql_file import file_statements
-from sqlext.rewriter.statements.why_statement import parse_why
 from sqlext.rewriter.text.fragments import alone
 from sqlext.sessions.explain import explain
 
@@ -93,12 +94,13 @@ class CellRunner:
 
         if parse_widget_statement(statement) is not None:
             return
-        arguments, asked = self._arguments(statement), parse_why(statement)
-        if asked is None:
-            yield Report(explain(statement, arguments, spark=self.spark, analyze=True))
-        else:
+        arguments, read = self._arguments(statement), read_statement(statement)
+        if isinstance(read, WhyStatement):
+            query = read.query.text
             yield Report("\n".join(row[0] for row in self.spark.sql(statement, arguments).collect()))
-        query = statement if asked is None else asked.query.text
+        else:
+            query = statement
+            yield Report(explain(statement, arguments, spark=self.spark, analyze=True))
         try:
             drawing = draw_matches(self.spark, query, arguments)
         except UnsupportedError as error:

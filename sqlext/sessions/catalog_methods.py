@@ -21,7 +21,6 @@ from sqlext.engine.views import cached_views
 from sqlext.engine.views.refreshed_views import refresh_views
 from sqlext.rewriter.heads.view_statements import fits
 from sqlext.rewriter.text.names import Parts, split_name
-from sqlext.sessions.dispatch import stored_view
 from sqlext.spark.quiet_probes import quiet_probes
 
 
@@ -34,7 +33,13 @@ def table(call: SqlCall, read: Callable[[str], DataFrame], name: str) -> DataFra
         frame.schema  # noqa: B018  (a Connect session looks the name up only now)
         return frame
 
-    return _or_view(call, analysed, name, partial(stored_view, call))
+    return _or_view(call, analysed, name, partial(_stored_view, call))
+
+
+def _stored_view(call: SqlCall, name: Parts) -> DataFrame:
+    from sqlext.engine.statements import stored_views  # loads the planner, for which plain tables do not wait
+
+    return stored_views.frame(call, name)
 
 
 def _or_view(call: SqlCall, own: Callable[[str], Any], name: str, of_view: Callable[[Parts], Any]) -> Any:
@@ -97,7 +102,7 @@ class _Methods:
             self.own.cacheTable(name, *([] if storageLevel is None else [storageLevel]))
 
         def of_view(name: Parts) -> None:
-            cached_views.cache(self.call.spark, name, stored_view(self.call, name), is_lazy=True)
+            cached_views.cache(self.call.spark, name, _stored_view(self.call, name), is_lazy=True)
 
         _or_view(self.call, own, tableName, of_view)
 
@@ -118,7 +123,7 @@ class _Methods:
         return Table(name[-1].lower(), catalog, [schema], comment, "VIEW", isTemporary=False)
 
     def _columns(self, name: Parts) -> list[Column]:
-        fields = stored_view(self.call, name).schema.fields
+        fields = _stored_view(self.call, name).schema.fields
         others = {"isPartition": False, "isBucket": False, "isCluster": False}
         return [Column(f.name, None, f.dataType.simpleString(), f.nullable, **others) for f in fields]
 

@@ -55,7 +55,8 @@ def why(
     …
     """
     from sqlext.engine.statements.explain_why import explain_why
-    from sqlext.rewriter.statements.why_statement import parse_why
+    from sqlext.rewriter.statements.explain_statement import WhyStatement
+    from sqlext.rewriter.statements.read_statement import read_statement
     from sqlext.rewriter.text.names import quoted
 
     check_text(query)
@@ -63,8 +64,8 @@ def why(
     # on a line of their own: the query may end with a comment
     text = f"EXPLAIN MATCH WHY {query.strip().rstrip(';')}\n{for_rule}FOR ROW {condition}"
     with call_on(spark, text, args, frames) as call:
-        statement = parse_why(call.text)
-        assert statement is not None
+        statement = read_statement(call.text)
+        assert isinstance(statement, WhyStatement)
         return explain_why(call, statement)
 
 
@@ -85,7 +86,7 @@ def compile(text: str, args: Any = None, *, spark: SparkSession | None = None) -
 def analyzed(call: SqlCall, *, is_json: bool = False) -> str:
     """The report of EXPLAIN MATCH ANALYZE about a query."""
     from sqlext.engine.statements.analyze_query import analyze_query
-    from sqlext.rewriter.statements.analyze_statement import AnalyzeStatement
+    from sqlext.rewriter.statements.explain_statement import AnalyzeStatement
     from sqlext.rewriter.text.fragments import Fragment
 
     query = Fragment(call.text, 0, len(call.text.rstrip().rstrip(";")))
@@ -95,7 +96,7 @@ def analyzed(call: SqlCall, *, is_json: bool = False) -> str:
 @contextmanager
 def call_on(spark: SparkSession | None, text: str, args: Any, frames: dict[str, Any]) -> Iterator[SqlCall]:
     """`spark.sql(text, args, **frames)` on a session, by default the active one, with names in backticks."""
-    from sqlext.sessions.quoted_names import names_in_backticks
+    from sqlext.engine.queries.quoted_names import names_in_backticks
 
     check_text(text)
     session = spark or active_session()

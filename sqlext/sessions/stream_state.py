@@ -52,8 +52,7 @@ def state(query: Any, key: str | None = None, *, spark: SparkSession | None = No
         if not hasattr(query, "recentProgress") and not hasattr(query, "get"):  # which progress has
             raise _no_query(query)
         return progress.state(query)
-    from sqlext.engine.statements.describe_key import describe_key  # loads the planner, which `import sqlext` need not
-    from sqlext.rewriter.heads.stream_heads import parse_command  # loads the tokenizer
+    from sqlext.engine.statements.runners import run  # loads the tokenizer
     from sqlext.rewriter.text.names import quote, split_name  # loads the tokenizer
 
     session = spark or active_session()
@@ -61,9 +60,7 @@ def state(query: Any, key: str | None = None, *, spark: SparkSession | None = No
     if not isinstance(name, str):
         raise _no_query(query)
     text = f"DESCRIBE STREAMING TABLE {quote(split_name(str(name)))} FOR KEY ({key})"
-    command = parse_command(text)
-    assert command is not None
-    return describe_key(SqlCall(spark=session, sql=unhooked(session), text=text), command)
+    return run(SqlCall(spark=session, sql=unhooked(session), text=text))
 
 
 def _no_query(query: object) -> BindError:

@@ -13,11 +13,12 @@ from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match_windows.parse_window import WindowClause
-from sqlext.rewriter.rules.rule_statements import is_rule_statement
+from sqlext.rewriter.rules.rule_statements import RuleStatement
 from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.statements.idle_sources import IdleSource
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
+from sqlext.rewriter.statements.read_statement import read_statement
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.rewriter.text.fragments import Fragment
@@ -101,7 +102,7 @@ def summary(text: str) -> list[object]:
     """What the statements of a file have of ours."""
     result: list[object] = []
     for statement in file_statements(text):
-        if is_rule_statement(statement.text):
+        if isinstance(read_statement(statement.text), RuleStatement):
             result.append(words(statement))
         elif is_extended(statement.text):
             result.append(list(parts_of(parse_statement(statement.text))))

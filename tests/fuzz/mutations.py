@@ -22,11 +22,13 @@ from sqlext.rewriter.heads.view_statements import parse_view_statement
 from sqlext.rewriter.lowering.input_query import InputRelation
 from sqlext.rewriter.lowering.lower_clause import lower
 from sqlext.rewriter.match.match_clause import MatchClause
-from sqlext.rewriter.rules.rule_statements import is_rule_statement
+from sqlext.rewriter.rules.rule_statements import RuleStatement
 from sqlext.rewriter.scalars.static_binder import StaticBinder
+from sqlext.rewriter.statements.explain_statement import ExplainStatement
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import parse_statement
-from sqlext.rewriter.statements.scan import explained, is_extended, might_be_extended
+from sqlext.rewriter.statements.read_statement import is_ours, read_statement
+from sqlext.rewriter.statements.scan import might_be_extended
 from sqlext.rewriter.text.splice import Source, Text
 
 TESTS = Path(__file__).parents[1]
@@ -141,10 +143,10 @@ def _read(text: str) -> None:
     """What happens to a text before Spark sees it: heads, parser, checks, lowering of each clause."""
     check_syntax(text)
     parse_view_statement(text)
-    if is_rule_statement(text) or not is_extended(text):
+    read = read_statement(text)
+    if isinstance(read, RuleStatement) or not is_ours(text):
         return
-    query = explained(text)
-    statement = parse_statement(query.text if query else text)
+    statement = parse_statement(read.query.text if isinstance(read, ExplainStatement) else text)
     source = Source(statement.tree.text)
     for part in statement.parts:
         if isinstance(part, ClauseSite):

@@ -10,7 +10,7 @@ import pytest
 from sqlext.errors import UnsupportedError
 from sqlext.formatting.check_syntax import check_text
 from sqlext.formatting.format_text import format_text
-from sqlext.rewriter.statements.scan import is_extended
+from sqlext.rewriter.statements.read_statement import is_ours
 from sqlext.rewriter.text.nesting import MAX_BRACKETS, MAX_NESTING
 from sqlext.rewriter.tree.sources import relations
 
@@ -44,17 +44,17 @@ NESTED = {
 @pytest.mark.random(every=5)
 @pytest.mark.parametrize("name", NESTED)
 def test_only_a_deep_text_of_ours_is_an_error(name: str) -> None:
-    text, is_ours = NESTED[name]
+    text, is_of_ours = NESTED[name]
     deep = text(500 if name == "a clause in clauses" else DEEP)
     relations(deep)
     errors = check_text(deep)
-    assert [e.error_class for e in errors] == (["SQLEXT_TOO_DEEP"] if is_ours else [])
+    assert [e.error_class for e in errors] == (["SQLEXT_TOO_DEEP"] if is_of_ours else [])
     assert all(e.place is not None and e.place.stop - e.place.start < 10 for e in errors)
-    if is_ours:
+    if is_of_ours:
         with pytest.raises(UnsupportedError, match="TOO_DEEP"):
-            is_extended(deep)
+            is_ours(deep)
     else:
-        assert not is_extended(deep)
+        assert not is_ours(deep)
         assert format_text(deep) == deep
 
 

@@ -41,9 +41,9 @@ def test_the_clauses_of_create_table_may_be_in_any_order():
     assert columns[2].rest.text == columns[2].type.text and columns[1].rest is None
     assert [c.text.split()[0] for c in clauses] == ["CLUSTER", "COMMENT", "LOCATION", "TBLPROPERTIES"]
     assert (target.definition.location, target.trigger, target.upsert_key[0].name) == ("/a", "available-now", "k")
-    assert target.text[target.query_start : target.query_stop] == QUERY
+    assert target.query.text == QUERY
     without_as = parse_target(f"CREATE STREAMING TABLE t ({QUERY})")
-    assert without_as.definition.columns == () and without_as.text[without_as.query_start] == "("
+    assert without_as.definition.columns == () and without_as.query.text[0] == "("
 
 
 def test_a_column_may_be_called_as_a_constraint_begins():

@@ -143,7 +143,7 @@ CONNECT = """
     from pyspark.sql import SparkSession
     import sqlext
     from sqlext.catalog import streams, views
-    from sqlext.rewriter.heads.heads import parse_create_view
+    from sqlext.rewriter.heads.heads import parse_head, parse_view
     from sqlext.sessions.hook import unhooked
     from sqlext.sessions.start import delta_package
     import pyspark
@@ -174,7 +174,7 @@ CONNECT = """
     writer = spark.sql(nearest).writeStream.option("checkpointLocation", "here/checkpoint").trigger(availableNow=True)
     writer.toTable("joined").awaitTermination()
     print(sorted(map(tuple, spark.table("joined").collect())))
-    view = parse_create_view("CREATE VIEW v AS SELECT * FROM t")
+    view = parse_view(parse_head("CREATE VIEW v AS SELECT * FROM t"))
     views.create(spark, unhooked(spark), view)
     print(views.names(spark, unhooked(spark)))
     spark.sql("DROP VIEW v")

@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 import sqlext
 from sqlext.catalog import views
 from sqlext.errors import BindError
-from sqlext.rewriter.heads.heads import parse_create_view
+from sqlext.rewriter.heads.heads import parse_head, parse_view
 from sqlext.sessions.hook import unhooked
 from tests.statements.cases import settings
 
@@ -31,7 +31,7 @@ def create(spark, sql):
     made = []
 
     def run(text):
-        statement = parse_create_view(text)
+        statement = parse_view(parse_head(text))
         made.append(statement.head.name.parts)
         return views.create(spark, sql, statement)
 

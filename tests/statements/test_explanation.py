@@ -6,13 +6,13 @@ import pytest
 
 import sqlext
 from sqlext.engine.match.forms import LEAD
+from sqlext.engine.queries.quoted_names import names_in_backticks
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.plan_statement import ViewPlan, plan_statement
 from sqlext.pattern import strategy
 from sqlext.rewriter.lowering.operator_plan import worker_plan
 from sqlext.rewriter.statements.script import read_script
 from sqlext.sessions.hook import unhooked
-from sqlext.sessions.quoted_names import names_in_backticks
 
 from .cases import HERE, Case, cases, settings
 

@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 
 from sqlext.errors import ParseError, SqlExtError
-from sqlext.formatting.check_syntax import check_text
+from sqlext.formatting.check_syntax import check_text, has_ours
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf
-from sqlext.rewriter.heads.stream_heads import parse_command
-from sqlext.rewriter.heads.stream_target import parse_target
+from sqlext.rewriter.heads.stream_heads import DescribeKey, StreamCommand
+from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match_windows.parse_window import WindowClause
-from sqlext.rewriter.rules.rule_statements import parse_rule_statement
+from sqlext.rewriter.rules.rule_statements import RuleStatement
 from sqlext.rewriter.rules.rules_clause import RulesClause
-from sqlext.rewriter.statements.analyze_statement import parse_analyze
+from sqlext.rewriter.statements.explain_statement import ExplainStatement
 from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import parse_statement
+from sqlext.rewriter.statements.read_statement import read_statement
 from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.statements.sql_file import file_statements
-from sqlext.rewriter.statements.why_statement import parse_why
 from tests.formatting.statement_files import examples, statements
 from tests.sampling import seeded
 from website.grammar import Generator, Rule, grammar, is_sentence
@@ -114,31 +114,21 @@ def test_every_sentence_of_the_grammar_is_parsed(rule):
     assert [(text, errors) for text in texts if (errors := wrong(text))][:3] == []
     assert len(set(texts)) > 1
     # a call that names neither a time nor its rows as the grammar does is one of a function of the user's
-    assert [text for text in texts if not is_ours(text) and (rule != "window_call" or "DESCRIPTOR" in text)] == []
-
-
-def is_ours(statement):
-    """Whether a statement has a part of the extended language, and does not reach Spark as it is."""
-    try:
-        command, rule = parse_command(statement), parse_rule_statement(statement)
-        return bool(command or rule or parse_target(statement) or is_extended(statement))
-    except SqlExtError:
-        return True
+    assert [text for text in texts if not has_ours(text) and (rule != "window_call" or "DESCRIPTOR" in text)] == []
 
 
 def texts_of(statement):
     """(rule, text) for each part of a statement that is a sentence of a rule."""
-    rule = parse_rule_statement(statement)
-    if rule:
+    read = read_statement(statement)
+    if isinstance(read, RuleStatement):
         first = statement.split()[0].upper()
         yield {"CREATE": "create_rule", "ALTER": "alter_rule"}.get(first, "rule_command"), statement
-    elif parse_command(statement):
+    elif isinstance(read, (StreamCommand, DescribeKey)):
         yield "stream_command", statement
-    elif parse_why(statement) or parse_analyze(statement):
+    elif isinstance(read, ExplainStatement):
         yield "explain_match", statement
     elif is_extended(statement):
-        target = parse_target(statement)
-        if target and statement.split()[0].upper() == "CREATE":
+        if isinstance(read, StreamTarget):
             yield "create_streaming_table", statement
         for part in parse_statement(statement).parts:
             yield from PARTS[type(part)](part) if type(part) in PARTS else ()

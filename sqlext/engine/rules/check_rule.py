@@ -22,7 +22,7 @@ from sqlext.engine.rules.plan_rules import MAX_LENGTH_SETTING, can_be_read
 from sqlext.engine.shipped.data_types import lengths_of_chars
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
 from sqlext.expressions.spark_types import in_sql
-from sqlext.operators.rules.rule_versions import MAX_LENGTH
+from sqlext.operators.rules.limits import MAX_LENGTH
 from sqlext.rewriter.rules.compile_rule import CompiledRule, RuleEvents, compile_rule
 from sqlext.rewriter.rules.rule_statements import RuleDefinition
 from sqlext.rewriter.rules.rule_text import read_rule

@@ -19,8 +19,8 @@ from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, place
 from sqlext.expressions.spark_types import TIMESTAMPS, has_plain_equality, is_orderable, is_year_month
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.rows.columns import SortKey
+from sqlext.operators.rules.limits import MAX_LENGTH, MAX_VERSIONS
 from sqlext.operators.rules.plan import RulesPlan
-from sqlext.operators.rules.rule_versions import MAX_LENGTH, MAX_VERSIONS
 from sqlext.rewriter.rules.plan_rule import plan_rule
 from sqlext.rewriter.rules.rules_clause import KeyColumn, RulesClause
 from sqlext.rewriter.text.names import quoted

@@ -32,7 +32,6 @@ from sqlext.rewriter.rules.rule_statements import (
     ROLLBACK,
     SHOW,
     RuleStatement,
-    parse_rule_statement,
 )
 from sqlext.rewriter.statements.parameters import bind
 from sqlext.rewriter.text.fragments import Fragment
@@ -44,10 +43,8 @@ from sqlext.spark.user_warnings import warn
 NextVersion = Callable[[Sequence[RuleVersion]], RuleVersion | None]
 
 
-def run_rule_statement(call: SqlCall) -> DataFrame:
+def run_rule_statement(call: SqlCall, statement: RuleStatement) -> DataFrame:
     """The result of a statement about pattern rules. Raises SqlExtError with a place in the statement."""
-    statement = parse_rule_statement(call.text)
-    assert statement is not None
     if call.frames:
         raise UnsupportedError(
             "RULE_PARAMETERS",

@@ -30,7 +30,7 @@ from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.match_windows.parse_window import WindowClause
-from sqlext.rewriter.statements.analyze_statement import AnalyzeStatement
+from sqlext.rewriter.statements.explain_statement import AnalyzeStatement
 from sqlext.rewriter.statements.kinds import ClauseSite, Part
 from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.text.fragments import Fragment

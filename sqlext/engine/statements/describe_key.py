@@ -41,7 +41,7 @@ from sqlext.operators.stateful.fact import KEY, LATE, NOT_YET, WATERMARK, Fact, 
 from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
 from sqlext.operators.stateful.operator import State
 from sqlext.operators.stateful.state_log import Stored, plan_of
-from sqlext.rewriter.heads.stream_heads import StreamCommand
+from sqlext.rewriter.heads.stream_heads import DescribeKey
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Source, Text, join
@@ -54,13 +54,12 @@ _COLUMNS = "clause STRING, key STRING, fact STRING, time STRING, text STRING"
 _NUMBER = "__number"
 
 
-def describe_key(call: SqlCall, command: StreamCommand) -> DataFrame:
+def describe_key(call: SqlCall, command: DescribeKey) -> DataFrame:
     """The facts about the keys for which the condition of the command holds, one in a row.
 
     Raises BindError NOT_A_STREAMING_TABLE, and for a condition that Spark refuses or cannot compute for some key;
     UnsupportedError KEY_STATE for a query whose state cannot be read.
     """
-    assert command.key is not None
     title, table = known_table(call.spark, command)
     checkpoint, record = table.checkpoint, table.query
     if checkpoint is None or record is None or not record.statement:
@@ -152,7 +151,7 @@ class _Description:
     clause."""
 
     call: SqlCall
-    command: StreamCommand
+    command: DescribeKey
     identifier: str
     show: ShowTime
     lines: Counter[str]

@@ -23,8 +23,8 @@ from sqlext.pattern.why.row_search import Budget
 from sqlext.rewriter.rules.rule_text import rule_over
 from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.statements import parameters
+from sqlext.rewriter.statements.explain_statement import WhyStatement
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
-from sqlext.rewriter.statements.why_statement import WhyStatement
 from sqlext.rewriter.text.splice import Source
 
 _HINT = "it explains MATCH_RECOGNIZE, INTERVAL JOIN, ASOF JOIN and EMIT, and a rule of MATCH_RULES by FOR RULE name."

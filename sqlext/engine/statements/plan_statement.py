@@ -41,7 +41,7 @@ from sqlext.engine.views.view_columns import view_columns
 from sqlext.errors import Place, SqlExtError, UnsupportedError, placed_at
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf
-from sqlext.rewriter.heads.stream_target import parse_target
+from sqlext.rewriter.heads.stream_target import target_of
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_result
 from sqlext.rewriter.match_windows.parse_window import WindowClause
@@ -50,6 +50,7 @@ from sqlext.rewriter.statements import parameters
 from sqlext.rewriter.statements.idle_sources import IdleSource
 from sqlext.rewriter.statements.kinds import ClauseSite, Part
 from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
+from sqlext.rewriter.statements.read_statement import read_statement
 from sqlext.rewriter.statements.script import check_bound_before
 from sqlext.rewriter.statements.source_limits import (
     EVENT_TIME_ORDER,
@@ -233,7 +234,7 @@ def _emits(p: Planning) -> EmitPlanner:
         spark=p.call.spark,
         statement=p.statement,
         queries=p.queries,
-        target=parse_target(p.call.text),
+        target=target_of(read_statement(p.call.text)),
         is_portable=p.is_portable,
         skips_failures=p.settings.skips_failures,
     )

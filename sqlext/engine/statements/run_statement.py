@@ -24,49 +24,44 @@ from sqlext.engine.streams.watermarks import check_watermarks
 from sqlext.engine.views import cached_views
 from sqlext.engine.views.refreshed_views import note_view
 from sqlext.engine.views.temporary_objects import check_permanent
-from sqlext.errors import SetupError, UnsupportedError, places_in
-from sqlext.rewriter.heads.heads import (
-    CREATE_VIEW,
-    CreateView,
-    Head,
-    check_no_function,
-    parse_create_view,
-    parse_head,
-)
-from sqlext.rewriter.heads.stream_target import StreamTarget, parse_target
-from sqlext.rewriter.heads.view_statements import CachedQuery, parse_cached_query
-from sqlext.rewriter.rules.rule_statements import parse_rule_statement
+from sqlext.errors import SetupError, UnsupportedError, places_after, places_in
+from sqlext.rewriter.heads.heads import CreateView, Head, parse_view
+from sqlext.rewriter.heads.statement import OtherStatement, Statement
+from sqlext.rewriter.heads.stream_target import InsertInto, StreamTarget, target_of
+from sqlext.rewriter.heads.view_statements import CachedQuery
+from sqlext.rewriter.rules.rule_statements import RuleStatement
+from sqlext.rewriter.statements.explain_statement import ExplainStatement
+from sqlext.rewriter.statements.read_statement import read_statement
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quote
-from sqlext.rewriter.text.tokens import QUERY_STARTS, tokenize
 from sqlext.spark import executors
 from sqlext.spark.kind import is_connect
 from sqlext.spark.user_warnings import warn
 
 
-def run(call: SqlCall) -> DataFrame:
-    """The result of a statement that contains extended clauses or names of stored views."""
-    head = parse_head(call.text)
-    if head is not None and head.verb == CREATE_VIEW:
-        return _create_view(call, head)
-    cached = parse_cached_query(call.text)
-    if cached is not None:
-        return _cache_query(call, cached)
-    check_no_function(call.text)
-    target = parse_target(call.text)
-    if target is not None:
-        call = replace(
-            call,
-            is_first_run=cache(partial(streaming_tables.is_first_run, call.spark, target)),
-            query_identifier=cache(partial(streaming_tables.identifier_of, call.spark, target)),
-        )
+def run_query(call: SqlCall, _: Statement | None = None) -> DataFrame:
+    """The result of a statement of Spark's that contains extended clauses or names of stored views."""
     plan = plan_to_run(call)
     warn(plan.warnings)
-    if target is not None:
-        _check_target(plan, target)
     plan.build()
+    return with_end_required(_analysed(call, _checked(plan, plan.execute())))
+
+
+def write_stream(call: SqlCall, statement: StreamTarget | InsertInto) -> DataFrame:
+    """CREATE STREAMING TABLE, or INSERT INTO, which starts a stream if its query is one."""
+    target = target_of(statement)
     if target is None:
-        return with_end_required(_analysed(call, _checked(plan, plan.execute())))
-    text = plan.source.slice(target.query_start, target.query_stop)
+        return run_query(call)
+    call = replace(
+        call,
+        is_first_run=cache(partial(streaming_tables.is_first_run, call.spark, target)),
+        query_identifier=cache(partial(streaming_tables.identifier_of, call.spark, target)),
+    )
+    plan = plan_to_run(call)
+    warn(plan.warnings)
+    _check_target(plan, target)
+    plan.build()
+    text = plan.source.of(target.query)
     query = _checked(plan, plan.queries.run(text))
     if query.isStreaming:
         assert call.query_identifier is not None
@@ -132,44 +127,42 @@ def _check_target(plan: StatementPlan, target: StreamTarget) -> None:
         return
     streaming_tables.check(plan.call.spark, target, plan.stream_clauses)
     if target.upsert_key or target.definition.columns:
-        query = renamed(plan.queries.run(plan.source.slice(target.query_start, target.query_stop)), target)
+        query = renamed(plan.queries.run(plan.source.of(target.query)), target)
         if query.isStreaming and target.upsert_key:
             plan_upsert(query, target, plan.stream_clauses)
 
 
-def _create_view(call: SqlCall, head: Head) -> DataFrame:
+def run_head(call: SqlCall, head: Head) -> DataFrame:
     """CREATE VIEW over extended text: a temporary view reads DataFrames of this session, any other view is stored as
     text."""
-    view = parse_create_view(call.text)
+    view = parse_view(head)
     if view is None:
-        return call.by_spark()
+        return run_query(call)
     if head.is_temporary:
         return _create_temporary_view(call, head, view)
     if call.args or call.frames:
         raise UnsupportedError("VIEW_PARAMETERS", "a stored view cannot hold parameters", place=head.place)
-    columns = check_stored_query(call, view.query_in_place)
+    columns = check_stored_query(call, view.query)
     cached_views.uncache(call.spark, head.name.parts)
-    return views.create(call.spark, call.sql, view, columns, settings_of(call.spark, view.query))
+    return views.create(call.spark, call.sql, view, columns, settings_of(call.spark, view.query.text))
 
 
-def check_stored_query(call: SqlCall, query_in_place: str) -> str:
+def check_stored_query(call: SqlCall, query: Fragment) -> str:
     """The columns of the query of a stored view, as `views.View` keeps them. Nothing is read.
-
-    `query_in_place`: the query after as many blanks as put it at its place in the statement `call`.
 
     Raises the errors of the query, and BindError if it reads an object that only this session has.
     """
     with places_in(call.text):
-        query = plan_statement(replace(call, text=query_in_place, args=None, frames={}), why_windows=OF_A_VIEW)
-        warn(query.warnings)
-        columns = query.execute().schema.json()
-        check_permanent(call, query_in_place)
+        plan = plan_statement(replace(call, text=query.in_place, args=None, frames={}), why_windows=OF_A_VIEW)
+        warn(plan.warnings)
+        columns = plan.execute().schema.json()
+        check_permanent(call, query.in_place)
     return columns
 
 
 def _create_temporary_view(call: SqlCall, head: Head, view: CreateView) -> DataFrame:
     """A temporary view is a DataFrame with a name. Its query is planned once, and is run each time it is read."""
-    frame = _frame_of(call, view.query_in_place, why_windows=OF_A_VIEW)
+    frame = _frame_of(call, view.query, why_windows=OF_A_VIEW)
     frame = frame.toDF(*view.columns) if view.columns else frame
     name = quote(head.name.parts)
     if head.is_global:
@@ -181,18 +174,18 @@ def _create_temporary_view(call: SqlCall, head: Head, view: CreateView) -> DataF
     return call.spark.createDataFrame([], T.StructType([]))
 
 
-def _frame_of(call: SqlCall, query_in_place: str, *, why_windows: str = "") -> DataFrame:
-    """The DataFrame of the query of a statement; `query_in_place`: as for `check_stored_query`."""
+def _frame_of(call: SqlCall, query: Fragment, *, why_windows: str = "") -> DataFrame:
+    """The DataFrame of the query of a statement."""
     with places_in(call.text):
-        plan = plan_to_run(replace(call, text=query_in_place), why_windows=why_windows)
+        plan = plan_to_run(replace(call, text=query.in_place), why_windows=why_windows)
         warn(plan.warnings)
         plan.build()
         return _checked(plan, plan.execute())
 
 
-def _cache_query(call: SqlCall, cached: CachedQuery) -> DataFrame:
+def cache_query(call: SqlCall, cached: CachedQuery) -> DataFrame:
     """CACHE TABLE name AS query: creates a temporary view, whose rows Spark keeps."""
-    frame = _frame_of(call, cached.query_in_place)
+    frame = _frame_of(call, cached.query)
     frame.createTempView(quote(cached.name.parts))
     try:
         return call.sql(cached.cache_view)
@@ -201,17 +194,25 @@ def _cache_query(call: SqlCall, cached: CachedQuery) -> DataFrame:
         raise
 
 
+def explain_match(call: SqlCall, statement: ExplainStatement) -> str:
+    """The text of EXPLAIN MATCH. Raises the SqlExtError that running the statement would raise."""
+    query = statement.query
+    with places_after(call.text, query.text, query.start):
+        return explain_statement(replace(call, text=query.text))
+
+
 def explain_statement(call: SqlCall) -> str:
     """The text of EXPLAIN MATCH about a statement. Raises the SqlExtError that running it would raise."""
-    if parse_rule_statement(call.text) is not None:
+    statement = read_statement(call.text)
+    if isinstance(statement, RuleStatement):
         return "A statement about pattern rules: DESCRIBE PATTERN RULE shows the program of a rule."
     plan = plan_statement(call)
     warn(plan.warnings)
     if plan.stream_clauses or "WATERMARK" in call.text.upper():
-        target = parse_target(call.text)
+        target = target_of(statement)
         if target is not None:
-            _checked(plan, plan.queries.run(plan.source.slice(target.query_start, target.query_stop)))
-        elif tokenize(call.text)[0].word in QUERY_STARTS:
+            _checked(plan, plan.queries.run(plan.source.of(target.query)))
+        elif isinstance(statement, OtherStatement) and statement.is_query:
             _checked(plan, plan.queries.run(plan.text))
     return plan.explanation
 

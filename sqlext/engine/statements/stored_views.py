@@ -14,12 +14,11 @@ from sqlext.catalog import views
 from sqlext.catalog.views import View
 from sqlext.engine.queries.session_settings import settings_of
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.statements import run_statement
+from sqlext.engine.statements import run_statement, runners
 from sqlext.engine.views import cached_views
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
 from sqlext.rewriter.heads import view_statements as vs
 from sqlext.rewriter.heads.view_statements import Listing, ViewStatement, fits
-from sqlext.rewriter.text.fragments import alone
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.spark.quiet_probes import quiet_probes
@@ -27,14 +26,21 @@ from sqlext.spark.quiet_probes import quiet_probes
 
 def frame(call: SqlCall, name: Parts) -> DataFrame:
     """The rows of a stored view."""
-    return run_statement.run(replace(call, text=f"SELECT * FROM {quote(name)}", args=None, frames={}))
+    return run_statement.run_query(replace(call, text=f"SELECT * FROM {quote(name)}", args=None, frames={}))
 
 
-def answer(call: SqlCall, about: ViewStatement, view: View) -> DataFrame:
-    """The result of a statement about a stored view; a command is carried out.
+def run(call: SqlCall, about: ViewStatement) -> DataFrame:
+    """The result of a statement about a stored view, or of ALTER VIEW … AS a query with clauses for any view.
 
     Raises SqlExtError if the view's query has an error, or if the command cannot be used with stored views.
     """
+    name = about.name.parts
+    view = next(iter(call.views.values()), None) or views.lookup(call.spark, call.sql, name)
+    if view is None and about.query is not None and views.is_known(call.spark, name):
+        kind = "TEMPORARY VIEW" if call.spark.catalog.getTable(quote(name)).isTemporary else "VIEW"
+        return runners.run(replace(call, text=f"CREATE OR REPLACE {kind} {quote(name)} AS {about.query.text}"))
+    if view is None:
+        return call.sql(f"ALTER VIEW {quote(name)} AS SELECT 1")  # raises Spark's own error
     if about.verb in _COMMANDS:
         _COMMANDS[about.verb](call, about, view)
         return call.spark.createDataFrame([], T.StructType([]))
@@ -42,8 +48,9 @@ def answer(call: SqlCall, about: ViewStatement, view: View) -> DataFrame:
     return call.spark.createDataFrame(rows, schema)
 
 
-def listed(call: SqlCall, shown: DataFrame, listing: Listing) -> DataFrame:
+def listed(call: SqlCall, listing: Listing) -> DataFrame:
     """The result of SHOW VIEWS, SHOW TABLES or SHOW TABLE EXTENDED, with the stored views among Spark's own."""
+    shown = runners.run_plain(call, listing)
     names = [name for name in views.names(call.spark, call.sql, listing.schema) if fits(name, listing.pattern)]
     if not names:
         return shown
@@ -132,14 +139,14 @@ def _refresh(call: SqlCall, about: ViewStatement, view: View) -> None:
 
 
 def _alter(call: SqlCall, about: ViewStatement, view: View) -> None:
-    start = call.text.rindex(about.query)
+    assert about.query is not None
     if call.args or call.frames:
         place = Place(call.text, about.name.start, about.name.stop)
         raise UnsupportedError("VIEW_PARAMETERS", "a stored view cannot hold parameters", place=place)
-    columns = run_statement.check_stored_query(call, alone(call.text, start, start + len(about.query)))
+    columns = run_statement.check_stored_query(call, about.query)
     cached_views.uncache(call.spark, about.name.parts)
-    settings = settings_of(call.spark, about.query)
-    views.alter(call.spark, call.sql, view, about.name.parts, about.query, columns, settings)
+    query = about.query.text
+    views.alter(call.spark, call.sql, view, about.name.parts, query, columns, settings_of(call.spark, query))
 
 
 def _rename(call: SqlCall, about: ViewStatement, view: View) -> None:

@@ -16,6 +16,7 @@ from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import Checkpoint, StoredQuery, stored_query
 from sqlext.catalog.warehouse import WAREHOUSE, table_location, warehouse_tables
 from sqlext.engine.queries.session_settings import temporary_settings, time_zone
+from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.streams import reports
 from sqlext.engine.streams.checkpoint_folders import stream_checkpoint
 from sqlext.engine.streams.last_progress import LastKnown, last_known, recent_progress, rows_per_second
@@ -23,10 +24,11 @@ from sqlext.engine.streams.streaming_tables import TRIGGER
 from sqlext.errors import BindError, SqlExtError
 from sqlext.expressions.calendars import zone
 from sqlext.expressions.time_texts import write_timestamp
-from sqlext.rewriter.heads.stream_heads import DESCRIBE, SHOW, STOP, StreamCommand
-from sqlext.rewriter.heads.stream_target import parse_target
+from sqlext.rewriter.heads.stream_heads import DESCRIBE, SHOW, STOP, DescribeKey, StreamCommand
+from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW
 from sqlext.rewriter.heads.view_statements import fits
+from sqlext.rewriter.statements.read_statement import read_statement
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.kind import is_connect
 from sqlext.spark.quiet_probes import quiet_probes
@@ -73,8 +75,9 @@ class Recorded(NamedTuple):
         return self.record
 
 
-def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
+def run_command(call: SqlCall, command: StreamCommand) -> DataFrame:
     """The result of a command. Raises BindError: NOT_A_STREAMING_TABLE."""
+    spark = call.spark
     if command.verb == SHOW:
         tables = _tables(spark)
         titles = [title for title in tables if fits(title, command.pattern)]
@@ -105,7 +108,7 @@ def _not_running(spark: SparkSession, title: str) -> str:
     )
 
 
-def known_table(spark: SparkSession, command: StreamCommand) -> tuple[str, Recorded]:
+def known_table(spark: SparkSession, command: StreamCommand | DescribeKey) -> tuple[str, Recorded]:
     """The name of the command's table in the names of its queries, and what is recorded of it. Raises BindError:
     NOT_A_STREAMING_TABLE."""
     assert command.name is not None
@@ -275,8 +278,8 @@ def _refresh(spark: SparkSession, title: str, table: Recorded, command: StreamCo
 def _resuming_statement(spark: SparkSession, statement: str, name: Parts) -> str:
     """The statement that resumes the query of a table: the one that created it, which may have replaced another table
     or have had another name."""
-    target = parse_target(statement)
-    assert target is not None
+    target = read_statement(statement)
+    assert isinstance(target, StreamTarget)
     is_named = streams.table_title(spark, target.name) == streams.table_title(spark, name)
     if is_named and not target.or_replace and not target.if_not_exists:
         return statement

@@ -16,8 +16,8 @@ from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Column, Scalar, columns_in
 from sqlext.operators.match.stream_plan import StreamMatchPlan
 from sqlext.operators.rows.columns import SortKey
+from sqlext.operators.rules.limits import MAX_LENGTH, MAX_VERSIONS
 from sqlext.operators.rules.openings import Opening, opening_of
-from sqlext.operators.rules.rule_versions import MAX_LENGTH, MAX_VERSIONS
 
 CODE = "__code"  # the number of the key of a row, in one step
 FIRST_TIME, LAST_TIME, MATCH_NUMBER = "__first_time", "__last_time", "__match_number"  # slots of every rule

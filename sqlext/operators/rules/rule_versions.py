@@ -7,10 +7,6 @@ from dataclasses import dataclass
 
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
 
-# What a stream takes up from a table of rules, if no setting says otherwise.
-MAX_VERSIONS = 10_000
-MAX_LENGTH = 100_000  # in characters of a rule
-
 
 @dataclass(frozen=True, kw_only=True)
 class TakenVersion:

@@ -15,7 +15,7 @@ from sqlext.engine.match.clause_report import ClauseReport, ElementReport, Varia
 from sqlext.errors import ParseError, UnsupportedError
 from sqlext.pattern.why.attempts import attempts
 from sqlext.pattern.why.funnel import Funnel
-from sqlext.rewriter.statements.analyze_statement import parse_analyze
+from sqlext.rewriter.statements.read_statement import read_statement
 from tests.rewriter import lowered
 
 ROWS = """SELECT * FROM VALUES ('A', 1, 10.0), ('A', 2, 9.0), ('A', 3, 8.0), ('A', 4, 8.0), ('A', 5, 8.5),
@@ -99,7 +99,7 @@ def test_what_has_nothing_to_count_is_refused(spark, query):
 @pytest.mark.parametrize("text", ["FORMAT XML SELECT 1", "LIMIT 0 PARTITIONS SELECT 1", "LIMIT 3 SELECT 1", "", ";"])
 def test_options_that_do_not_exist(text):
     with pytest.raises(ParseError) as error:
-        parse_analyze(f"EXPLAIN MATCH ANALYZE {text}")
+        read_statement(f"EXPLAIN MATCH ANALYZE {text}")
     assert error.value.error_class == "SQLEXT_UNEXPECTED_WORD"
 
 

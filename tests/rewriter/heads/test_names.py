@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sqlext.errors import ParseError, UnsupportedError
-from sqlext.rewriter.heads.heads import parse_create_view, parse_head
+from sqlext.rewriter.heads.heads import parse_head, parse_view
 from sqlext.rewriter.text.names import quote, split_name
 from sqlext.rewriter.tree.sources import qualify, relations
 
@@ -87,5 +87,5 @@ def test_the_head_of_a_statement(text, expected):
 )
 def test_a_view_that_cannot_be_stored_is_refused_with_its_place(text, error, marked):
     with pytest.raises(error) as caught:
-        parse_create_view(text)
+        parse_view(parse_head(text))
     assert caught.value.place.text[caught.value.place.start : caught.value.place.stop] == marked

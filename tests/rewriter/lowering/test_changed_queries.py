@@ -99,9 +99,10 @@ def clauses_of(text: str, columns: dict[str, str]) -> list[Fingerprint]:
 def stored(text: str, columns: dict[str, str]) -> tuple[StoredQuery, list[Fingerprint]]:
     target, statement = parse_target(text), parse_statement(text)
     parts = [site.clause for site in statement.of(ClauseSite)] + [*statement.of(EmitClause), *statement.of(RulesClause)]
-    outside = text[target.query_start : target.query_stop]
+    query = target.query
+    outside = query.text
     for whole in (part.whole for part in parts):
-        outside = text[target.query_start : whole.start] + "__clause" + text[whole.stop : target.query_stop]
+        outside = text[query.start : whole.start] + "__clause" + text[whole.stop : query.stop]
     fingerprints = clauses_of(text, columns)
     clauses = tuple(StoredClause("clause", f.digest, dict(f.parts)) for f in fingerprints)
     key = tuple(column.name for column in target.upsert_key)

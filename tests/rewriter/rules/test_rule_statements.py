@@ -10,8 +10,9 @@ import pytest
 import sqlext
 from sqlext.catalog import pattern_rules, warehouse
 from sqlext.catalog.pattern_rules import LogEntry, RuleError
-from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
+from sqlext.rewriter.rules.rule_statements import RuleStatement
 from sqlext.rewriter.rules.rule_text import rule_over
+from sqlext.rewriter.statements.read_statement import read_statement
 from sqlext.sessions.hook import unhooked
 from tests.statements.cases import cases, message
 
@@ -50,14 +51,14 @@ WRONG = [  # the statement, with » before what the error points at, and the err
 def test_a_wrong_statement_is_refused_with_its_place(marked, message):
     text = marked.replace("»", "")
     with pytest.raises(sqlext.ParseError) as refused:
-        parse_rule_statement(text)
+        read_statement(text)
     assert refused.value.message.startswith(message)
     assert refused.value.place.start == marked.index("»")
 
 
 def test_a_statement_may_hold_comments_and_any_case():
     text = "-- a\nCreate /* b */ or Replace pattern -- c\n rule `drop` on `a b`.t for table e comment 'x' 'y'"
-    statement = parse_rule_statement(f"{text} as match_recognize ( )")
+    statement = read_statement(f"{text} as match_recognize ( )")
     assert (statement.rule, statement.table.parts, statement.definition.events.parts) == ("drop", ("a b", "t"), ("e",))
     assert (statement.definition.or_replace, statement.definition.comment.text) == (True, "'x' 'y'")
 
@@ -73,7 +74,7 @@ OTHER = ["SELECT pattern rule FROM t", "CREATE TABLE pattern (rule INT)", "SHOW 
 
 @pytest.mark.parametrize("text", OTHER)
 def test_other_statements_are_not_about_rules(text):
-    assert not is_rule_statement(text)
+    assert not isinstance(read_statement(text), RuleStatement)
 
 
 @pytest.fixture
