@@ -16,9 +16,10 @@ from matplotlib.figure import Figure
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.engine.planning.answers import PartitionMisses
 from sqlext.engine.queries.quoted_names import names_in_backticks
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.statements.find_near_misses import PartitionMisses, find_near_misses
+from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.engine.streams.streaming_tables import check_ends
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.notebooks.drawing_query import MATCH, VARIABLE, DrawingQuery, drawing_query
@@ -124,7 +125,7 @@ def _with_misses(panels: list[Panel], call: SqlCall, query: DrawingQuery, value:
     columns = [query.time] if value is None else [query.time, value]
     try:
         with names_in_backticks(call) as named:
-            found = find_near_misses(named, query.keys, wanted, columns)
+            found = plan_statement(named).near_misses(query.keys, wanted, columns)
     except (SqlExtError, PySparkException):
         return panels, ", near misses not looked for"
     drawn = (

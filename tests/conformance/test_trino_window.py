@@ -51,5 +51,5 @@ def test_every_strategy_gives_the_same_result(spark, cases):
             assert case["error"]
             continue
         _, planned, *_ = statement.relations.values()  # after the base query
-        results = results_by_strategy(statement, planned)
+        results = results_by_strategy(statement, planned.physical)
         assert all(r == results["reference"] for r in results.values()), (case["sql"], results)

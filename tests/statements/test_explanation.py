@@ -8,7 +8,7 @@ import sqlext
 from sqlext.engine.match.forms import LEAD
 from sqlext.engine.queries.quoted_names import names_in_backticks
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.statements.plan_statement import ViewPlan, plan_statement
+from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.pattern import strategy
 from sqlext.rewriter.lowering.operator_plan import worker_plan
 from sqlext.rewriter.statements.script import read_script
@@ -36,9 +36,8 @@ def named_strategies(explanation: str) -> list[str]:
 
 def run_strategies(plan) -> list[str]:
     """The strategy of each clause that the workers of the plan's DataFrame run, those of stored views first."""
-    views = [view for view in plan.relations.values() if isinstance(view, ViewPlan)]
-    names = [name for view in views for name in run_strategies(view.statement)]
-    for clause in (relation for relation in plan.relations.values() if hasattr(relation, "form")):
+    names = [name for view in plan.views for name in run_strategies(view.statement)]
+    for clause in (relation.physical for relation in plan.relations.values() if hasattr(relation, "physical")):
         is_lead = clause.form is LEAD
         names.append(LEAD.name if is_lead else strategy.choose(worker_plan(clause.plan).task)[0])
     return names

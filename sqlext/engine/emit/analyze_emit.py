@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from sqlext.engine.emit.emit_report import EmitReport
-from sqlext.engine.emit.run_emit import PlannedEmit, batch_firings, result_query, rows_query, window_plan
+from sqlext.engine.emit.run_emit import batch_firings, result_query, rows_query, window_plan
 from sqlext.engine.queries.queries import Queries, with_whole_keys
 from sqlext.engine.reports.counts import Verdicts, all_true, verdict_columns, verdicts
 from sqlext.engine.reports.row_json import row_json
@@ -26,13 +26,12 @@ _COUNTS, _HOLDS = "counts STRING", "__holds"
 _NOTHING = ("rows", "outside", "in_windows", "windows", "largest", "early", "on_time", "never_seen")
 
 
-def analyze_emit(planned: PlannedEmit, queries: Queries, limit: int | None) -> EmitReport:
-    """The report about a query with EMIT in batch, whose input is read twice, and once more for its HAVING. `limit`:
-    the report reads at most this many keys."""
-    began = time.monotonic()
-    plan, clause = planned.plan, planned.plan.clause
-    read = queries.run(_where_query(plan, planned.prefix)).collect()[0]
-    rows = queries.run(rows_query(plan.columns, plan, planned.prefix))
+def analyze_emit(plan: EmitPlan, prefix: Text, queries: Queries, limit: int | None) -> EmitReport:
+    """The report about a query with EMIT in batch, whose input is read twice, and once more for its HAVING. `prefix`:
+    the WITH clause that its data needs; `limit`: the report reads at most this many keys."""
+    began, clause = time.monotonic(), plan.clause
+    read = queries.run(_where_query(plan, prefix)).collect()[0]
+    rows = queries.run(rows_query(plan.columns, plan, prefix))
     windows = window_plan(plan, rows.schema)
     rows = _limited(rows, windows, queries, limit)
     having, examples = _having(plan, queries, rows, windows)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from sqlext.engine.emit.run_emit import PlannedEmit, firing_schema, result_query, stream_clause
+from sqlext.engine.emit.run_emit import firing_schema, result_query, stream_clause
+from sqlext.engine.planning.answers import ClauseInput, KeptClause
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.streams.kept_clause import (
-    NUMBER,
-    ClauseInput,
-    KeptClause,
-    as_json,
-    coming_rows,
-    shown_columns,
-    texts_of_rows,
-)
+from sqlext.engine.streams.kept_rows import NUMBER, as_json, coming_rows, shown_columns, texts_of_rows
+from sqlext.operators.emit.operator import EmitOperator
 from sqlext.operators.emit.parts import Emit
+from sqlext.operators.emit.state_facts import emit_facts
 from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
 from sqlext.operators.stateful.operator import State
@@ -29,19 +24,15 @@ from sqlext.rewriter.text.names import column_name
 from sqlext.rewriter.text.splice import join
 
 
-def kept_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession) -> KeptClause:
-    """The query with EMIT of a plan on a stream."""
-    from sqlext.operators.emit.state_facts import emit_facts  # loads the matchers, which other statements need not
-
-    plan = planned.plan
-    operator = planned.operator(queries)
+def kept_emit(plan: EmitPlan, operator: EmitOperator, queries: Queries, spark: SparkSession) -> KeptClause:
+    """The query with EMIT that an operator runs."""
     # A value of DELTA is kept as a double. It comes last, so a column that is kept as well is shown with its own type.
     columns = [(name, str(text)) for name, text in plan.columns[plan.keys :] if name not in (TIME, *plan.deltas)]
     deltas = [(name, str(text)) for name, text in plan.deltas.items()]
     texts = texts_of_rows(spark, shown_columns([*columns, *deltas], plan.input_types, always=plan.deltas))
 
-    def facts(state: State, show: ShowTime) -> Iterator[Fact]:
-        return emit_facts(operator, state, lambda rows: texts(_unscaled(rows, plan.emit)), show)
+    def facts(state: State, show: ShowTime) -> Sequence[Fact]:
+        return list(emit_facts(operator, state, lambda rows: texts(_unscaled(rows, plan.emit)), show))
 
     def results(coming: Sequence[Coming]) -> Sequence[str | None]:
         firings = queries.name(coming_rows(spark, coming, (), firing_schema(operator.windows)))

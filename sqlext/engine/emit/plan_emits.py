@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.emit.explain_emit import explained_call, explained_emit
-from sqlext.engine.emit.run_emit import PlannedEmit
+from sqlext.engine.emit.planned_emit import PlannedEmit
 from sqlext.engine.planning.planner import NOT_PORTABLE, Planned
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, after_watermark, watermarks
 from sqlext.engine.queries.session_settings import execution_settings

@@ -4,33 +4,29 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from sqlext.engine.planning.fingerprint import Fingerprint, digest_of, fingerprint_of, recorded_words
 from sqlext.engine.planning.plan_parts import words_of
 from sqlext.engine.planning.stream_clause import StreamClause
-from sqlext.engine.queries.queries import Queries, with_whole_keys
+from sqlext.engine.queries.queries import with_whole_keys
 from sqlext.engine.shipped.data_types import arrow_schema, with_char_types
-from sqlext.engine.streams import side_tables
-from sqlext.engine.streams.run_operator import decided_rows, result_columns, without_failures
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.spark_types import COLLATED, as_recorded
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.emit.aggregate_states import depends_on_order
-from sqlext.operators.emit.operator import EmitOperator, fire_batch
-from sqlext.operators.emit.parts import CUMULATE, HOP, ROWTIME, SESSION, Evictor, FiringAggregate, Trigger
+from sqlext.operators.emit.operator import fire_batch
+from sqlext.operators.emit.parts import CUMULATE, HOP, SESSION, Evictor, FiringAggregate, Trigger
 from sqlext.operators.emit.plan import Assigner, EmitOperatorPlan
-from sqlext.operators.rows.columns import FAILURE, LATE_ROW, NOT_COMPUTED, SortKey
+from sqlext.operators.rows.columns import SortKey
 from sqlext.rewriter.checkpoint_words.resumed_words import without_read_options
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
-from sqlext.rewriter.lowering.guard import guarded_columns, guarded_texts
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
@@ -38,83 +34,6 @@ from sqlext.spark.versions import spark_schema
 from sqlext.spark.worker_functions import map_in_arrow
 
 _NO_COLUMNS = T.StructType()
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlannedEmit:
-    """A query with EMIT. `prefix`: the WITH clause that its data needs.
-
-    On a stream, `has_effect`: late rows and failures are written into the tables that are set, which are created if
-    they do not exist; `skips_failures`: a value that cannot be computed on a row or a firing is NULL (see
-    `rewriter.lowering.guard`).
-    """
-
-    plan: EmitPlan
-    prefix: Text
-    is_streaming: bool
-    has_effect: bool
-    skips_failures: bool
-
-    @property
-    def stream_clauses(self) -> list[StreamClause]:
-        """The record of the query that is stored beside the checkpoint of a stream; empty in batch."""
-        return [stream_clause(self.plan)] if self.is_streaming else []
-
-    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        if self.is_streaming:
-            return self._on_stream(queries, spark)
-        rows = self._rows(queries, self.plan.columns)
-        firings = batch_firings(rows, window_plan(self.plan, rows.schema))
-        return queries.run(result_query(self.plan, queries.name(firings)))
-
-    def _on_stream(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        plan, clause = self.plan, stream_clause(self.plan)
-        windows = self._windows(queries)
-        folders = side_tables.open_folders(spark, clause.fingerprint, queries.identifier) if self.has_effect else {}
-        columns = [*self._arriving(queries), *([(LATE_ROW, join("to_json(struct(*))"))] if folders else [])]
-        rows = self._rows(queries, columns)
-        texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])
-        times = [ROWTIME] if any(ROWTIME in str(text) for text in texts) else []
-        decided = decided_rows(
-            rows,
-            _operator(windows, columns),
-            clause.fingerprint,
-            windows.keys,
-            folders=folders,
-            shows_times=bool(times),
-        )
-        schema = firing_schema(windows, rows.schema)
-        firings = queries.name(result_columns(decided, times, schema, plan.clause.keyword.place))
-        if not self.skips_failures:
-            return queries.run(result_query(plan, firings))
-        return _result_of_stream(plan, queries, firings)
-
-    def operator(self, queries: Queries) -> EmitOperator:
-        """The operator on a stream, as it is without tables of late rows."""
-        return _operator(self._windows(queries), self._arriving(queries))
-
-    def _windows(self, queries: Queries) -> EmitOperatorPlan:
-        windows = window_plan(self.plan, self._rows(queries, self.plan.columns).schema)
-        return replace(windows, skips_failures=self.skips_failures)
-
-    def _rows(self, queries: Queries, columns: Sequence[tuple[str, Text]]) -> DataFrame:
-        return queries.run(rows_query(columns, self.plan, self.prefix))
-
-    def _arriving(self, queries: Queries) -> Sequence[tuple[str, Text]]:
-        """The columns that Spark computes of each row, with guards unless a failure ends the query. Only the time has
-        no guard, since it cannot fail."""
-        plan = self.plan
-        if not self.skips_failures:
-            return plan.columns
-
-        def is_accepted(expression: Text) -> bool:
-            return queries.accepts(join(self.prefix, "SELECT ", expression, " FROM ", plan.relation))
-
-        types = {name.lower(): spark_type for name, spark_type in plan.input_types}
-        aggregated = {name for call in plan.aggregates for name in (*call.columns, call.filter)}
-        risky = [(name, text) for name, text in plan.columns if name != TIME]
-        times = [(name, text) for name, text in plan.columns if name == TIME]
-        return [*guarded_columns(risky, aggregated, types, is_accepted), *times]
 
 
 def rows_query(columns: Sequence[tuple[str, Text]], plan: EmitPlan, prefix: Text) -> Text:
@@ -141,30 +60,6 @@ def batch_firings(rows: DataFrame, windows: EmitOperatorPlan) -> DataFrame:
     """The firings over all rows."""
     whole = with_whole_keys(rows, windows.keys)
     return map_in_arrow(whole, partial(fire_batch, windows=windows), firing_schema(windows, rows.schema))
-
-
-def _operator(windows: EmitOperatorPlan, columns: Sequence[tuple[str, Text]]) -> EmitOperator:
-    """The operator for rows with these columns, which Spark computes."""
-    marked = ((name, pa.bool_()) for name, _ in columns if name.startswith(NOT_COMPUTED))
-    extra = tuple(name for name, _ in columns if name in (FAILURE, LATE_ROW))
-    return EmitOperator(windows=replace(windows, schema=pa.schema([*windows.schema, *marked])), extra=extra)
-
-
-def _result_of_stream(plan: EmitPlan, queries: Queries, firings: str) -> DataFrame:
-    """The result; firings with an expression that cannot be computed are counted in the query's metrics."""
-
-    def is_accepted(expression: Text) -> bool:
-        return queries.accepts(join("SELECT ", expression, f" FROM {firings}"))
-
-    having = [] if plan.having is None else [plan.having]
-    texts, failure = guarded_texts([*(text for _, text in plan.shown), *having], is_accepted)
-    if failure is None:
-        return queries.run(result_query(plan, firings))
-    names = [name for name, _ in plan.shown]
-    shown = *zip(names, texts), (FAILURE, join(FAILURE))
-    guards = replace(plan, shown=shown, having=texts[len(names)] if having else None)
-    named = queries.run(join("SELECT *, ", failure, f" AS {FAILURE} FROM {firings}"))
-    return without_failures(queries.run(result_query(guards, queries.name(named))))
 
 
 def stream_clause(plan: EmitPlan) -> StreamClause:

@@ -14,14 +14,14 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sqlext.engine.emit.run_emit import PlannedEmit, firing_schema, result_query, rows_query, window_plan
+from sqlext.engine.emit.run_emit import firing_schema, result_query, rows_query, window_plan
 from sqlext.engine.emit.why_row import EmitWords, FiringResult, row_lines, shown_points
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.reports.counts import all_true
 from sqlext.engine.reports.row_json import row_json
 from sqlext.engine.reports.shown_values import shown, typed_text
-from sqlext.engine.streams.kept_clause import NUMBER, coming_rows
-from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row, no_stream
+from sqlext.engine.streams.kept_rows import NUMBER, coming_rows
+from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row
 from sqlext.engine.why.failed_conjuncts import refused
 from sqlext.engine.why.row_condition import RowCondition
 from sqlext.operators.emit.operator import EmitOperator
@@ -40,19 +40,16 @@ MAX_READ = 20_000  # rows of their keys
 _CHOSEN, _KEPT, _ROW, _HOLDS, _NEAR = "__chosen", "__kept", "__row", "__holds", "__near"
 
 
-def explain_emit(planned: PlannedEmit, queries: Queries, spark: SparkSession, condition: RowCondition) -> str:
-    """Which firings see the rows of the data that the condition chooses.
+def explain_emit(plan: EmitPlan, prefix: Text, queries: Queries, spark: SparkSession, condition: RowCondition) -> str:
+    """Which firings see the rows of the data that the condition chooses. `prefix`: the WITH clause that the data needs.
 
-    Raises UnsupportedError for a stream, and BindError if Spark refuses the condition.
+    Raises BindError if Spark refuses the condition.
     """
-    plan = planned.plan
-    if planned.is_streaming:
-        raise no_stream(plan.clause.keyword.place)
-    windows = window_plan(plan, queries.run(rows_query(plan.columns, plan, planned.prefix)).schema)
-    asked = condition.over(queries, planned.prefix, plan.data)
+    windows = window_plan(plan, queries.run(rows_query(plan.columns, plan, prefix)).schema)
+    asked = condition.over(queries, prefix, plan.data)
 
     def read(*, in_turn: bool) -> pa.Table:
-        query = _query(plan, windows, planned.prefix, condition.sql.unplaced, in_turn=in_turn)
+        query = _query(plan, windows, prefix, condition.sql.unplaced, in_turn=in_turn)
         return asked.run(lambda: queries.run(query).toArrow())
 
     in_turn = False

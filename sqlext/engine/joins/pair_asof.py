@@ -19,6 +19,7 @@ from pyspark.sql import types as T
 from sqlext.engine.joins.bind_asof import BoundAsof
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.match.ordering import AUTO, SPARK
+from sqlext.engine.planning.planner import PlannedPart
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.shipped.data_types import CHAR_TYPE
@@ -49,7 +50,7 @@ class JoinComputation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairedAsof:
+class PairedAsof(PlannedPart):
     """An ASOF JOIN that workers compute. `prefix`: the WITH clause that its relations need."""
 
     pairs: Pairs

@@ -21,6 +21,7 @@ from sqlext.engine.joins.explain_joins import (
 )
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.pair_asof import JoinComputation, plan_pairs
+from sqlext.engine.joins.planned_join import PlannedJoin
 from sqlext.engine.joins.run_asof import StreamAsof, check_key_types, check_stream_and_table, check_streams
 from sqlext.engine.planning.planner import Planned
 from sqlext.engine.queries.queries import Queries
@@ -43,7 +44,7 @@ class JoinPlanner:
     """Plans the joins of one statement. Joins in the operands of another join are planned before it.
 
     `hidden_in_inputs`: receives the columns of joins in the input of a MATCH_RECOGNIZE that the clause must not see, by
-    the first character of its keyword; `sides`: receives the relations of each join, for EXPLAIN MATCH ANALYZE and WHY.
+    the first character of its keyword; `joins`: receives each join, for EXPLAIN MATCH ANALYZE, WHY and FOR KEY.
     """
 
     def __init__(
@@ -53,11 +54,11 @@ class JoinPlanner:
         queries: Queries,
         computation: JoinComputation,
         hidden_in_inputs: dict[int, list[str]],
-        sides: list[JoinSides],
+        joins: list[PlannedJoin],
     ):
         self.spark, self.statement, self.queries, self.computation = spark, statement, queries, computation
         self.time_zone = time_zone(spark)
-        self.hidden_in_inputs, self.sides = hidden_in_inputs, sides
+        self.hidden_in_inputs, self.joins = hidden_in_inputs, joins
         self.hidden: dict[Query, dict[str, list[str]]] = {}
 
     def plan(self, clause: JoinClause, source: Source, prefix: Text) -> Planned:
@@ -79,7 +80,7 @@ class JoinPlanner:
             queries=self.queries,
             hidden={name: tuple(columns) for name, columns in self.hidden.get(clause.query, {}).items()},
         )
-        self.sides.append(sides)
+        self.joins.append(PlannedJoin(sides))
         if clause.kind == "ASOF":
             take_condition(sides)
             return self._planned_asof(sides.clause, sides)

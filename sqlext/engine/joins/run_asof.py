@@ -3,7 +3,7 @@ query."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -12,7 +12,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.planning.answers import KeptClause
 from sqlext.engine.planning.fingerprint import Fingerprint, fingerprint_of
+from sqlext.engine.planning.planner import PlannedPart
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import WATERMARK, Queries, after_watermark
 from sqlext.engine.shipped.data_types import arrow_schema, char_type
@@ -33,7 +35,7 @@ from sqlext.rewriter.text.splice import Text, join
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamAsof:
+class StreamAsof(PlannedPart):
     """An ASOF JOIN of two streams. `prefix`: the WITH clause that its relations need; `types`: the columns of the left
     relation and of the right one; `has_effect`: building the DataFrame to run creates the table of late rows."""
 
@@ -87,9 +89,11 @@ class StreamAsof:
         )
         return result.select(*(half.alias(name) for half, name in zip(halves, struct_names(self.asof))))
 
-    def operator(self, queries: Queries) -> AsofOperator:
-        """The operator as it is without a table of late rows."""
-        return self._operator(self._rows(queries, has_late_rows=False))
+    def kept(self, queries: Queries, spark: SparkSession) -> Iterable[KeptClause]:
+        from sqlext.engine.joins.kept_asof import kept_asof  # loads the matchers, which other statements need not
+
+        operator = self._operator(self._rows(queries, has_late_rows=False))
+        return (kept_asof(self.asof, operator, clause, self.types, spark) for clause in self.stream_clauses)
 
     def _rows(self, queries: Queries, *, has_late_rows: bool) -> DataFrame:
         return queries.run(join(self.prefix, stream_rows(self.asof, has_late_rows=has_late_rows)))

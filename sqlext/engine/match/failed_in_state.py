@@ -6,25 +6,25 @@ decides it keeps whether it holds, so of such a conjunct only the text is known,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from sqlext.engine.match.forms import PhysicalPlan
-from sqlext.engine.match.why_rows import index_of, input_of
+from sqlext.engine.match.why_rows import input_of, place_in_text
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.why.computed_columns import ComputedColumns
 from sqlext.engine.why.failed_conjuncts import failed_texts
 from sqlext.engine.why.why_clause import WhyClause
 from sqlext.errors import SqlExtError
 from sqlext.expressions.function import ExecutionSettings
+from sqlext.operators.match.open_matches import KeptKey
 from sqlext.operators.match.plan import MatchOperatorPlan, OperandColumn
 from sqlext.operators.match.read_rows import read_rows
+from sqlext.operators.match.state_facts import Failed, by_text
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.pattern.batch.recorder import Mapped, Stop
@@ -33,52 +33,22 @@ from sqlext.pattern.conditions.conditions import Path
 from sqlext.rewriter.lowering.lower_conjuncts import Conjunct, SearchPlan
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.operator_plan import column_of
-from sqlext.rewriter.rules.compile_rule import RuleEvents, compile_rule
-from sqlext.rewriter.rules.rule_text import EVENTS, read_rule, rule_over
 from sqlext.rewriter.scalars.static_binder import StaticBinder
-
-if TYPE_CHECKING:
-    from sqlext.operators.match.open_matches import KeptKey
-    from sqlext.operators.match.state_facts import Failed
-    from sqlext.operators.rules.plan import RulesPlan
 
 
 def failed_in_state(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> Failed:
     """A sentence for each conjunct of a clause on a stream that does not hold after a path."""
-    from sqlext.operators.match.state_facts import by_text  # loads Numba, which other statements need not
-
-    clause = physical.plan.clause
-    text = clause.keyword.place.text
+    text, index = place_in_text(physical)
     relation = input_of(physical, queries, spark)
     try:
-        plan = WhyClause(text=text, index=index_of(text, physical), relation=relation).plan()
+        plan = WhyClause(text=text, index=index, relation=relation).plan()
     except SqlExtError:  # a clause that only Spark can compute
-        return by_text(clause.conditions)
-    return _failed_in_state(plan, physical.plan, dict(relation.columns), relation.settings)
+        return by_text(physical.plan.clause.conditions)
+    return failed_of(plan, physical.plan, dict(relation.columns), relation.settings)
 
 
-def failed_in_rules(rules: RulesPlan) -> Callable[[str], Failed]:
-    """The same of the clause of a rule on a stream."""
-    from sqlext.operators.match.state_facts import by_text  # loads Numba, which other statements need not
-
-    events = RuleEvents.of(rules)
-
-    @cache
-    def failed_of(clause: str) -> Failed:
-        text = rule_over(EVENTS, clause, rules.keys, rules.order)
-        try:
-            plan = WhyClause(text=text, index=0, relation=events.relation(text)).plan()
-            return _failed_in_state(plan, compile_rule(clause, events).plan, dict(rules.columns), rules.settings)
-        except SqlExtError:
-            return by_text(read_rule(clause).conditions)
-
-    return failed_of
-
-
-def _failed_in_state(
-    plan: SearchPlan, stored: MatchPlan, types: Mapping[str, str], settings: ExecutionSettings
-) -> _FailedInState:
-    """`stored`: the plan whose columns the state has; `types`: of the columns of the input."""
+def failed_of(plan: SearchPlan, stored: MatchPlan, types: Mapping[str, str], settings: ExecutionSettings) -> Failed:
+    """The same, without Spark. `stored`: the plan whose columns the state has; `types`: of the columns of the input."""
     names = {column_of(column.text): column.name for column in stored.columns}
     kept = {column: name for column, name in names.items() if column in types}
     binder = StaticBinder(columns={column: types[column] for column in kept}, settings=settings)

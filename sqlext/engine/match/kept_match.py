@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
+from sqlext.engine.match.failed_in_state import failed_in_state
 from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.match.run_batch import result_query
 from sqlext.engine.match.run_stream import input_rows, match_operator, returned_columns, stream_clause
+from sqlext.engine.planning.answers import ClauseInput, KeptClause
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.streams.kept_clause import (
-    NUMBER,
-    ClauseInput,
-    KeptClause,
-    as_json,
-    coming_rows,
-    shown_columns,
-    texts_of_rows,
-)
+from sqlext.engine.streams.kept_rows import NUMBER, as_json, coming_rows, shown_columns, texts_of_rows
+from sqlext.operators.match.open_matches import kept_key, with_times
+from sqlext.operators.match.state_facts import match_facts
 from sqlext.operators.rows.columns import LATE_ROW, ROW_TIME, WITHIN_END, WITHIN_KEY
 from sqlext.operators.stateful.fact import Fact, ShowTime
 from sqlext.operators.stateful.key_state import Coming
@@ -28,16 +23,10 @@ from sqlext.operators.stateful.operator import State
 from sqlext.rewriter.lowering.match_plan import ShownColumn
 from sqlext.rewriter.text.splice import join
 
-if TYPE_CHECKING:
-    from sqlext.operators.match.state_facts import Failed
 
-
-def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, failed: Failed) -> KeptClause:
-    """The clause of a plan on a stream; `failed`: returns a sentence for each conjunct that a row does not satisfy."""
-    from sqlext.operators.match.open_matches import kept_key, with_times  # loads Numba, which other statements need not
-    from sqlext.operators.match.state_facts import match_facts  # loads Numba, too
-
-    plan = planned.plan
+def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession) -> KeptClause:
+    """The clause of a plan on a stream."""
+    plan, failed = planned.plan, failed_in_state(planned, queries, spark)
     arriving = input_rows(plan, queries, planned.prefix, is_guarded=planned.skips_failures).schema
     operator = match_operator(plan, arriving, skips_failures=planned.skips_failures)
     operator = replace(operator, plan=with_times(operator.plan))
@@ -46,8 +35,8 @@ def kept_match(planned: PhysicalPlan, queries: Queries, spark: SparkSession, fai
     columns = ((column.name, str(column.text)) for column in plan.columns if column.name not in hidden)
     texts = texts_of_rows(spark, shown_columns(columns, plan.input_types))
 
-    def facts(state: State, show: ShowTime) -> Iterator[Fact]:
-        return match_facts(kept_key(state, operator.plan, plan.clause.pattern), texts, failed, show)
+    def facts(state: State, show: ShowTime) -> Sequence[Fact]:
+        return list(match_facts(kept_key(state, operator.plan, plan.clause.pattern), texts, failed, show))
 
     def results(coming: Sequence[Coming]) -> Sequence[str | None]:
         matches = queries.name(coming_rows(spark, coming, times, schema))

@@ -9,6 +9,7 @@ from typing import Union
 from sqlext.engine.match.bind_clause import BoundClause, ClauseBinder
 from sqlext.engine.match.explain_match import explained_clause
 from sqlext.engine.match.forms import LEAD, PhysicalPlan
+from sqlext.engine.match.planned_clause import PlannedClause
 from sqlext.engine.planning.planner import Planned
 from sqlext.engine.queries.queries import Queries
 from sqlext.errors import SqlExtError
@@ -43,7 +44,7 @@ class MatchPlanner:
             return Planned(edits=edits)
         return Planned(
             edits=edits,
-            relations={relation: planned},
+            relations={relation: PlannedClause(planned)},
             sections=[explained_clause(planned)],
             needs_workers=planned.form is not LEAD,
             warnings=planned.warnings,

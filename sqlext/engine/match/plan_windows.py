@@ -13,7 +13,8 @@ from sqlext.aggregates.registry import AGGREGATES
 from sqlext.engine.match.bind_clause import BoundClause
 from sqlext.engine.match.explain_match import explained_clause
 from sqlext.engine.match.plan_match import PlanClause
-from sqlext.engine.planning.planner import Planned, PlannedRelation, Section
+from sqlext.engine.match.planned_clause import PlannedClause
+from sqlext.engine.planning.planner import Planned, PlannedPart, PlannedRelation, Section
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.python_functions import python_function
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, with_outer_hint
@@ -34,7 +35,7 @@ from sqlext.rewriter.tree.statement_tree import Tree
 
 
 @dataclass(frozen=True)
-class BaseQuery:
+class BaseQuery(PlannedPart):
     """The query that computes, in the scope of the user's query, all values that its rows alone determine."""
 
     text: Text
@@ -108,7 +109,7 @@ class _QueryPlanner:
             bound = BoundClause(plan=whole, prefix=Text())
             planned, rows = self.planner.plan_window(bound, self.queries)
             if planned is not None:
-                steps[rows] = planned
+                steps[rows] = PlannedClause(planned)
                 sections.append(explained_clause(planned))
             shown += [c.name for c in plan.shown]
         edits += outer.edits(rows, names)

@@ -18,7 +18,6 @@ from sqlext.engine.match.forms import PhysicalPlan
 from sqlext.engine.queries.python_functions import python_function
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver
 from sqlext.engine.queries.session_settings import execution_settings
-from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.why.chosen_rows import MAX_ROWS, more_rows, no_row
 from sqlext.engine.why.explain_row import PartitionWhy
 from sqlext.engine.why.row_condition import RowCondition
@@ -45,13 +44,13 @@ _CHOSEN, _NUMBER, _TOTAL, _LOW, _HIGH = "__chosen", "__n", "__total", "__low", "
 class ChosenRows:
     """The rows of a clause's input that a condition chooses.
 
-    `call`: the statement with the clause, which has these `parameters`; `budget`: of the searches; `extra`: columns
-    that are read of each row besides the clause's own.
+    `parameters`: the edits that bind the parameters of the statement with the clause; `budget`: of the searches;
+    `extra`: columns that are read of each row besides the clause's own.
     """
 
-    call: SqlCall
     physical: PhysicalPlan
     queries: Queries
+    spark: SparkSession
     condition: TextLike
     budget: Budget
     parameters: tuple[Edit, ...] = ()
@@ -59,9 +58,8 @@ class ChosenRows:
 
     def clause(self) -> WhyClause:
         """The clause that is explained. Raises UnsupportedError for one that cannot be explained."""
-        text, relation = self.call.text, self._relation()
-        index = index_of(text, self.physical)
-        return WhyClause(text=text, index=index, relation=relation, parameters=self.parameters)
+        text, index = place_in_text(self.physical)
+        return WhyClause(text=text, index=index, relation=self._relation(), parameters=self.parameters)
 
     def _relation(self) -> InputRelation:
         """The input of the clause. Raises UnsupportedError for a clause that cannot be explained."""
@@ -71,7 +69,7 @@ class ChosenRows:
             if plan.task.frame is not None:
                 what = "windows with row patterns: write the pattern in MATCH_RECOGNIZE"
             raise UnsupportedError("WHY", f"WHY does not explain {what}", place=plan.clause.keyword.place)
-        return input_of(self.physical, self.queries, self.call.spark)
+        return input_of(self.physical, self.queries, self.spark)
 
     def partitions(self, clause: WhyClause) -> Iterator[PartitionWhy]:
         """The partitions of the chosen rows."""
@@ -179,10 +177,10 @@ def input_of(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> I
     )
 
 
-def index_of(text: str, physical: PhysicalPlan) -> int:
-    """The number of a clause in its statement."""
-    keyword = physical.plan.clause.keyword.start
-    return next(i for i, site in enumerate(scan(text)) if site.keyword.start == keyword)
+def place_in_text(physical: PhysicalPlan) -> tuple[str, int]:
+    """The statement with a clause, and the number of the clause in it."""
+    keyword = physical.plan.clause.keyword
+    return keyword.source, next(i for i, site in enumerate(scan(keyword.source)) if site.keyword.start == keyword.start)
 
 
 def _partitions(table: pa.Table, plan: SearchPlan, texts: Mapping[str, Text]) -> Iterator[PartitionRows]:

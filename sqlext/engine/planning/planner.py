@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.engine.planning.answers import (
+    Analysis,
+    Explained,
+    KeptClause,
+    MissesQuestion,
+    PartitionMisses,
+    WhyQuestion,
+)
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
+from sqlext.errors import SqlExtError
 from sqlext.rewriter.text.splice import Edit, Source, Text
 
 Part = TypeVar("Part", contravariant=True)
@@ -39,7 +48,37 @@ class Section:
         return f"== {self.kind} {name}{self.title} ==\n{self.text()}"
 
 
-class PlannedRelation(Protocol):
+class PlannedPart(Protocol):
+    """A planned part of a statement, and what it says about itself.
+
+    A kind of parts inherits from this class and overrides what it has an answer to. If all parts of a statement have
+    none, the statement that asks is an error.
+    """
+
+    def why(self, queries: Queries, spark: SparkSession, question: WhyQuestion) -> Iterable[Explained]:
+        """What EXPLAIN MATCH WHY can explain: the part, or the parts of the stored view that it is."""
+        return ()
+
+    def analysis(self, queries: Queries, spark: SparkSession) -> Iterable[Analysis]:
+        """What EXPLAIN MATCH ANALYZE can count."""
+        return ()
+
+    def kept(self, queries: Queries, spark: SparkSession) -> Iterable[KeptClause]:
+        """What an operator of ours keeps in the checkpoint of a stream, for DESCRIBE STREAMING TABLE … FOR KEY."""
+        return ()
+
+    def near_misses(
+        self, queries: Queries, spark: SparkSession, question: MissesQuestion
+    ) -> Mapping[str, PartitionMisses] | None:
+        """The near misses of some partitions, for pictures; None for a part without a pattern."""
+        return None
+
+    def about_result(self, error: SqlExtError) -> SqlExtError:
+        """An error of the statement, with a hint if it is about a column that the part reads and does not show."""
+        return error
+
+
+class PlannedRelation(PlannedPart, Protocol):
     """A DataFrame that replaces a part in the statement for Spark.
 
     `has_effect`: building the DataFrame has an effect on the session or the catalog; with False there, it is a preview

@@ -4,7 +4,7 @@ stream."""
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,7 +14,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.catalog import pattern_rules
+from sqlext.engine.planning.answers import KeptClause
 from sqlext.engine.planning.fingerprint import Fingerprint, digest_of, fingerprint_of
+from sqlext.engine.planning.planner import PlannedPart
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries, with_whole_keys
 from sqlext.engine.rules import rule_reports
@@ -39,7 +41,7 @@ from sqlext.spark.worker_functions import map_in_arrow
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlannedRules:
+class PlannedRules(PlannedPart):
     """A bound MATCH_RULES. `plan`: the plan for workers; `rows`: the events with its columns; `relation`: the events as
     written; `has_effect`: the reports of a stream about rules are written to their tables, and late and failed rows to
     the tables that are set, which are created if they do not exist."""
@@ -64,6 +66,11 @@ class PlannedRules:
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
         return self._on_stream(queries, spark) if self.rows.isStreaming else self._in_batch(queries, spark)
+
+    def kept(self, queries: Queries, spark: SparkSession) -> Iterable[KeptClause]:
+        from sqlext.engine.rules.kept_rules import kept_rules  # loads Numba, which other statements need not
+
+        return (kept_rules(self.plan, clause, queries, spark) for clause in self.stream_clauses)
 
     def _in_batch(self, queries: Queries, spark: SparkSession) -> DataFrame:
         versions, plan = taken_versions(queries, spark, self.table), self.plan

@@ -5,30 +5,22 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from sqlext.engine.emit.analyze_emit import analyze_emit
-from sqlext.engine.emit.run_emit import PlannedEmit
-from sqlext.engine.joins.analyze_join import analyze_join
-from sqlext.engine.match.analyze_match import analyze_clause
-from sqlext.engine.match.forms import PhysicalPlan
-from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.reports.counts import PartReport, short
-from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan
+from sqlext.engine.statements.plan_statement import StatementPlan
 from sqlext.engine.statements.run_statement import plan_to_run
 from sqlext.engine.views.temporary_objects import about_temporary_view
 from sqlext.engine.why.chosen_rows import equal_to_null
 from sqlext.errors import Place, UnsupportedError, places_after
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.joins.join_clause import JoinClause
-from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.match_windows.parse_window import WindowClause
 from sqlext.rewriter.statements.explain_statement import AnalyzeStatement
 from sqlext.rewriter.statements.kinds import ClauseSite, Part
@@ -52,19 +44,6 @@ def analyze_query(call: SqlCall, statement: AnalyzeStatement) -> str:
         return _report(replace(call, text=query.text), statement)
 
 
-@dataclass(frozen=True)
-class _Analysis:
-    """A part of a query of which there is a report: its first word, whether it is a stream, and what runs the report.
-    `title`: what such a part is called; `of`: the stored view that it is in, as its heading names it. `limit`: the
-    report reads at most this many partitions; None for all."""
-
-    place: Place
-    title: str
-    is_streaming: bool
-    run: Callable[[int | None], PartReport]
-    of: str = ""
-
-
 def _report(call: SqlCall, statement: AnalyzeStatement) -> str:
     first = next(iter(tokenize(call.text)), None)
     if first is None:
@@ -74,7 +53,7 @@ def _report(call: SqlCall, statement: AnalyzeStatement) -> str:
         hint = "write the query alone: EXPLAIN MATCH ANALYZE [FORMAT JSON] [LIMIT n PARTITIONS] SELECT …."
         raise _not_analyzed("it runs a query, not a command", place).with_(hint=hint)
     plan = plan_to_run(call)
-    analyses = list(_analyses(plan))
+    analyses = plan.analyses()
     if not analyses:
         error = _not_analyzed("the query has no MATCH_RECOGNIZE, no join on time and no EMIT", place)
         raise about_temporary_view(call.spark, error, call.text)
@@ -90,8 +69,8 @@ def _report(call: SqlCall, statement: AnalyzeStatement) -> str:
     began = time.monotonic()
     rows = _run(plan.execute())
     seconds = time.monotonic() - began
-    reports = [_Report(analysis.title, analysis.of, analysis.run(statement.partitions)) for analysis in analyses]
-    kinds = {analysis.title for analysis in analyses} | {"View", "Rows"}
+    reports = [_Report(analysis.kind, analysis.of, analysis.run(statement.partitions)) for analysis in analyses]
+    kinds = {analysis.kind for analysis in analyses} | {"View", "Rows"}
     others = [section.kind for section in plan.sections if section.kind not in kinds]
     if statement.is_json:
         return _as_json(reports, rows, seconds)
@@ -114,10 +93,10 @@ def _words_around(plan: StatementPlan) -> Iterator[str]:
         for part in statement.parts
         if isinstance(part, (ClauseSite, JoinClause, WindowClause, EmitClause))
     ]
-    for relation in plan.relations.values():
-        if isinstance(relation, ViewPlan) and any(_analyses(relation.statement)):
-            yield from _words_around(relation.statement)
-            inners.append(Inner(Fragment(relation.place.text, relation.place.start, relation.place.stop)))
+    for view in plan.views:
+        if view.statement.analyses():
+            yield from _words_around(view.statement)
+            inners.append(Inner(Fragment(view.place.text, view.place.start, view.place.stop)))
     yield from words_around(statement.tree, inners)
 
 
@@ -145,29 +124,6 @@ def _not_analyzed(why: str, place: Place) -> UnsupportedError:
     )
 
 
-def _analyses(plan: StatementPlan) -> Iterator[_Analysis]:
-    """The parts of a statement and of the stored views that it reads, the parts of views first, then inner parts."""
-    own = []
-    for relation in plan.relations.values():
-        if isinstance(relation, ViewPlan):
-            of = f" of view {relation.view.name}"
-            if relation.other_settings:
-                of += f", read with {relation.other_settings} as when it was created"
-            for analysis in _analyses(relation.statement):
-                yield replace(analysis, of=analysis.of or of, run=partial(relation.run, analysis.run))
-        elif isinstance(relation, PhysicalPlan):
-            place, run_clause = relation.plan.clause.keyword.place, partial(analyze_clause, relation, plan.queries)
-            own.append(_Analysis(place, "Clause", relation.is_streaming, run_clause))
-        elif isinstance(relation, PlannedEmit):
-            place, run_emit = relation.plan.clause.keyword.place, partial(analyze_emit, relation, plan.queries)
-            own.append(_Analysis(place, "Windows", relation.is_streaming, run_emit))
-    for sides in plan.joins:
-        is_streaming = any(sides.rows(side, "1").isStreaming for side in (LEFT, RIGHT))
-        run_join = partial(analyze_join, sides, time_zone(plan.call.spark))
-        own.append(_Analysis(sides.clause.keyword.place, "Join", is_streaming, run_join))
-    yield from sorted(own, key=lambda analysis: analysis.place.start)
-
-
 def _run(frame: DataFrame) -> int:
     """Run a query to its end; return the number of its rows."""
     observed = Observation()
@@ -176,9 +132,9 @@ def _run(frame: DataFrame) -> int:
 
 
 class _Report(NamedTuple):
-    """The report about a part; `title` and `of` as in `_Analysis`."""
+    """The report about a part; `kind` and `of` as in `Analysis`."""
 
-    title: str
+    kind: str
     of: str
     part: PartReport
 
@@ -190,9 +146,7 @@ def _as_json(reports: Sequence[_Report], rows: int, seconds: float) -> str:
 
 def _as_text(reports: Sequence[_Report], rows: int, seconds: float, others: list[str], lost: str) -> str:
     """`lost`: why there is no row, or nothing."""
-    parts = [
-        f"== {title} {i}, line {part.line}{of} ==\n{part.text()}" for i, (title, of, part) in enumerate(reports, 1)
-    ]
+    parts = [f"== {kind} {i}, line {part.line}{of} ==\n{part.text()}" for i, (kind, of, part) in enumerate(reports, 1)]
     seen = [f"not counted here: {', '.join(others)}"] if others else []
     parts.append("\n".join(["== Query ==", f"rows of the result: {rows:,}{lost}", f"it took {seconds:.1f} s", *seen]))
     return "\n\n".join(parts)

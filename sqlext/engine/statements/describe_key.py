@@ -9,30 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from sqlext.engine.emit.kept_emit import kept_emit
-from sqlext.engine.emit.run_emit import PlannedEmit
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.joins.kept_asof import kept_asof
 from sqlext.engine.joins.kept_interval import KeptInterval, kept_joins
-from sqlext.engine.joins.run_asof import StreamAsof
-from sqlext.engine.match.failed_in_state import failed_in_rules, failed_in_state
-from sqlext.engine.match.forms import PhysicalPlan
-from sqlext.engine.match.kept_match import kept_match
+from sqlext.engine.planning.answers import KeptClause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.reports.counts import count
 from sqlext.engine.reports.row_json import row_texts
-from sqlext.engine.rules.kept_rules import kept_rules
-from sqlext.engine.rules.run_rules import PlannedRules
-from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, plan_statement
-from sqlext.engine.streams.kept_clause import KeptClause
+from sqlext.engine.statements.plan_statement import StatementPlan, plan_statement
 from sqlext.engine.streams.late_rows import late_rows
 from sqlext.engine.streams.stored_state import StoredJoin, StoredOperator, stored_joins, stored_operators
 from sqlext.engine.streams.stream_commands import known_table, time_text
@@ -42,7 +32,6 @@ from sqlext.operators.stateful.key_state import coming, distinct_keys, of_key
 from sqlext.operators.stateful.operator import State
 from sqlext.operators.stateful.state_log import Stored, plan_of
 from sqlext.rewriter.heads.stream_heads import DescribeKey
-from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.spark.quiet_probes import quiet_probes
@@ -70,7 +59,7 @@ def describe_key(call: SqlCall, command: DescribeKey) -> DataFrame:
             hint="statements with parameters, and checkpoints outside of the table's folder, are not kept.",
         )
     plan = plan_statement(replace(call, text=record.statement, args=None, frames={}))
-    clauses, joins = list(kept_clauses(plan)), list(stream_joins(plan))
+    clauses, joins = plan.kept(), list(stream_joins(plan))
     if not clauses and not joins:
         raise UnsupportedError(
             "KEY_STATE",
@@ -91,43 +80,12 @@ def describe_key(call: SqlCall, command: DescribeKey) -> DataFrame:
     return call.spark.createDataFrame(rows, _COLUMNS)
 
 
-def kept_clauses(plan: StatementPlan) -> Iterator[KeptClause]:
-    """The clauses of a statement whose state can be described, including the clauses of stored views, innermost
-    first."""
-    for relation in plan.relations.values():
-        if isinstance(relation, ViewPlan):
-            yield from relation.run(_kept_in_view, relation)
-        elif isinstance(relation, PhysicalPlan) and relation.is_streaming:
-            failed = failed_in_state(relation, plan.queries, plan.call.spark)
-            yield kept_match(relation, plan.queries, plan.call.spark, failed)
-        elif isinstance(relation, PlannedEmit) and relation.is_streaming:
-            yield kept_emit(relation, plan.queries, plan.call.spark)
-        elif isinstance(relation, StreamAsof):
-            yield kept_asof(relation, plan.queries, plan.call.spark)
-        elif isinstance(relation, PlannedRules) and relation.has_effect:
-            yield kept_rules(relation, plan.queries, plan.call.spark, failed_in_rules(relation.plan))
-
-
-def _kept_in_view(view: ViewPlan) -> list[KeptClause]:
-    """The clauses of a stored view, whose settings hold for all that is computed of them."""
-
-    def facts(clause: KeptClause, state: State, show: ShowTime) -> Iterable[Fact]:
-        return view.run(lambda: list(clause.facts(state, show)))
-
-    return [
-        replace(clause, facts=partial(facts, clause), results=partial(view.run, clause.results))
-        for clause in kept_clauses(view.statement)
-    ]
-
-
 def stream_joins(plan: StatementPlan) -> Iterator[JoinSides]:
-    """The INTERVAL JOINs of streams in a statement, and in the stored views that it reads."""
-    for relation in plan.relations.values():
-        if isinstance(relation, ViewPlan):
-            yield from stream_joins(relation.statement)
-    for sides in plan.joins:
-        if sides.clause.kind == "INTERVAL" and all(sides.whole(side).isStreaming for side in (LEFT, RIGHT)):
-            yield sides
+    """The INTERVAL JOINs of streams in a statement, and in the stored views that it reads. Spark's own operators run
+    them, so what is kept of them is known only of all joins of the statement together."""
+    for view in plan.views:
+        yield from stream_joins(view.statement)
+    yield from (join.sides for join in plan.joins if join.is_interval_of_streams)
 
 
 def _states_of(clauses: Sequence[KeptClause], operators: Sequence[StoredOperator]) -> list[StoredOperator | None]:

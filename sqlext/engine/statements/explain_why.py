@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlext.catalog import pattern_rules
-from sqlext.engine.emit.run_emit import PlannedEmit
-from sqlext.engine.emit.why_emit import explain_emit
-from sqlext.engine.joins.why_join import explain_join
-from sqlext.engine.match.forms import PhysicalPlan
-from sqlext.engine.match.why_rows import ChosenRows, explain_rows
+from sqlext.engine.planning.answers import Explained
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.statements.plan_statement import StatementPlan, ViewPlan, plan_statement
+from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.engine.views.temporary_objects import about_temporary_view
 from sqlext.engine.why.explain_row import MAX_ALL_STEPS, MAX_STEPS
 from sqlext.engine.why.row_condition import RowCondition, likeliest
@@ -35,11 +30,11 @@ def explain_why(call: SqlCall, why: WhyStatement) -> str:
     query = why.query.text
     with places_after(call.text, query, why.query.start):
         statement = parse_statement(query)
-        edits = parameters.bind(query, call.args, statement.pattern_bodies)
         condition = _condition(call, why, statement)
         if why.rule is not None:
-            return _explain_rule(call, why.rule, statement, Source(query, edits), condition)
-        return _explain(replace(call, text=query), edits, condition)
+            source = Source(query, parameters.bind(query, call.args, statement.pattern_bodies))
+            return _explain_rule(call, why.rule, statement, source, condition)
+        return _explain(replace(call, text=query), condition)
 
 
 def _condition(call: SqlCall, why: WhyStatement, statement: ParsedStatement) -> RowCondition:
@@ -49,22 +44,9 @@ def _condition(call: SqlCall, why: WhyStatement, statement: ParsedStatement) -> 
     return RowCondition(written=why.condition, sql=bound.of(why.condition))
 
 
-@dataclass(frozen=True)
-class _ExplainedPart:
-    """A part of a query that WHY can explain: its first word, its name, and the explanation. `note`: what is said
-    before it."""
-
-    place: Place
-    title: str
-    answer: Callable[[], str]
-    note: str = ""
-
-
-def _explain(call: SqlCall, edits: tuple, condition: RowCondition) -> str:
+def _explain(call: SqlCall, condition: RowCondition) -> str:
     """The answers of all parts of a query whose rows have the columns of the condition."""
-    plan = plan_statement(call)
-    budget = Budget(MAX_ALL_STEPS, MAX_STEPS)
-    parts = _with_own_titles(list(_parts(plan, "", edits, condition, budget)))
+    parts = plan_statement(call).why(condition, Budget(MAX_ALL_STEPS, MAX_STEPS))
     if not parts:
         message = "WHY has nothing to explain in this query"
         error = UnsupportedError("WHY", message, place=Place(call.text, 0, 1), hint=_HINT)
@@ -73,16 +55,16 @@ def _explain(call: SqlCall, edits: tuple, condition: RowCondition) -> str:
     refused: list[tuple[str, UnsupportedError]] = []
     ambiguous: list[tuple[str, BindError]] = []
     errors: list[BindError] = []
-    for part in parts:
+    for part, title in zip(parts, _titles(parts)):
         try:
-            title = "" if len(parts) == 1 else part.title
-            answers.append("\n".join(filter(None, [title, part.note, part.answer()])))
+            shown = "" if len(parts) == 1 else title
+            answers.append("\n".join(filter(None, [shown, part.note, part.answer()])))
         except BindError as error:  # the condition may be about the input of one of several parts
             errors.append(error)
             if error.error_class == "SQLEXT_AMBIGUOUS_REFERENCE":
-                ambiguous.append((part.title, error))
+                ambiguous.append((title, error))
         except UnsupportedError as error:
-            refused.append((part.title, error))
+            refused.append((title, error))
     if not answers:
         raise refused[0][1] if refused else likeliest(errors)
     answers += [f"{title}\nIt is not explained. {error.message}: {error.hint}" for title, error in refused]
@@ -90,45 +72,10 @@ def _explain(call: SqlCall, edits: tuple, condition: RowCondition) -> str:
     return "\n\n".join(answers)
 
 
-def _with_own_titles(parts: list[_ExplainedPart]) -> list[_ExplainedPart]:
-    """The parts, with the columns of those that are not the only one of their title."""
+def _titles(parts: Sequence[Explained]) -> list[str]:
+    """The titles of the parts, with the columns of those that are not the only one of their title."""
     titles = Counter(part.title for part in parts)
-    return [
-        replace(part, title=f"{part.title}, column {part.place.column}") if titles[part.title] > 1 else part
-        for part in parts
-    ]
-
-
-def _parts(
-    plan: StatementPlan, of: str, edits: tuple, condition: RowCondition, budget: Budget
-) -> Iterator[_ExplainedPart]:
-    """The parts of a statement and of the stored views that it reads. `of`: which view it is, empty for the query."""
-    for relation in plan.relations.values():
-        if isinstance(relation, ViewPlan):
-            settings, name = relation.other_settings, relation.view.name
-            as_created = f"View {name} is read with {settings}, as when it was created; so is the condition of FOR ROW."
-            for part in _parts(relation.statement, f" of view {name}", (), condition, budget):
-                note = part.note or (as_created if settings else "")
-                yield replace(part, answer=partial(relation.run, part.answer), note=note)
-        elif isinstance(relation, PhysicalPlan):
-            rows = ChosenRows(
-                call=plan.call,
-                physical=relation,
-                queries=plan.queries,
-                condition=condition.sql.unplaced,
-                budget=budget,
-                parameters=edits,
-            )
-            place = relation.plan.clause.keyword.place
-            yield _ExplainedPart(place, f"Clause in line {place.line}{of}", partial(explain_rows, rows, condition))
-        elif isinstance(relation, PlannedEmit):
-            answer = partial(explain_emit, relation, plan.queries, plan.call.spark, condition)
-            place = relation.plan.clause.keyword.place
-            yield _ExplainedPart(place, f"EMIT in line {place.line}{of}", answer)
-    for sides in plan.joins:
-        place = sides.clause.keyword.place
-        title = f"{sides.clause.kind} JOIN in line {place.line}{of}"
-        yield _ExplainedPart(place, title, partial(explain_join, sides, condition))
+    return [f"{part.title}, column {part.place.column}" if titles[part.title] > 1 else part.title for part in parts]
 
 
 def _explain_rule(call: SqlCall, rule: str, statement: ParsedStatement, source: Source, condition: RowCondition) -> str:
@@ -155,6 +102,6 @@ def _explain_rule(call: SqlCall, rule: str, statement: ParsedStatement, source: 
     relation = str(source.of(clause.relation))
     keys, order = ([column.name for column in part] for part in (clause.partition_by, clause.order_by))
     query = f"{statement.prefix(clause, source)}{rule_over(relation, version.clause, keys, order)}"
-    answer = _explain(replace(call, text=query, args=None), (), condition)
+    answer = _explain(replace(call, text=query, args=None), condition)
     state = "" if version.enabled else ", which is disabled"
     return f"Rule {version.name}, version {version.version}{state}, over all rows of its input\n\n{answer}"

@@ -11,23 +11,24 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any, TypeVar
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
 from sqlext.engine.emit.plan_emits import EmitPlanner, WindowTvfPlanner
-from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.pair_asof import JoinComputation
 from sqlext.engine.joins.plan_joins import JoinPlanner
+from sqlext.engine.joins.planned_join import PlannedJoin
 from sqlext.engine.match.bind_clause import BoundClause, ClauseBinder, input_query
 from sqlext.engine.match.forms import PhysicalPlan, SessionSettings, choose
 from sqlext.engine.match.plan_match import MatchPlanner, PlanClause
 from sqlext.engine.match.plan_windows import MatchWindowPlanner
 from sqlext.engine.match.portable_sql import portable_query
-from sqlext.engine.planning.planner import NOT_PORTABLE, PlannedRelation, Planner, Section
+from sqlext.engine.planning.answers import Analysis, Explained, KeptClause, MissesQuestion, PartitionMisses, WhyQuestion
+from sqlext.engine.planning.planner import NOT_PORTABLE, PlannedPart, PlannedRelation, Planner, Section
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import is_on, other_values, temporary_settings
@@ -38,12 +39,12 @@ from sqlext.engine.streams.idle_sources import IdlePlanner
 from sqlext.engine.views import cached_views
 from sqlext.engine.views.temporary_objects import is_table
 from sqlext.engine.views.view_columns import view_columns
+from sqlext.engine.why.row_condition import RowCondition
 from sqlext.errors import Place, SqlExtError, UnsupportedError, placed_at
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.stream_target import target_of
 from sqlext.rewriter.joins.join_clause import JoinClause
-from sqlext.rewriter.match.unknown_variable import about_result
 from sqlext.rewriter.match_windows.parse_window import WindowClause
 from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.statements import parameters
@@ -68,6 +69,9 @@ from sqlext.spark.kind import is_connect
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.versions import check_stream_grammar
 
+if TYPE_CHECKING:
+    from sqlext.pattern.why.row_search import Budget  # loads the matchers, which most statements need not
+
 OF_A_VIEW = "Spark applies filters of the view's readers before it"  # why Spark computes the joins of a view
 
 
@@ -76,13 +80,15 @@ class StatementPlan:
     """A statement, ready to be run.
 
     `relations`: the clauses and the stored views, by the names that replace them in `source`, each after the relations
-    that it reads; `joins`: the joins on time, innermost first; `sections`: the sections of EXPLAIN MATCH, inner parts
-    first; `needs_workers`: our code runs in workers; `parameters`: the edits that bind the parameters of its text.
+    that it reads; `views`: the stored views among them; `joins`: the joins on time, innermost first; `sections`: the
+    sections of EXPLAIN MATCH, inner parts first; `needs_workers`: our code runs in workers; `parameters`: the edits
+    that bind the parameters of its text.
     """
 
     call: SqlCall
     relations: Mapping[str, PlannedRelation]
-    joins: tuple[JoinSides, ...]
+    views: tuple[ViewPlan, ...]
+    joins: tuple[PlannedJoin, ...]
     sections: tuple[Section, ...]
     needs_workers: bool
     parameters: tuple[Edit, ...]
@@ -103,6 +109,33 @@ class StatementPlan:
     @property
     def has_effect(self) -> bool:
         return any(relation.has_effect for relation in self.relations.values())
+
+    @property
+    def parts(self) -> tuple[PlannedPart, ...]:
+        """The parts that may answer about themselves."""
+        return (*self.relations.values(), *self.joins)
+
+    def why(self, condition: RowCondition, budget: Budget) -> list[Explained]:
+        """What WHY explains of the rows that a condition chooses."""
+        question = WhyQuestion(condition=condition, budget=budget, parameters=self.parameters)
+        return [each for part in self.parts for each in part.why(self.queries, self.call.spark, question)]
+
+    def analyses(self) -> list[Analysis]:
+        """What ANALYZE counts: the parts of views first, then inner parts."""
+        found = [each for part in self.parts for each in part.analysis(self.queries, self.call.spark)]
+        return sorted(found, key=lambda analysis: -1 if analysis.of else analysis.place.start)
+
+    def kept(self) -> list[KeptClause]:
+        """The clauses that operators of ours run on a stream, innermost first."""
+        return [each for part in self.parts for each in part.kept(self.queries, self.call.spark)]
+
+    def near_misses(
+        self, keys: Sequence[str], values: Sequence[str], columns: Sequence[str]
+    ) -> Mapping[str, PartitionMisses]:
+        """The near misses of the last clause, as `MissesQuestion` asks for them."""
+        question = MissesQuestion(keys=keys, values=values, columns=columns, parameters=self.parameters)
+        found = (part.near_misses(self.queries, self.call.spark, question) for part in reversed(self.parts))
+        return next((misses for misses in found if misses is not None), {})
 
     @property
     def explanation(self) -> str:
@@ -126,25 +159,21 @@ class StatementPlan:
             with quiet_probes() as records:
                 return self.queries.execute(self.text)
         except ERRORS as e:
-            error = self.queries.error(e, self.text)
+            error: SqlExtError = self.queries.error(e, self.text)
             if error.place is None and not shows_internals(e):
                 records.release()
                 raise
-            raise self._about_results(error.placed(word_at(self.call.text, 0))) from None
-
-    def _about_results(self, error: SqlExtError) -> SqlExtError:
-        """The error, with a hint if it is about a column that a clause of the statement reads and does not show."""
-        for relation in self.relations.values():
-            if isinstance(relation, PhysicalPlan):
-                error = about_result(error, relation.plan.clause, [name for name, _ in relation.plan.input_types])
-        return error
+            error = error.placed(word_at(self.call.text, 0))
+            for part in self.parts:
+                error = part.about_result(error)
+            raise error from None
 
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class ViewPlan:
+class ViewPlan(PlannedPart):
     """A stored view that a statement reads at `place`, and the plan of its query."""
 
     view: View
@@ -176,6 +205,24 @@ class ViewPlan:
         self.run(self.statement.build)
         return self.preview()
 
+    def why(self, queries: Queries, spark: SparkSession, question: WhyQuestion) -> Iterator[Explained]:
+        of, settings = f" of view {self.view.name}", self.other_settings
+        as_created = f"is read with {settings}, as when it was created; so is the condition of FOR ROW."
+        note = f"View {self.view.name} {as_created}" if settings else ""
+        for each in self.statement.why(question.condition, question.budget):
+            answer = partial(self.run, each.answer)
+            yield replace(each, answer=answer, of=each.of or of, note=each.note or note)
+
+    def analysis(self, queries: Queries, spark: SparkSession) -> Iterator[Analysis]:
+        settings = self.other_settings
+        of = f" of view {self.view.name}" + (f", read with {settings} as when it was created" if settings else "")
+        for each in self.statement.analyses():
+            yield replace(each, run=partial(self.run, each.run), of=each.of or of)
+
+    def kept(self, queries: Queries, spark: SparkSession) -> Iterator[KeptClause]:
+        for each in self.run(self.statement.kept):
+            yield replace(each, facts=partial(self.run, each.facts), results=partial(self.run, each.results))
+
     def preview(self) -> DataFrame:
         return self.run(lambda: view_columns(self.statement.execute(), self.view, self.place))
 
@@ -199,7 +246,7 @@ class Planning:
     plan_clause: PlanClause
     is_portable: bool
     hidden_in_inputs: dict[int, list[str]] = field(default_factory=dict)
-    joins: list[JoinSides] = field(default_factory=list)
+    joins: list[PlannedJoin] = field(default_factory=list)
     why_windows: str = ""
 
 
@@ -300,6 +347,7 @@ def _plan(
     if call.has_watermark and call.is_first_run is not None and call.is_first_run():
         source = source.edited(without_limits(statement.tree, lambda name: is_table(call.spark, name)))
     relations: dict[str, PlannedRelation] = {}
+    view_plans: list[ViewPlan] = []
     sections: list[Section] = []
     needs_workers, warnings = False, [*statement.warnings, *_about_options(call, stream_options(statement.tree))]
     is_sparks = _in_inputs(statement, source, queries)
@@ -315,6 +363,7 @@ def _plan(
             view = ViewPlan(mention.view, query, place)
             relation = queries.name(view.preview())
             relations[relation] = view
+            view_plans.append(view)
             sections.append(view.section(relation))
             needs_workers |= query.needs_workers
             warnings += query.warnings
@@ -340,6 +389,7 @@ def _plan(
     return StatementPlan(
         call=call,
         relations=relations,
+        views=tuple(view_plans),
         joins=tuple(planning.joins),
         sections=tuple(sections),
         needs_workers=needs_workers,

@@ -9,10 +9,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from sqlext.engine.planning.answers import ClauseInput, KeptClause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.reports.row_json import row_texts
-from sqlext.engine.streams.kept_clause import ClauseInput, KeptClause
 from sqlext.engine.streams.side_tables import written_rows
 from sqlext.errors import SqlExtError
 from sqlext.expressions.spark_types import in_sql

@@ -51,7 +51,7 @@ def query(clause: str, relation: str = "facts") -> str:
 def plan(spark, text: str):
     with settings(spark, {"sqlext.prefilter": "off"}):
         (clause,) = plan_statement(SqlCall(spark=spark, sql=unhooked(spark), text=text)).relations.values()
-    return clause.plan
+    return clause.physical.plan
 
 
 @pytest.mark.parametrize(("clause", "expected"), [pytest.param("\n".join(c), s, id=t) for t, c, s in CASES])

@@ -154,7 +154,7 @@ def test_explain_names_the_engine_that_decides(spark, views, time):
     )
     plan = plan_statement(SqlCall(spark=spark, sql=unhooked(spark), text=text))
     named = [section.partition(":")[0] for section in plan.explanation.split("== Strategy ==\n")[1:]]
-    streams = [operator_plan(plan, clause) for clause in plan.relations.values()]
+    streams = [operator_plan(plan, clause.physical) for clause in plan.relations.values()]
     assert named == [stream.matcher for stream in streams]
     assert named == [choose_on_stream(stream.worker.task, stream.facts)[0] for stream in streams]
     assert len(set(named)) > 3

@@ -128,7 +128,7 @@ def test_the_counts_are_those_of_all_pairs(spark, part):
     for number, form in enumerate(FORMS):
         text = f"{names} SELECT * FROM {form.joined}"
         plan = plan_statement(SqlCall(spark=spark, sql=unhooked(spark), text=text, args=None, frames={}))
-        keys = keys_query(shape_of(plan.joins[0]))
+        keys = keys_query(shape_of(plan.joins[0].sides))
         queries.append(
             f"SELECT {number}, k0, points, ranges, pairs, ranges_met, points_met, nearest.miss FROM ({keys})"
         )
@@ -142,7 +142,7 @@ def test_the_counts_are_those_of_all_pairs(spark, part):
 def test_a_limit_bounds_the_keys(spark):
     text = f"{RELATIONS} SELECT * FROM {FORMS[0].joined}"
     plan = plan_statement(SqlCall(spark=spark, sql=unhooked(spark), text=text, args=None, frames={}))
-    (sides,) = plan.joins
+    sides = plan.joins[0].sides
     row = plan.queries.run(pairs_query(shape_of(sides), join(sides.prefix), limit=2)).collect()[0]
     assert row["keys"] == 2
 

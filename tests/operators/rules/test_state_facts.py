@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from sqlext.engine.match.failed_in_state import failed_in_rules
+from sqlext.engine.rules.kept_rules import failed_in_rules
 from sqlext.operators.rules.kept_rules import kept_rules
 from sqlext.operators.rules.state_facts import rules_facts
 from sqlext.operators.rules.step import kept_rows

@@ -1,53 +1,24 @@
-"""A clause with state on a stream, as DESCRIBE STREAMING TABLE … FOR KEY describes it."""
+"""How DESCRIBE STREAMING TABLE … FOR KEY shows the rows that a clause keeps, and the rows of its result that come."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.reports.row_json import row_json, row_texts
-from sqlext.operators.stateful.fact import Fact, RowTexts, ShowTime
+from sqlext.operators.stateful.fact import RowTexts
 from sqlext.operators.stateful.key_state import Coming
-from sqlext.operators.stateful.operator import Operator, State
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import names_in
 from sqlext.rewriter.text.names import column_name
 from sqlext.rewriter.text.splice import Text, join
 
 NUMBER = "__coming"  # the number of a row among the rows that come
-
-
-@dataclass(frozen=True)
-class ClauseInput:
-    """The rows that arrive at a clause: the names and types of their `columns`, and the expressions of its `keys`."""
-
-    columns: Sequence[tuple[str, str]]
-    keys: Sequence[str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeptClause:
-    """A clause and its operator, which finds the time of each decision.
-
-    `kind`: the words by which its kind is named; `keys`: the names of the key columns, by their names in the state;
-    `inputs`: the rows that arrive, a join has two kinds of them; `facts`: what is kept for one key; `results`: the rows
-    of the clause's result as JSON, None for a row that HAVING leaves out.
-    """
-
-    kind: str
-    clause: StreamClause
-    operator: Operator
-    keys: Mapping[str, str]
-    inputs: Sequence[ClauseInput]
-    facts: Callable[[State, ShowTime], Iterable[Fact]]
-    results: Callable[[Sequence[Coming]], Sequence[str | None]]
 
 
 def shown_columns(
