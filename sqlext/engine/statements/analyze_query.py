@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.reports.counts import PartReport, short
-from sqlext.engine.statements.plan_statement import StatementPlan
 from sqlext.engine.statements.run_statement import plan_to_run
+from sqlext.engine.statements.statement_plan import StatementPlan
 from sqlext.engine.views.temporary_objects import about_temporary_view
 from sqlext.engine.why.chosen_rows import equal_to_null
 from sqlext.errors import Place, UnsupportedError, places_after

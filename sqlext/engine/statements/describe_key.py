@@ -22,7 +22,8 @@ from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.reports.counts import count
 from sqlext.engine.reports.row_json import row_texts
-from sqlext.engine.statements.plan_statement import StatementPlan, plan_statement
+from sqlext.engine.statements.plan_statement import plan_statement
+from sqlext.engine.statements.statement_plan import StatementPlan
 from sqlext.engine.streams.late_rows import late_rows
 from sqlext.engine.streams.stored_state import StoredJoin, StoredOperator, stored_joins, stored_operators
 from sqlext.engine.streams.stream_commands import known_table, time_text

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from pyspark.sql import DataFrame, SparkSession
+from functools import cache
+from typing import Any
 
 from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
@@ -27,20 +24,17 @@ from sqlext.engine.match.forms import PhysicalPlan, SessionSettings, choose
 from sqlext.engine.match.plan_match import MatchPlanner, PlanClause
 from sqlext.engine.match.plan_windows import MatchWindowPlanner
 from sqlext.engine.match.portable_sql import portable_query
-from sqlext.engine.planning.answers import Analysis, Explained, KeptClause, MissesQuestion, PartitionMisses, WhyQuestion
-from sqlext.engine.planning.planner import NOT_PORTABLE, PlannedPart, PlannedRelation, Planner, Section
-from sqlext.engine.planning.stream_clause import StreamClause
+from sqlext.engine.planning.planner import NOT_PORTABLE, PlannedRelation, Planner, Section
 from sqlext.engine.queries.queries import Queries
-from sqlext.engine.queries.session_settings import is_on, other_values, temporary_settings
-from sqlext.engine.queries.spark_errors import ERRORS, shows_internals, word_at
+from sqlext.engine.queries.spark_errors import word_at
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.plan_rules import RulesPlanner
+from sqlext.engine.statements.statement_plan import StatementPlan, ViewPlan
 from sqlext.engine.streams.idle_sources import IdlePlanner
 from sqlext.engine.views import cached_views
 from sqlext.engine.views.temporary_objects import is_table
-from sqlext.engine.views.view_columns import view_columns
-from sqlext.engine.why.row_condition import RowCondition
-from sqlext.errors import Place, SqlExtError, UnsupportedError, placed_at
+from sqlext.engine.views.view_settings import with_its_settings
+from sqlext.errors import Place, UnsupportedError, placed_at
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.stream_target import target_of
@@ -62,174 +56,12 @@ from sqlext.rewriter.statements.source_limits import (
 )
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName, quoted
-from sqlext.rewriter.text.splice import Edit, Source, Text
+from sqlext.rewriter.text.splice import Edit, Source
 from sqlext.rewriter.text.tokens import index_at
 from sqlext.rewriter.tree.read_clauses import stream_words
-from sqlext.spark.kind import is_connect
-from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.versions import check_stream_grammar
 
-if TYPE_CHECKING:
-    from sqlext.pattern.why.row_search import Budget  # loads the matchers, which most statements need not
-
 OF_A_VIEW = "Spark applies filters of the view's readers before it"  # why Spark computes the joins of a view
-
-
-@dataclass(frozen=True, kw_only=True)
-class StatementPlan:
-    """A statement, ready to be run.
-
-    `relations`: the clauses and the stored views, by the names that replace them in `source`, each after the relations
-    that it reads; `views`: the stored views among them; `joins`: the joins on time, innermost first; `sections`: the
-    sections of EXPLAIN MATCH, inner parts first; `needs_workers`: our code runs in workers; `parameters`: the edits
-    that bind the parameters of its text.
-    """
-
-    call: SqlCall
-    relations: Mapping[str, PlannedRelation]
-    views: tuple[ViewPlan, ...]
-    joins: tuple[PlannedJoin, ...]
-    sections: tuple[Section, ...]
-    needs_workers: bool
-    parameters: tuple[Edit, ...]
-    source: Source
-    queries: Queries
-    warnings: tuple[str, ...]
-
-    @property
-    def text(self) -> Text:
-        """The statement as it is passed to Spark."""
-        return self.source.slice(0, len(self.call.text))
-
-    @property
-    def stream_clauses(self) -> list[StreamClause]:
-        """The clauses that keep state in a stream, including the clauses of stored views, innermost first."""
-        return [clause for relation in self.relations.values() for clause in relation.stream_clauses]
-
-    @property
-    def has_effect(self) -> bool:
-        return any(relation.has_effect for relation in self.relations.values())
-
-    @property
-    def parts(self) -> tuple[PlannedPart, ...]:
-        """The parts that may answer about themselves."""
-        return (*self.relations.values(), *self.joins)
-
-    def why(self, condition: RowCondition, budget: Budget) -> list[Explained]:
-        """What WHY explains of the rows that a condition chooses."""
-        question = WhyQuestion(condition=condition, budget=budget, parameters=self.parameters)
-        return [each for part in self.parts for each in part.why(self.queries, self.call.spark, question)]
-
-    def analyses(self) -> list[Analysis]:
-        """What ANALYZE counts: the parts of views first, then inner parts."""
-        found = [each for part in self.parts for each in part.analysis(self.queries, self.call.spark)]
-        return sorted(found, key=lambda analysis: -1 if analysis.of else analysis.place.start)
-
-    def kept(self) -> list[KeptClause]:
-        """The clauses that operators of ours run on a stream, innermost first."""
-        return [each for part in self.parts for each in part.kept(self.queries, self.call.spark)]
-
-    def near_misses(
-        self, keys: Sequence[str], values: Sequence[str], columns: Sequence[str]
-    ) -> Mapping[str, PartitionMisses]:
-        """The near misses of the last clause, as `MissesQuestion` asks for them."""
-        question = MissesQuestion(keys=keys, values=values, columns=columns, parameters=self.parameters)
-        found = (part.near_misses(self.queries, self.call.spark, question) for part in reversed(self.parts))
-        return next((misses for misses in found if misses is not None), {})
-
-    @property
-    def explanation(self) -> str:
-        """The text of EXPLAIN MATCH."""
-        if not self.sections:
-            return "No clause of the extended language: Spark runs the text as it is."
-        named = [section.shown(section.name) for section in self.sections if section.name]
-        others = (section for section in self.sections if not section.name)
-        numbered = [section.shown(str(number)) for number, section in enumerate(others, 1)]
-        return "\n\n".join([*named, *numbered, f"== Statement for Spark ==\n{str(self.text).lstrip()}"])
-
-    def build(self) -> None:
-        """Build the DataFrames to run in place of the previews and of all DataFrames that read the previews."""
-        if self.has_effect:
-            for name, relation in self.relations.items():
-                self.queries.helpers[name] = relation.frame(self.queries, self.call.spark)
-
-    def execute(self) -> DataFrame:
-        """The DataFrame of the whole statement; a command is carried out. Raises Spark's errors and BindError."""
-        try:
-            with quiet_probes() as records:
-                return self.queries.execute(self.text)
-        except ERRORS as e:
-            error: SqlExtError = self.queries.error(e, self.text)
-            if error.place is None and not shows_internals(e):
-                records.release()
-                raise
-            error = error.placed(word_at(self.call.text, 0))
-            for part in self.parts:
-                error = part.about_result(error)
-            raise error from None
-
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class ViewPlan(PlannedPart):
-    """A stored view that a statement reads at `place`, and the plan of its query."""
-
-    view: View
-    statement: StatementPlan
-    place: Place
-
-    @property
-    def has_effect(self) -> bool:
-        return self.statement.has_effect
-
-    @property
-    def stream_clauses(self) -> list[StreamClause]:
-        return self.statement.stream_clauses
-
-    def run(self, function: Callable[..., Result], *args: Any) -> Result:
-        """The result of a function that plans or runs a part of the view's query."""
-        with with_its_settings(self.view, self.statement.call.spark, self.place):
-            return function(*args)
-
-    @property
-    def other_settings(self) -> str:
-        """The settings of the view's creation to which the session gives other values, empty if there are none:
-        `spark.sql.ansi.enabled = false`."""
-        spark = self.statement.call.spark
-        settings = _settings_of(self.view, spark)
-        return " and ".join(f"{name} = {settings[name]}" for name in other_values(spark, settings))
-
-    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        self.run(self.statement.build)
-        return self.preview()
-
-    def why(self, queries: Queries, spark: SparkSession, question: WhyQuestion) -> Iterator[Explained]:
-        of, settings = f" of view {self.view.name}", self.other_settings
-        as_created = f"is read with {settings}, as when it was created; so is the condition of FOR ROW."
-        note = f"View {self.view.name} {as_created}" if settings else ""
-        for each in self.statement.why(question.condition, question.budget):
-            answer = partial(self.run, each.answer)
-            yield replace(each, answer=answer, of=each.of or of, note=each.note or note)
-
-    def analysis(self, queries: Queries, spark: SparkSession) -> Iterator[Analysis]:
-        settings = self.other_settings
-        of = f" of view {self.view.name}" + (f", read with {settings} as when it was created" if settings else "")
-        for each in self.statement.analyses():
-            yield replace(each, run=partial(self.run, each.run), of=each.of or of)
-
-    def kept(self, queries: Queries, spark: SparkSession) -> Iterator[KeptClause]:
-        for each in self.run(self.statement.kept):
-            yield replace(each, facts=partial(self.run, each.facts), results=partial(self.run, each.results))
-
-    def preview(self) -> DataFrame:
-        return self.run(lambda: view_columns(self.statement.execute(), self.view, self.place))
-
-    def section(self, name: str) -> Section:
-        """The section of EXPLAIN MATCH about the view, which the statement reads by this name."""
-        title = f", which the statement reads as {name}"
-        return Section(kind="View", name=self.view.name, title=title, text=lambda: self.statement.explanation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -443,32 +275,6 @@ def _in_inputs(statement: ParsedStatement, source: Source, queries: Queries) -> 
 
 def _is_within(part: Fragment | RelationName, whole: Fragment) -> bool:
     return whole.start <= part.start and part.stop <= whole.stop
-
-
-@contextmanager
-def with_its_settings(view: View, spark: SparkSession, place: Place) -> Iterator[None]:
-    """Plan and analyse a stored view with the settings of its creation, as Spark does with its own views.
-
-    A Connect server analyses a query again when it runs. Raises UnsupportedError there if a setting has another value.
-    """
-    settings = _settings_of(view, spark)
-    others = other_values(spark, settings)
-    if others and is_connect(spark):
-        name, now = next(iter(others.items()))
-        raise UnsupportedError(
-            "VIEW_SETTINGS",
-            f"the view {view.name} was created with {name} = {settings[name]}, and this session has {now}",
-            place=place,
-            hint=f"SET {name} = {settings[name]}: a Connect server runs all of a query with the same settings.",
-        )
-    with temporary_settings(spark, {name: settings[name] for name in others}):
-        yield
-
-
-def _settings_of(view: View, spark: SparkSession) -> dict[str, str]:
-    """The settings with which a view is read, besides those of the session."""
-    is_read_as_now = is_on(spark, "spark.sql.legacy.useCurrentConfigsForView", default="false")
-    return {} if is_read_as_now else dict(view.settings)
 
 
 def _query_of(view: View, call: SqlCall) -> SqlCall:

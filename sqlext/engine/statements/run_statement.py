@@ -15,7 +15,8 @@ from sqlext.engine.match import table_function
 from sqlext.engine.queries.queries import names_views
 from sqlext.engine.queries.session_settings import settings_of
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.statements.plan_statement import OF_A_VIEW, StatementPlan, plan_portable, plan_statement
+from sqlext.engine.statements.plan_statement import OF_A_VIEW, plan_portable, plan_statement
+from sqlext.engine.statements.statement_plan import StatementPlan
 from sqlext.engine.streams import streaming_tables
 from sqlext.engine.streams.streaming_tables import with_end_required
 from sqlext.engine.streams.target_table import renamed
