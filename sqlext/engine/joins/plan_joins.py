@@ -3,8 +3,9 @@ extra columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 
 from pyspark.sql import SparkSession
@@ -21,9 +22,9 @@ from sqlext.engine.joins.explain_joins import (
 )
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.pair_asof import JoinComputation, plan_pairs
-from sqlext.engine.joins.planned_join import PlannedJoin
 from sqlext.engine.joins.run_asof import StreamAsof, check_key_types, check_stream_and_table, check_streams
-from sqlext.engine.planning.planner import Planned
+from sqlext.engine.planning.answers import Analysis, Explained, WhyQuestion
+from sqlext.engine.planning.planner import Planned, PlannedPart
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import time_zone
 from sqlext.engine.streams import side_tables
@@ -38,6 +39,33 @@ from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.statement_tree import Query
 from sqlext.spark.versions import has_asof_join
+
+
+@dataclass(frozen=True)
+class PlannedJoin(PlannedPart):
+    """A join, which the text of the statement computes, or a relation that replaces it."""
+
+    sides: JoinSides
+
+    @property
+    def is_interval_of_streams(self) -> bool:
+        """Whether Spark's own join of streams runs it."""
+        sides = self.sides
+        return sides.clause.kind == "INTERVAL" and all(sides.whole(side).isStreaming for side in (LEFT, RIGHT))
+
+    def why(self, queries: Queries, spark: SparkSession, question: WhyQuestion) -> Iterable[Explained]:
+        from sqlext.engine.joins.why_join import explain_join  # other statements need not load it
+
+        clause = self.sides.clause
+        answer = partial(explain_join, self.sides, question.condition)
+        yield Explained(kind=f"{clause.kind} JOIN", place=clause.keyword.place, answer=answer)
+
+    def analysis(self, queries: Queries, spark: SparkSession) -> Iterable[Analysis]:
+        from sqlext.engine.joins.analyze_join import analyze_join  # other statements need not load it
+
+        is_streaming = any(self.sides.rows(side, "1").isStreaming for side in (LEFT, RIGHT))
+        run = partial(analyze_join, self.sides, time_zone(spark))
+        yield Analysis(kind="Join", place=self.sides.clause.keyword.place, is_streaming=is_streaming, run=run)
 
 
 class JoinPlanner:

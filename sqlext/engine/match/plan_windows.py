@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.aggregates.registry import AGGREGATES
 from sqlext.engine.match.bind_clause import BoundClause
 from sqlext.engine.match.explain_match import explained_clause
-from sqlext.engine.match.plan_match import PlanClause
-from sqlext.engine.match.planned_clause import PlannedClause
+from sqlext.engine.match.plan_match import PlanClause, PlannedClause
 from sqlext.engine.planning.planner import Planned, PlannedPart, PlannedRelation, Section
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.python_functions import python_function

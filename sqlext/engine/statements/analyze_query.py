@@ -7,11 +7,11 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
+from sqlext.engine.planning.answers import Analysis
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.reports.counts import PartReport, short
 from sqlext.engine.statements.run_statement import plan_to_run
@@ -69,12 +69,12 @@ def _report(call: SqlCall, statement: AnalyzeStatement) -> str:
     began = time.monotonic()
     rows = _run(plan.execute())
     seconds = time.monotonic() - began
-    reports = [_Report(analysis.kind, analysis.of, analysis.run(statement.partitions)) for analysis in analyses]
+    reports = [(analysis, analysis.run(statement.partitions)) for analysis in analyses]
     kinds = {analysis.kind for analysis in analyses} | {"View", "Rows"}
     others = [section.kind for section in plan.sections if section.kind not in kinds]
     if statement.is_json:
         return _as_json(reports, rows, seconds)
-    is_lost = not rows and all(report.part.results for report in reports)
+    is_lost = not rows and all(report.results for _, report in reports)
     return _as_text(reports, rows, seconds, others, _lost(list(_words_around(plan))) if is_lost else "")
 
 
@@ -131,22 +131,19 @@ def _run(frame: DataFrame) -> int:
     return int(observed.get["rows"])
 
 
-class _Report(NamedTuple):
-    """The report about a part; `kind` and `of` as in `Analysis`."""
-
-    kind: str
-    of: str
-    part: PartReport
-
-
-def _as_json(reports: Sequence[_Report], rows: int, seconds: float) -> str:
-    parts = [report.part.as_json() for report in reports]
+def _as_json(reports: Sequence[tuple[Analysis, PartReport]], rows: int, seconds: float) -> str:
+    parts = [report.as_json() for _, report in reports]
     return json.dumps({"rows": rows, "seconds": round(seconds, 3), "clauses": parts}, indent=2)
 
 
-def _as_text(reports: Sequence[_Report], rows: int, seconds: float, others: list[str], lost: str) -> str:
+def _as_text(
+    reports: Sequence[tuple[Analysis, PartReport]], rows: int, seconds: float, others: list[str], lost: str
+) -> str:
     """`lost`: why there is no row, or nothing."""
-    parts = [f"== {kind} {i}, line {part.line}{of} ==\n{part.text()}" for i, (kind, of, part) in enumerate(reports, 1)]
+    parts = [
+        f"== {part.kind} {i}, line {report.line}{part.of} ==\n{report.text()}"
+        for i, (part, report) in enumerate(reports, 1)
+    ]
     seen = [f"not counted here: {', '.join(others)}"] if others else []
     parts.append("\n".join(["== Query ==", f"rows of the result: {rows:,}{lost}", f"it took {seconds:.1f} s", *seen]))
     return "\n\n".join(parts)

@@ -17,8 +17,7 @@ from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
 from sqlext.engine.emit.plan_emits import EmitPlanner, WindowTvfPlanner
 from sqlext.engine.joins.pair_asof import JoinComputation
-from sqlext.engine.joins.plan_joins import JoinPlanner
-from sqlext.engine.joins.planned_join import PlannedJoin
+from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
 from sqlext.engine.match.bind_clause import BoundClause, ClauseBinder, input_query
 from sqlext.engine.match.forms import PhysicalPlan, SessionSettings, choose
 from sqlext.engine.match.plan_match import MatchPlanner, PlanClause

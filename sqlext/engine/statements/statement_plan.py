@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog.views import View
-from sqlext.engine.joins.planned_join import PlannedJoin
+from sqlext.engine.joins.plan_joins import PlannedJoin
 from sqlext.engine.planning.answers import (
     Analysis,
     Explained,
