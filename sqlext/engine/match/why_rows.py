@@ -58,8 +58,9 @@ class ChosenRows:
 
     def clause(self) -> WhyClause:
         """The clause that is explained. Raises UnsupportedError for one that cannot be explained."""
+        relation = self._relation()
         text, index = place_in_text(self.physical)
-        return WhyClause(text=text, index=index, relation=self._relation(), parameters=self.parameters)
+        return WhyClause(text=text, index=index, relation=relation, parameters=self.parameters)
 
     def _relation(self) -> InputRelation:
         """The input of the clause. Raises UnsupportedError for a clause that cannot be explained."""
