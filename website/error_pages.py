@@ -199,11 +199,23 @@ def _raised_in(
             if isinstance(node, ast.Call):
                 reader = only_reader if _is_error_of_reader(node) else None
                 name = _named(node, names) or (_named(reader, names) if reader else "")
-                default = next((hint for _, hint in _advice(reader, texts, names)), "") if reader else ""
+                defaults = [hint for _, hint in _advice(reader, texts, names)] if reader else []
+                default = next(iter([*_set_hints(function, texts, names), *defaults]), "") if reader else ""
                 if name:
                     yield from ((name, message, hint or default) for message, hint in _advice(node, texts, names))
             elif isinstance(node, ast.Tuple) and isinstance(function, ast.Module):
                 yield from _from_table(node, names)
+
+
+def _set_hints(function: ast.AST, texts: dict[str, list[ast.expr]], names: set[str]) -> Iterator[str]:
+    """The hints that a function gives to its reader: `cursor.hint = …`."""
+    for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else ():
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(target := node.targets[0], ast.Attribute)
+            and target.attr == "hint"
+        ):
+            yield from _sentences(node.value, texts, names)
 
 
 def _own_nodes(body: list[ast.stmt], *, is_module: bool) -> Iterator[ast.AST]:
@@ -226,7 +238,7 @@ def _named(call: ast.Call, names: set[str]) -> str:
 
 
 def _is_reader(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Name) and call.func.id == "Cursor"
+    return ast.unparse(call.func) in ("Cursor", "Cursor.of")
 
 
 def _is_error_of_reader(call: ast.Call) -> bool:
