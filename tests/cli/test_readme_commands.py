@@ -104,6 +104,7 @@ def test_a_command_runs_with_a_spark_of_its_own(tool, folder):
         **os.environ, "PATH": f"{home / 'bin'}:{os.environ['PATH']}", "SPARK_HOME": str(home), "PYTHONPATH": str(ROOT),
         "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable,
     }  # fmt: skip
-    run = subprocess.run(words, cwd=folder / where, env=variables, capture_output=True, text=True)
-    assert run.returncode == status, run.stdout + run.stderr
-    assert [text for text in printed if text not in run.stdout + run.stderr] == []
+    for _ in range(2 if tool == "spark-pipelines" else 1):  # the second run finds the tables of the first one
+        run = subprocess.run(words, cwd=folder / where, env=variables, capture_output=True, text=True)
+        assert run.returncode == status, run.stdout + run.stderr
+        assert [text for text in printed if text not in run.stdout + run.stderr] == []

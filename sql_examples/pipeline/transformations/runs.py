@@ -1,4 +1,4 @@
-"""Datasets of a pipeline with our clauses: run `spark-pipelines run` in the folder above."""
+"""Datasets of a pipeline with our clauses: run by the line of docs/tools.md in the folder above."""
 
 from pyspark import pipelines as dp
 
