@@ -19,6 +19,7 @@ from sqlext.engine.queries.python_functions import forget, hook_register, unhook
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.spark.kind import SESSION, is_connect, session_of
 from sqlext.spark.namesake import warn_of_namesake
+from sqlext.spark.pandas_versions import warn_of_pandas
 from sqlext.spark.worker_python import warn_of_other_python
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def extend(spark: SparkSession) -> SparkSession:
         warn_of_namesake()
         if not is_connect(spark):
             warn_of_other_python(spark)
+            warn_of_pandas(spark)
     if not _is_marked(spark):
         _mark(spark)
         _EXTENDED[cls] += 1
