@@ -14,6 +14,7 @@ from pyspark.cloudpickle import dumps
 
 from sqlext.spark import void_columns
 from sqlext.spark.executors import sent_archive
+from sqlext.spark.pandas_versions import without_sparks_warning
 from sqlext.spark.worker_tasks import prompt
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ def map_in_arrow(rows: DataFrame, function: Callable[..., Any], schema: T.Struct
     """The result of `rows.mapInArrow(function, schema)`, on workers that may have only the sqlext that was sent to
     them. Its columns have the metadata of the schema."""
     worker = for_workers(rows.sparkSession, function)
-    if isinstance(schema, str):
-        return void_columns.typed(rows).mapInArrow(worker, schema)
-    returned = void_columns.typed(rows).mapInArrow(worker, void_columns.typed_schema(schema))
+    with without_sparks_warning():
+        if isinstance(schema, str):
+            return void_columns.typed(rows).mapInArrow(worker, schema)
+        returned = void_columns.typed(rows).mapInArrow(worker, void_columns.typed_schema(schema))
     return with_metadata(void_columns.restored(returned, schema), schema)
 
 

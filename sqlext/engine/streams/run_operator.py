@@ -20,6 +20,7 @@ from sqlext.operators.stateful.operator import Operator, TimesBy
 from sqlext.operators.stateful.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack, unpack, unpack_by_row
 from sqlext.rewriter.text.names import quoted
 from sqlext.spark.executors import sent_archive
+from sqlext.spark.pandas_versions import without_sparks_warning
 from sqlext.spark.progress import METRICS, RESULT_METRICS
 from sqlext.spark.versions import arrow_function
 from sqlext.spark.worker_functions import for_workers, map_in_arrow, with_metadata
@@ -75,13 +76,14 @@ def decided_rows(
     hashed = F.hash(*(F.col(quoted(name)) for name in keys)) if keys else F.lit(0)
     arriving = map_in_arrow(rows.withColumn(BUCKET, hashed), partial(pack, buckets=bucket.buckets), PARCEL_DDL)
     all_parcels = arriving if parcels is None else arriving.unionAll(parcels)
-    decided = all_parcels.groupBy("bucket").transformWithStateInPandas(
-        shipped(bucket, sent_archive(spark)),
-        OUTPUT_DDL,
-        "Append",
-        operator.times_by.value,
-        eventTimeColumnName="at" if shows_times and operator.times_by is TimesBy.EVENTS else "",
-    )
+    with without_sparks_warning():
+        decided = all_parcels.groupBy("bucket").transformWithStateInPandas(
+            shipped(bucket, sent_archive(spark)),
+            OUTPUT_DDL,
+            "Append",
+            operator.times_by.value,
+            eventTimeColumnName="at" if shows_times and operator.times_by is TimesBy.EVENTS else "",
+        )
     is_report = F.col("kind") == REPORT
     observed = decided.observe(
         f"{METRICS}_{uuid.uuid4().hex[:8]}",  # Spark refuses a query with two metrics of one name
