@@ -87,7 +87,7 @@ def test_the_output_in_a_pipe_is_plain_text_with_the_sql_the_rows_and_the_strate
     assert "\x1b" not in printed
     assert all(step.title in printed and step.sql.strip() in printed for step in demo.STEPS)
     assert "2010-07-22 20:26:00  2010-07-24 00:21:00" in printed
-    assert "EXPLAIN MATCH: lead: " in printed
+    assert "EXPLAIN MATCH: two_pass: " in printed
     assert "EXPLAIN MATCH: threads: " in printed
 
 

@@ -1,4 +1,4 @@
-"""Determines whether two conditions of DEFINE certainly exclude each other on the same row.
+"""Determines whether a condition of DEFINE certainly holds on no row, as two of its conjuncts exclude each other.
 
 The conjuncts that are used compare one column with literals: `v = 5`, `v < 5`, `v BETWEEN 1 AND 5`, `v IN (1, 2)`,
 `kind = 'a'`, `is_open`, `NOT is_open`. Such a conjunct restricts the column to intervals of values; two conjuncts whose
@@ -51,22 +51,11 @@ class Restriction:
     intervals: tuple[Interval, ...]
 
 
-def contradict(one: str, other: str, types: Mapping[str, str]) -> bool:
-    """True if certainly no row satisfies both conditions. `types`: the Spark type of each column of the row.
-
-    NULL and NaN need no special treatment: a comparison with NULL does not hold, and NaN sorts above all numbers.
-
-    >>> contradict("v < 5 AND w = 1", "v >= 5", {"v": "int", "w": "int"})
-    True
-    >>> contradict("v <= 5", "v >= 5", {"v": "int"})
-    False
-    """
-    pairs = product(restrictions(one, types), restrictions(other, types))
-    return any(a.column == b.column and _are_apart(a.intervals, b.intervals) for a, b in pairs)
-
-
 def contradicts_itself(condition: str, types: Mapping[str, str]) -> bool:
     """True if certainly no row satisfies a condition, as two of its conjuncts exclude each other, or one is empty.
+
+    `types`: the Spark type of each column of the row. NULL and NaN need no special treatment: a comparison with NULL
+    does not hold, and NaN sorts above all numbers.
 
     >>> contradicts_itself("v > 5 AND v < 3", {"v": "int"}), contradicts_itself("v BETWEEN 5 AND 3", {"v": "int"})
     (True, True)

@@ -49,7 +49,7 @@ def _plan_lines(planned: PhysicalPlan) -> list[str]:
     plan, printer = planned.plan, Printer(planned.plan)
     is_lead = planned.form is LEAD
     task = plan.task
-    lines = [f"bit {b}: {_mask(plan, mask, printer, is_lead=is_lead)}" for b, mask in enumerate(plan.masks)]
+    lines = [f"bit {b}: {_mask(plan, mask, printer)}" for b, mask in enumerate(plan.masks)]
     for label, (bit, condition) in enumerate(zip(task.bits, task.conditions)):
         parts = ([] if bit is None else [f"bit {bit}"]) + ([] if condition is None else [printer.condition(condition)])
         lines.append(f"{task.program.labels[label]}: {' AND '.join(parts) or 'always true'}")
@@ -70,8 +70,8 @@ def _frame(plan: MatchPlan) -> str:
     return f"{end.column or end.rows} rows after it"
 
 
-def _mask(plan: MatchPlan, mask: Mask, printer: Printer, *, is_lead: bool) -> str:
-    if is_lead or plan.needs_window or mask.neighbours is None:
+def _mask(plan: MatchPlan, mask: Mask, printer: Printer) -> str:
+    if plan.needs_window or mask.neighbours is None:
         return f"{mask.text}, computed by Spark"
     return f"{mask.rest} AND {printer.condition(mask.neighbours)}, neighbours computed in the worker"
 

@@ -4,7 +4,7 @@
 |---|---|
 | stream | clauses over a stream: a stateful operator |
 | window | windows with row patterns: as tasks, but with one result for each row |
-| lead | single rows, and fixed sequences of rows that Spark sorts anyway: Spark's window functions, without Python |
+| lead | patterns of a single row: a filter of Spark, without Python |
 | udtf | every clause, where `sqlext.engine` is udtf |
 | ranges | one partition on many cores: ranges of its order are matched at once |
 | shuffled | whole partitions, in the tasks that Spark makes of the keys; workers order the rows |
@@ -155,7 +155,7 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
     if form is LEAD:
         plan = replace(plan, pushable=_pushable(clause, queries, lead.conditions(plan)))
     if form.parallel is not None:
-        plan, why_filtered = _prefiltered(plan, clause.prefix, form, settings, queries, usable)
+        plan, why_filtered = prefilter.prefiltered(plan, clause.prefix, queries, settings.prefilter, usable)
         reasons += [("prefilter", why_filtered), ("parallel", form.parallel(plan, settings))]
     if form.order is not None:
         reasons.append(("order", form.order(clause, settings)))
@@ -191,14 +191,6 @@ def _check(clause: BoundClause, settings: SessionSettings) -> None:
 def _filters(plan: MatchPlan) -> list[tuple[str, str]]:
     conditions = " AND ".join(in_line(each.condition) for each in plan.filters)
     return [("filter", f"{conditions} is applied before the match, as WHERE allows.")] if conditions else []
-
-
-def _prefiltered(
-    plan: MatchPlan, prefix: Text, form: Form, settings: SessionSettings, queries: Queries, usable: Sequence[RowFilter]
-) -> tuple[MatchPlan, str]:
-    if form is LEAD and not lead.needs_window(plan):
-        return plan, "none: nothing is shuffled."
-    return prefilter.prefiltered(plan, prefix, queries, settings.prefilter, usable)
 
 
 def _usable_rows(clause: BoundClause, settings: SessionSettings, queries: Queries) -> tuple[tuple[RowFilter, ...], str]:
@@ -263,28 +255,13 @@ def _refuses_lead(clause: BoundClause, settings: SessionSettings) -> str | None:
         return None
     if (settings.strategy, settings.engine) != ("auto", "arrow"):
         return "the session names another strategy or engine."
-    refusal = lead.refusal(clause.plan)
-    if refusal is not None or not lead.needs_window(clause.plan):  # without a window nothing is shuffled
-        return refusal
-    # The window needs sorted rows. To match ranges on all cores, or to let workers order the rows, saves more than
-    # Python workers cost.
-    if _refuses_ranges(clause, settings) is None:
-        return "ranges of the order are matched at once."
-    if _refuses_shuffled(clause, settings) is None:
-        return "workers order the rows in less time than Spark sorts them."
-    return None
+    return lead.refusal(clause.plan)
 
 
 def _lead_strategy(plan: MatchPlan, settings: SessionSettings) -> tuple[str, str]:
     if settings.strategy == lead.NAME:
         return lead.NAME, f'strategy "{lead.NAME}" was asked for.'
-    return lead.NAME, lead.reason(plan)
-
-
-def _lead_parallel(plan: MatchPlan, settings: SessionSettings) -> str:
-    if lead.needs_window(plan):
-        return "no, Spark's window functions take all rows of a key in one task."
-    return "as the input is: nothing is shuffled."
+    return lead.NAME, lead.REASON
 
 
 LEAD = Form(
@@ -293,7 +270,7 @@ LEAD = Form(
     strategy=_lead_strategy,
     frame=lambda p, queries, spark: lead.run_lead(p.plan, queries, p.prefix),
     input_query=None,
-    parallel=_lead_parallel,
+    parallel=None,
 )
 
 # forms with Python workers
