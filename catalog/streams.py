@@ -1,8 +1,8 @@
 """The streaming queries that write into tables, by the names of the tables.
 
 A query has the name of its table: `alerts`, or `db.alerts` outside of the schema `default`, in lower case. For further
-queries of a table, a slash and another name follow: `alerts/insert` for INSERT INTO, `alerts/late_rows` for the copy of
-late rows.
+queries of a table, a slash and another name follow: `alerts/insert` for INSERT INTO, `alerts/late_rows/…` for the
+copy of late rows.
 """
 
 from __future__ import annotations
@@ -71,9 +71,14 @@ def last_report(name: str) -> Any | None:
 
 
 def running(spark: Any, title: str) -> list[Any]:
-    """The running queries of a table."""
+    """The running queries of a table, also those that copy its late and failed rows."""
     active = [query for query in spark.streams.active if query.name]
     return [query for query in active if query.name == title or query.name.startswith(f"{title}/")]
+
+
+def writing(spark: Any, title: str) -> list[Any]:
+    """The running queries that write into a table itself. A copy has two more words: `alerts/late_rows/4fd2…`."""
+    return [query for query in running(spark, title) if query.name.removeprefix(title).count("/") < 2]
 
 
 def stop(spark: Any, title: str) -> bool:

@@ -21,6 +21,7 @@ from sqlext.cli import rule_actions
 from sqlext.engine.queries.quoted_names import names_in_backticks
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.streams import reports
+from sqlext.engine.streams.last_progress import recent_progress
 from sqlext.errors import UnsupportedError, file_fault, with_pages
 from sqlext.formatting.check_syntax import check_syntax
 from sqlext.rewriter.heads.heads import CREATE_VIEW, Head
@@ -33,7 +34,7 @@ from sqlext.sessions.explain import compile, explain, why
 from sqlext.sessions.failures import STATEMENT_ERRORS, reason
 from sqlext.sessions.hook import unhooked
 from sqlext.sessions.session import session
-from sqlext.spark.progress import kept_state, whole
+from sqlext.spark.progress import kept_state
 from sqlext.spark.quiet_probes import quiet_probes
 
 _PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # shows Spark's bar on stderr for stages that take long
@@ -222,10 +223,10 @@ def _wait(queries: Sequence[StreamingQuery]) -> None:
         for i in list(shown):
             query = queries[i]
             has_ended = bool(query.awaitTermination(1))  # raises the error of the query
-            last = query.lastProgress
-            if last is not None and last["batchId"] > shown[i]:
-                shown[i] = last["batchId"]
-                print(progress_line(whole(last), streams.effects().get(query.name, "")), file=sys.stderr)
+            for batch in recent_progress(query):
+                if batch["batchId"] > shown[i] and "addBatch" in batch["durationMs"]:
+                    shown[i] = batch["batchId"]
+                    print(progress_line(batch, streams.effects().get(query.name, "")), file=sys.stderr)
             if has_ended:
                 if shown[i] < 0:
                     print(f"{query.name}, {streams.effects().get(query.name, 'started')}, no new rows", file=sys.stderr)

@@ -190,7 +190,7 @@ class ClauseReport:
             lines.append(FunnelLine("rows that PATTERN can use", self.funnel.rows))
         lines.append(FunnelLine("start rows tried", self.funnel.tried))
         for e in self.elements:
-            optional = "" if e.at_least else ", which is optional"
+            optional = "" if e.at_least else ", which a match can do without"
             lines.append(
                 FunnelLine(f"  that reached {e.written}{optional}", e.reached, is_needed=e.at_least > 0, about=e)
             )

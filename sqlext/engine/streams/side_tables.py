@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.catalog import streams
 from sqlext.catalog.warehouse import path_here, table_location
 from sqlext.engine.planning.fingerprint import Fingerprint
 from sqlext.errors import UnsupportedError
@@ -126,11 +127,15 @@ def _make(spark: SparkSession, folder: str, setting: str) -> None:
 def follow(spark: SparkSession, table: SideTable, title: str, trigger: dict) -> None:
     """Start the query that copies written files into the table; with availableNow wait until it has copied all files.
 
-    `title`: the name of the streaming table that has such rows.
+    `title`: the name of the streaming table that has such rows. A copy that runs still, because only the query of the
+    table was stopped, is begun anew.
     """
+    name = f"{title}/{table.setting.rpartition('.')[2]}/{posixpath.basename(table.folder)}"
+    for copy in streams.running(spark, name):
+        copy.stop()
     files = spark.readStream.schema(COLUMNS[table.setting]).parquet(table.folder)
     writer = files.writeStream.format("delta").option("checkpointLocation", table.checkpoint)
-    writer = writer.queryName(f"{title}/{table.setting.rpartition('.')[2]}/{posixpath.basename(table.folder)}")
+    writer = writer.queryName(name)
     query = writer.trigger(**trigger).toTable(table.name) if trigger else writer.toTable(table.name)
     if trigger.get("availableNow"):
         query.awaitTermination()

@@ -196,7 +196,7 @@ def _status_of(spark: SparkSession, title: str, known: LastKnown) -> Status:
 def _state(spark: SparkSession, title: str, query: Any | None) -> str:
     if query is None and is_connect(spark):  # the queries of other clients of a Connect server cannot be seen
         return UNKNOWN
-    return RUNNING if streams.running(spark, title) else STOPPED
+    return RUNNING if streams.writing(spark, title) else STOPPED
 
 
 def _known(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> LastKnown:

@@ -176,7 +176,7 @@ def start(
 
 def _skipped(spark: SparkSession, target: StreamTarget, title: str) -> str:
     """What IF NOT EXISTS has left as it was, and what processes its rows."""
-    if streams.running(spark, title):
+    if streams.writing(spark, title):
         return f"{title} is running, so CREATE STREAMING TABLE IF NOT EXISTS did nothing."
     if stored_query(folders_of(spark, target).current(spark)) is None:
         return (

@@ -97,6 +97,36 @@ def test_late_rows_of_queries_with_the_same_clause_are_all_in_the_table(events):
     assert late == ['{"k":1,"ts":"2026-01-01T00:00:12.000Z","c":"B","i":6}']
 
 
+def test_a_query_that_is_stopped_beside_its_copy_of_late_rows_is_resumed(events):
+    """`query.stop()` ends the query alone; STOP STREAMING TABLE ends the copy, too."""
+    create = f"CREATE STREAMING TABLE stopped AS SELECT k, f, l FROM {STREAM} {PAIRS}"
+
+    def state() -> str:
+        return {row.name: row.state for row in events.sql("SHOW STREAMING TABLES").collect()}["stopped"]
+
+    def query():
+        return next(query for query in events.streams.active if query.name == "stopped")
+
+    append(events, "1 0 A 1", "1 50 B 2")
+    with settings(events, {"sqlext.late_rows": "missed", "sqlext.stream.trigger": ""}):
+        try:
+            events.sql(create)
+            assert state() == "running"
+            query().processAllAvailable()
+            query().stop()
+            assert state() == "stopped"
+            append(events, "1 10 B 3", "1 90 C 4")
+            events.sql(create)
+            query().processAllAvailable()
+            assert state() == "running" and query().exception() is None
+        finally:
+            events.sql("STOP STREAMING TABLE stopped")
+        assert not [query.name for query in events.streams.active if query.name.startswith("stopped")]
+        with settings(events, {"sqlext.stream.trigger": "available-now"}):
+            events.sql(create)
+    assert events.table("missed").count() == 1
+
+
 def test_a_query_of_an_earlier_version_keeps_the_folders_of_its_late_rows(events):
     """They had no identifier in their names, and none was in the record of the query."""
     create = f"CREATE STREAMING TABLE earlier AS SELECT k, f, l FROM {STREAM} {PAIRS}"
