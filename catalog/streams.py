@@ -77,8 +77,17 @@ def running(spark: Any, title: str) -> list[Any]:
 
 
 def writing(spark: Any, title: str) -> list[Any]:
-    """The running queries that write into a table itself. A copy has two more words: `alerts/late_rows/4fd2…`."""
+    """The running queries that write into a table itself."""
     return [query for query in running(spark, title) if query.name.removeprefix(title).count("/") < 2]
+
+
+def name_of_copy(title: str, rows: str, folder: str) -> str:
+    """The name of the query that copies late or failed rows from a folder. It has two words more than the table's.
+
+    >>> name_of_copy("alerts", "late_rows", "4fd2")
+    'alerts/late_rows/4fd2'
+    """
+    return f"{title}/{rows}/{folder}"
 
 
 def stop(spark: Any, title: str) -> bool:

@@ -45,7 +45,7 @@ def _key(cte: Cte) -> str:
 
 def _readers(tree: Tree, key: str, piece: Fragment) -> list[RelationName]:
     """The places where a piece of the statement reads a relation whose name is `key`."""
-    names = (name for name in tree.tables() if piece.start <= name.start < piece.stop)
+    names = (name for name in tree.tables() if _is_inside(name, piece))
     return [name for name in names if len(name.parts) == 1 and name.parts[0].upper() == key]
 
 

@@ -130,7 +130,7 @@ def follow(spark: SparkSession, table: SideTable, title: str, trigger: dict) -> 
     `title`: the name of the streaming table that has such rows. A copy that runs still, because only the query of the
     table was stopped, is begun anew.
     """
-    name = f"{title}/{table.setting.rpartition('.')[2]}/{posixpath.basename(table.folder)}"
+    name = streams.name_of_copy(title, table.setting.rpartition(".")[2], posixpath.basename(table.folder))
     for copy in streams.running(spark, name):
         copy.stop()
     files = spark.readStream.schema(COLUMNS[table.setting]).parquet(table.folder)
