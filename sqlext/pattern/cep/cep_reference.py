@@ -57,13 +57,15 @@ class Possessive:
 @dataclass(frozen=True, kw_only=True)
 class SearchState:
     """The state of a search: the `path` so far, the `operator` before the next row, and the absences and loops that
-    are `pending` since the last row. `scopes`: (label, rows taken before it) for each enclosing UNTIL."""
+    are `pending` since the last row. `scopes`: (label, rows taken before it) for each enclosing UNTIL. `is_at_end`: the
+    path has passed `$`, so no row can continue it."""
 
     path: Path = ()
     operator: str = ""
     pending: tuple[Absent | Possessive, ...] = ()
     scopes: tuple[tuple[int, int], ...] = ()
     is_hidden: bool = False
+    is_at_end: bool = False
 
     @property
     def tests_only_takers(self) -> bool:
@@ -125,7 +127,7 @@ class Search:
                 self.recorder.refuse(node.place, None, self.after(state), len(state.path), NOT_FIRST)
         elif isinstance(node, ast.PartitionEnd):
             if state.path and state.path[-1][0] == self.bounds[1] - 1:
-                yield state
+                yield replace(state, is_at_end=True)
             elif self.recorder is not None:
                 self.recorder.refuse(node.place, None, self.after(state), len(state.path), NOT_LAST)
         elif isinstance(node, ast.Concatenation):
@@ -216,7 +218,7 @@ class Search:
         if self.recorder is not None:
             reason = PARTITION_END if limit == self.bounds[1] else WITHIN
             self.recorder.refuse(place, label, limit, len(state.path), reason)
-        if state.path:
+        if state.path and not state.is_at_end:
             self.run_out(label, state, max(last, first))
 
     def run_out(self, label: int, state: SearchState, last: int) -> None:
