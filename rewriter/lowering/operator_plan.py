@@ -17,7 +17,7 @@ from sqlext.rewriter.text.splice import Text, join
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MASK_TYPES = ((8, "Y"), (16, "S"), (32, ""), (64, "L"))  # bits, suffix of integer literals of that width
+_SUFFIXES = {8: "Y", 16: "S", 32: "", 64: "L"}  # of integer literals, by the bits of their types
 
 
 def worker_plan(plan: MatchPlan) -> MatchOperatorPlan:
@@ -43,16 +43,21 @@ def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
     There are no such columns if all conditions are TRUE. Then only neighbours decide, and each column would cost eight
     bytes of every row in the shuffle.
     """
-    masks = [mask.text if plan.needs_window else mask.rest for mask in plan.masks]
-    if all(str(mask) == "TRUE" for mask in masks):
-        return []
     columns = []
-    for i, name in enumerate(mask_names(len(masks))):
-        group = masks[i * MASK_BITS : (i + 1) * MASK_BITS]
-        bits, suffix = next(t for t in _MASK_TYPES if len(group) <= t[0])
+    for name, bits, group in mask_conditions(plan):
+        suffix = _SUFFIXES[bits]
         parts = [join("IF(", text, f", {_bit(b, bits, suffix)}, 0{suffix})") for b, text in enumerate(group)]
         columns.append((name, join(*parts, separator=" | ")))
     return columns
+
+
+def mask_conditions(plan: MatchPlan) -> list[tuple[str, int, list[Text]]]:
+    """(name, width in bits, the condition of each bit) of the columns of `mask_columns`."""
+    masks = [mask.text if plan.needs_window else mask.rest for mask in plan.masks]
+    if all(str(mask) == "TRUE" for mask in masks):
+        return []
+    groups = [(name, masks[i * MASK_BITS : (i + 1) * MASK_BITS]) for i, name in enumerate(mask_names(len(masks)))]
+    return [(name, next(bits for bits in _SUFFIXES if len(group) <= bits), group) for name, group in groups]
 
 
 def stream_plan(plan: MatchPlan, kept: pa.Schema) -> StreamMatchPlan:

@@ -298,6 +298,40 @@ def cannot_fail(scalar: Scalar) -> bool:
     return scalar.function in _NEVER_FAIL
 
 
+def is_computed_at_once(scalar: Scalar) -> bool:
+    """True if `ColumnValues` computes the expression by NumPy on all rows, except where an integer may overflow.
+
+    >>> from sqlext.expressions.function import ExecutionSettings
+    >>> from sqlext.expressions.scalar_tree import call
+    >>> settings, x = ExecutionSettings(is_ansi=True, time_zone="UTC"), Column("x", "int")
+    >>> is_computed_at_once(call("+", (x, x), settings)), is_computed_at_once(call("/", (x, x), settings))
+    (True, False)
+    """
+    if cannot_fail(scalar):
+        return True
+    if not isinstance(scalar, ScalarCall) or scalar.python is not None:
+        return False
+    if not all(map(is_computed_at_once, scalar.arguments)):
+        return False
+    if scalar.function == "BETWEEN":
+        return is_computed_at_once(without_between(scalar))
+    if scalar.function == "CASE":
+        return _is_cheap_choice(scalar)
+    return scalar.function in _NEVER_FAIL or (scalar.function in ("+", "-", "*") and _is_plain_sum(scalar))
+
+
+def _is_plain_sum(scalar: ScalarCall) -> bool:
+    """True for a sum, difference or product of numbers of one type, and for a time that is shifted by less than a day
+    or in a zone whose days are all of the same length."""
+    types = [argument.type for argument in scalar.arguments]
+    if scalar.type in TIMESTAMPS:
+        shifts = [a for a in scalar.arguments if is_day_time(a.type)]
+        is_short = all(isinstance(a, Constant) and abs(a.value or 0) < DAY_US for a in shifts)
+        has_even_days = scalar.type != "timestamp" or scalar.settings.time_zone in UTC_NAMES
+        return scalar.type in types and len(shifts) == 1 and (is_short or has_even_days)
+    return scalar.type in (*INTEGER_BITS, "double") and types == [scalar.type] * 2
+
+
 def _to_arrow(vector: Vector, spark_type: str) -> pa.Array:
     """The vector as an Arrow array. Raises DataError VALUE_OF_TYPE."""
     stored = arrow_type(spark_type)

@@ -7,7 +7,7 @@ in DEFINE that matchers interpret read the rows of a path by `Read`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Union
 
@@ -180,3 +180,18 @@ def columns_in(scalar: Scalar) -> Iterator[Column]:
     elif isinstance(scalar, ScalarCall):
         for argument in scalar.arguments:
             yield from columns_in(argument)
+
+
+def substituted(scalar: Scalar, columns: Mapping[str, Scalar]) -> Scalar:
+    """The expression with others, of the same types, in place of the columns of these names.
+
+    >>> settings = ExecutionSettings(is_ansi=True, time_zone="UTC")
+    >>> plus = call("+", (Column("x", "int"), Constant(1, "int")), settings)
+    >>> substituted(plus, {"x": Column("y", "int")}).arguments[0]
+    Column(name='y', type='int')
+    """
+    if isinstance(scalar, Column):
+        return columns[scalar.name]
+    if isinstance(scalar, ScalarCall):
+        return replace(scalar, arguments=tuple(substituted(argument, columns) for argument in scalar.arguments))
+    return scalar

@@ -8,8 +8,10 @@ from .source import MODULES
 
 PRIVATE = {"_jvm", "_jdf", "_jsc", "_jsparkSession", "_jreader", "_jwrite", "_sc", "sparkContext", "_gateway"}
 ALLOWED = {
-    "sqlext.sessions.start": {"_gateway"}
-}  # before a session exists: whether this process has started Spark's JVM
+    "sqlext.sessions.start": {"_gateway"},  # before a session exists: whether this process has started Spark's JVM
+    # the files of a table, which are read only where Spark's JVM is on this machine
+    "sqlext.engine.scan.file_relation": {"_jdf", "_jvm", "_jsparkSession", "sparkContext", "_gateway"},
+}
 
 
 def test_no_module_reaches_behind_the_public_api_of_spark():

@@ -163,4 +163,4 @@ def test_every_matcher_has_cases():
     tasks = [task for _, task, _ in DECIDABLE] + [task_of(pattern) for pattern, *_ in lines("matches.txt")]
     accepted = Counter((type(task), matcher.name) for task in tasks for matcher in matchers_for(task))
     assert len(accepted) == len(STREAM_MATCHERS) + len(CEP_STREAM_MATCHERS)
-    assert len(CEP) - len(DECIDABLE) <= 2  # $ together with NO SKIP
+    assert len(CEP) - len(DECIDABLE) <= 4  # $ together with NO SKIP

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
-from .cases import cases
+from .cases import Step, cases
+
+_VALUES = r"VALUES\b(?:(?!MATCH_RECOGNIZE).)*? AS \w+\([\w, ]+\)"
 
 
 @pytest.fixture(scope="package")
@@ -37,3 +42,35 @@ def clean(session):
         if table.name not in before:
             kind = "TABLE" if table.tableType in ("MANAGED", "EXTERNAL") else "VIEW"
             session.sql(f"DROP {kind} IF EXISTS `{table.name}`")
+
+
+_NO_COLUMN = re.compile("interval|void")  # types of which tables have no columns
+
+
+class TablesOfFiles:
+    """Files with the rows of VALUES and of the views, which are written when a statement first reads them."""
+
+    def __init__(self, spark, folder):
+        self.spark, self.folder, self.written = spark, folder, {}
+        views = "|".join(re.escape(case.title) for case in cases("relations.txt"))
+        self.input = re.compile(rf"(?<=\bFROM )({_VALUES}|(?:{views})\b)(?=\s+MATCH_RECOGNIZE\b)", re.DOTALL)
+
+    def step(self, step: Step, kind: str) -> Step:
+        """The step, in which each input that is VALUES or a view is a table of files."""
+        return replace(step, text=self.input.sub(lambda found: self.table(found[0], kind), step.text))
+
+    def table(self, rows: str, kind: str) -> str:
+        key = kind, rows
+        if key not in self.written:
+            path = self.folder / f"{kind}{len(self.written)}"
+            frame = self.spark.sql(f"SELECT * FROM {rows}")
+            if any(_NO_COLUMN.search(field.dataType.simpleString()) for field in frame.schema):
+                return rows
+            frame.write.format(kind).save(str(path))
+            self.written[key] = f"{kind}.`{path}`" + ("" if rows.startswith("VALUES") else f" AS {rows}")
+        return self.written[key]
+
+
+@pytest.fixture(scope="package")
+def tables_of_files(session, tmp_path_factory):
+    return TablesOfFiles(session, tmp_path_factory.mktemp("files"))

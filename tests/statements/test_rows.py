@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 
 import pytest
@@ -73,6 +74,14 @@ ORDERED = [param for param in groups("arrow") if not param.id.startswith(tuple(O
 @pytest.mark.parametrize("order", ["spark", "worker"])
 def test_it_does_not_matter_who_orders_the_rows(session, order, way, group):
     check(session, way, group, {"sqlext.order": order})
+
+
+@pytest.mark.random(every=4)
+@pytest.mark.parametrize(("way", "group"), ORDERED)
+@pytest.mark.parametrize("files", ["parquet", "delta"])
+def test_it_does_not_matter_who_reads_the_rows(session, tables_of_files, files, way, group):
+    with_tables = [replace(case, steps=[tables_of_files.step(case.step, files)]) for case in group]
+    check(session, way, with_tables)
 
 
 def check(session, way: str, group: list[Case], more: dict[str, str] | None = None) -> None:

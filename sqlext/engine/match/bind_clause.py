@@ -59,11 +59,12 @@ def _order_error(message: str, place: Place, known: list[str]) -> BindError:
 
 @dataclass(frozen=True, kw_only=True)
 class BoundClause:
-    """A bound clause. `prefix`: the WITH clause that its input needs; `resolver`: the types of texts over its input,
-    None for a window."""
+    """A bound clause. `prefix`: the WITH clause that its input needs; `rows`: its input; `resolver`: the types of texts
+    over it; both are None for a window."""
 
     plan: MatchPlan
     prefix: Text
+    rows: DataFrame | None = None
     resolver: TypeResolver | None = None
     is_streaming: bool = False
 
@@ -131,7 +132,7 @@ class ClauseBinder:
         if not any(CHAR_TYPE in f.metadata for f in rows.schema.fields):
             pushable = partial(pushable_columns, self.queries, prefix, relation, columns)
             plan = pushed_down(plan, tree, source, inputs.resolver, pushable)
-        return BoundClause(plan=plan, prefix=prefix, resolver=inputs.resolver, is_streaming=is_streaming)
+        return BoundClause(plan=plan, prefix=prefix, rows=rows, resolver=inputs.resolver, is_streaming=is_streaming)
 
     def _input(self, query: Text, *, is_subquery: bool) -> DataFrame:
         """The rows of a clause's input."""

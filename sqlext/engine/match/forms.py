@@ -6,6 +6,7 @@
 | window | windows with row patterns: as tasks, but with one result for each row |
 | lead | patterns of a single row: a filter of Spark, without Python |
 | udtf | every clause, where `sqlext.engine` is udtf |
+| local | one worker reads the files of a table by itself, and uses all cores of this machine |
 | ranges | one partition on many cores: ranges of its order are matched at once |
 | shuffled | whole partitions, in the tasks that Spark makes of the keys; workers order the rows |
 | tasks | every clause: the same, but Spark sorts the rows |
@@ -19,6 +20,7 @@ For tests and measurements, settings of the session choose the form; "auto" leav
 | `sqlext.prefilter` | off: rows that no match can use are read too, see `rewriter.lowering.usable_rows` |
 | `sqlext.stream.on_data_error` | skip, fail: whether a value that cannot be computed on a stream's row ends the query |
 | `sqlext.parallel` | auto, off, on: whether the rows of one key are spread over tasks, see `engine.match.ranges` |
+| `sqlext.read` | auto, spark, worker: who reads the files of a table, see `engine.scan.scan_plan` |
 | `sqlext.order` | auto, spark, worker: who orders the rows of a key, also of ASOF JOIN, see `engine.match.ordering` |
 """
 
@@ -30,12 +32,14 @@ from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine.match import lead, ordering, prefilter, ranges, run_batch, run_stream, udtf
+from sqlext.engine.match import lead, local, ordering, prefilter, ranges, run_batch, run_stream, udtf
 from sqlext.engine.match.bind_clause import BoundClause
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.pushable_columns import pushable_columns
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver
 from sqlext.engine.queries.session_settings import choice
+from sqlext.engine.scan import scan_plan
+from sqlext.engine.scan.scan_plan import LocalScan
 from sqlext.engine.streams import side_tables
 from sqlext.operators.stateful.side_rows import LATE
 from sqlext.pattern import strategy
@@ -46,7 +50,7 @@ from sqlext.rewriter.lowering.pushdown import are_repeatable
 from sqlext.rewriter.lowering.usable_rows import usable_rows_filter
 from sqlext.rewriter.scalars.row_filter import Pushable, RowFilter
 from sqlext.rewriter.text.fragments import in_line
-from sqlext.rewriter.text.splice import Text
+from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.kind import master_of
 
 
@@ -59,6 +63,7 @@ class SessionSettings:
     prefilter: str = "auto"
     parallel: str = "auto"
     order: str = "auto"
+    read: str = "auto"
     cores: int | None = None
     writes_side_tables: bool = False
     writes_late_rows: bool = False
@@ -74,6 +79,7 @@ class SessionSettings:
             prefilter=choice(spark, "sqlext.prefilter", "auto", prefilter.MODES),
             parallel=choice(spark, "sqlext.parallel", "auto", ranges.MODES),
             order=choice(spark, "sqlext.order", "auto", ordering.MODES),
+            read=choice(spark, "sqlext.read", "auto", scan_plan.MODES),
             cores=ranges.local_cores(master_of(spark)),
             writes_side_tables=bool(tables),
             writes_late_rows=LATE in tables,
@@ -97,6 +103,7 @@ class PhysicalPlan:
     strategy: str
     reasons: tuple[tuple[str, str], ...]
     has_effect: bool = False
+    scan: LocalScan | None = None
     skips_failures: bool = True
     warnings: tuple[str, ...] = ()
     filters_as_written: tuple[RowFilter, ...] = ()
@@ -147,7 +154,10 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
     """
     _check(clause, settings)
     form = next(form for form in FORMS if form.refusal(clause, settings) is None)
-    plan = clause.plan
+    plan, scan, why_scan = clause.plan, None, ""
+    if form in (RANGES, SHUFFLED, TASKS):
+        scan, why_scan = local.scan_of(clause, settings.read, settings.cores)
+        form = form if scan is None else LOCAL
     name, why = form.strategy(plan, settings)
     bounds = [f"{b.written} bounds the match as WITHIN does." for b in plan.bounds if b.written]
     reasons = [(name, " ".join([why, *bounds])), *_filters(plan)]
@@ -159,6 +169,8 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
         reasons += [("prefilter", why_filtered), ("parallel", form.parallel(plan, settings))]
     if form.order is not None:
         reasons.append(("order", form.order(clause, settings)))
+    if why_scan:
+        reasons.append(("read", why_scan))
     if why_read:
         reasons.append(("rows", why_read))
     plan = replace(plan, filters=(*plan.filters, *usable))
@@ -172,6 +184,7 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
         strategy=name,
         reasons=tuple(reasons),
         has_effect=form is STREAM and settings.writes_side_tables,
+        scan=scan and scan.filtered(each.condition for each in plan.filters),
         skips_failures=settings.skips_failures,
         filters_as_written=clause.plan.filters,
         usable_rows=usable,
@@ -280,6 +293,11 @@ def _tasks_frame(p: PhysicalPlan, queries: Queries, spark: SparkSession) -> Data
     return run_batch.run_batch(p.plan, queries, p.prefix)
 
 
+def _local_frame(p: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
+    assert p.scan is not None
+    return local.run_local(p.plan, p.scan, queries, p.prefix)
+
+
 def _by_keys(plan: MatchPlan, settings: SessionSettings) -> str:
     return ranges.refusal(plan, settings.parallel, settings.cores) or ""
 
@@ -299,6 +317,14 @@ UDTF = Form(
     frame=lambda p, queries, spark: udtf.run_udtf(p.plan, queries, p.prefix, spark),
     input_query=run_batch.input_query,
     parallel=lambda plan, settings: "no, the engine udtf matches one bucket of keys in each task.",
+)
+LOCAL = Form(
+    name=local.NAME,
+    refusal=lambda clause, settings: "it is chosen instead of the forms below it.",
+    strategy=_strategy_of_workers,
+    frame=_local_frame,
+    input_query=lambda plan, prefix: join(prefix, run_batch.unsorted_query(plan)),
+    parallel=None,
 )
 RANGES = Form(
     name="ranges",

@@ -19,8 +19,9 @@ from sqlext.engine.shipped.data_types import char_type
 from sqlext.engine.shipped.output_schema import output_schema
 from sqlext.errors import UnsupportedError
 from sqlext.expressions.spark_types import is_sent
-from sqlext.operators.match.plan import Slot
+from sqlext.operators.match.plan import MatchOperatorPlan, Slot
 from sqlext.operators.rows.columns import IS_MATCHED, PARTITION_START
+from sqlext.operators.scan.plan import ScanPlan
 from sqlext.rewriter.lowering.match_plan import WINDOW, MatchPlan
 from sqlext.rewriter.lowering.operator_plan import mask_columns, sort_keys, sort_of, worker_plan
 from sqlext.rewriter.match.subqueries import subqueries
@@ -36,17 +37,33 @@ _NUMBER, _MEMBER, _HAS_MEMBERS = "__id", "__x", "__has"
 def run_batch(plan: MatchPlan, queries: Queries, prefix: Text, *, orders_rows: bool = False) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need; `orders_rows`: workers sort."""
     rows = queries.run(shuffled_query(plan, prefix) if orders_rows else input_query(plan, prefix))
-    schema = rows.schema
-    check_types(plan, schema)
     worker = worker_plan(plan)
     if orders_rows:
         worker = replace(worker, sort=sort_of(plan))
+    return matched(plan, worker, rows, rows.schema, queries, prefix)
+
+
+def matched(
+    plan: MatchPlan,
+    worker: MatchOperatorPlan,
+    rows: DataFrame,
+    schema: T.StructType,
+    queries: Queries,
+    prefix: Text,
+    scan: ScanPlan | None = None,
+) -> DataFrame:
+    """The clause's result, from `rows` with the columns `schema`; with a `scan`, from the rows of a list of files."""
+    check_types(plan, schema)
     names = _names_of_result(plan)
 
     def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from sqlext.operators.match.match_rows import match_batches  # loads Numba, which the driver does not need
         from sqlext.operators.rows.arrow import renamed
 
+        if scan is not None:
+            from sqlext.operators.scan.read_files import read_files
+
+            batches = read_files(batches, scan)
         matches = match_batches(batches, worker)
         return matches if names is None else renamed(matches, names)
 

@@ -73,6 +73,8 @@ def _ascending(values: pa.Array) -> np.ndarray:
     `pyarrow.compute.rank` puts NaN beside NULL, and is slower for strings; decimals have neither problem.
     """
     kind = values.type
+    if pa.types.is_dictionary(kind):
+        return _ascending(values.dictionary)[np.where(are_valid(values), as_numpy(values.indices), 0)]
     if narrow_type(kind) in (pa.string(), pa.binary()):
         return ranks([values])[0].values
     numbers = to_values(values).values

@@ -1,0 +1,337 @@
+"""The files that a relation reads, and its columns as expressions over theirs.
+
+Spark's analysed plan tells them. There is no public interface for it, nor for a list of files that is made when the
+result is computed and not before, so this module, alone in the package, asks Spark's JVM.
+
+The list of files is a relation of Spark: the relation's own index of files, read by the format that returns the paths
+of files. So it is the snapshot that Spark would read, also if the result is computed later, or once more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from sqlext.engine.queries.session_settings import is_on
+from sqlext.engine.shipped.data_types import CHAR_TYPE
+from sqlext.errors import SqlExtError
+from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.scalar_tree import Column, Scalar, substituted
+from sqlext.operators.scan.footers import FileSize, OtherFile, names_in_file, open_file, size_of
+from sqlext.operators.scan.plan import DeltaLog, FileColumn
+from sqlext.operators.scan.read_files import PATH, local_path
+from sqlext.rewriter.scalars.static_binder import StaticBinder
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import lexemes
+from sqlext.rewriter.text.names import repeated
+from sqlext.rewriter.text.splice import join
+
+MOST_FILES = 4096
+_NUL = "\0"  # between the parts of a list that Spark's JVM prints
+_DELTA_INDEX = "TahoeLogFileIndex"
+_INDEXES = ("InMemoryFileIndex", "CatalogFileIndex", _DELTA_INDEX)
+_OPTIONS = {"path", "serialization.format"}
+_FEATURES = {"", "timestampNtz", "vacuumProtocolCheck", "v2Checkpoint", "columnMapping", "appendOnly", "invariants"}
+_LISTED = ("path", "modificationtime", "length", "content")  # columns of the list of files
+_FILES = "org.apache.spark.sql.execution.datasources"
+_SETTINGS = {  # that change what Spark reads of a file: (the value that is read here, the default)
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.parquet.int96TimestampConversion": "false",
+    "spark.sql.caseSensitive": "false",
+}
+_REBASED = ("spark.sql.parquet.datetimeRebaseModeInRead", "spark.sql.parquet.int96RebaseModeInRead")
+
+
+class NotRead(Exception):
+    """A relation that only Spark reads; the message is the reason, which continues a sentence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileRelation:
+    """The rows of `files`, on which all `filters` are true.
+
+    `columns`: what each column of the relation is, over the columns of the files; `table`: the types of these, by their
+    names; `partitions`: those of them that are the same for all rows of a file, which the list of files has.
+    `snapshot` identifies what the files hold, if that can never change, and is empty otherwise; `log`: of a Delta
+    table whose newest version is read. `paths` asks Spark for the paths of the files as they are now.
+    """
+
+    files: DataFrame
+    paths: Callable[[], list[str]]
+    columns: dict[str, Scalar]
+    filters: tuple[Scalar, ...]
+    table: dict[str, str]
+    partitions: tuple[str, ...]
+    snapshot: str
+    log: DeltaLog | None
+
+    def size(self, columns: tuple[FileColumn, ...]) -> FileSize:
+        """The size of the columns in all files. Raises NotRead if PyArrow does not read them as Spark does.
+
+        Spark lists the files of a Delta table by a job, so what was found for a snapshot is kept.
+        """
+        key = self.snapshot, columns
+        size = _SIZES.get(key) or _total_size(self.paths(), columns)
+        if self.snapshot:
+            _SIZES[key] = size
+            while len(_SIZES) > _KEPT:
+                del _SIZES[next(iter(_SIZES))]
+        return size
+
+
+_SIZES: dict[tuple[str, tuple[FileColumn, ...]], FileSize] = {}
+_KEPT = 256
+
+
+def _total_size(paths: list[str], columns: tuple[FileColumn, ...]) -> FileSize:
+    if len(paths) > MOST_FILES:
+        raise NotRead(f"the table has {len(paths):,} files, more than {MOST_FILES:,}")
+    sizes = [_size(path, os.stat(path).st_mtime_ns, columns) for path in paths]
+    return FileSize(sum(size.rows for size in sizes), sum(size.bytes for size in sizes))
+
+
+@lru_cache(maxsize=2 * MOST_FILES)
+def _size(path: str, modified: int, columns: tuple[FileColumn, ...]) -> FileSize:
+    try:
+        with open_file(path) as file:
+            return size_of(file, names_in_file(file, columns))
+    except OtherFile as error:
+        raise NotRead(f"the file {path} {error}") from None
+    except (OSError, pa.ArrowException) as error:
+        raise NotRead(f"the file {path} cannot be read here: {error}") from None
+
+
+def file_relation(rows: DataFrame, settings: ExecutionSettings) -> FileRelation:
+    """The files of a relation. Raises NotRead."""
+    from py4j.protocol import Py4JError
+
+    try:
+        return _file_relation(rows, settings)
+    except (Py4JError, PySparkException) as error:
+        raise NotRead(f"this version of Spark does not tell the files: {error}") from None
+
+
+def _file_relation(rows: DataFrame, settings: ExecutionSettings) -> FileRelation:
+    _check_settings(rows)
+    execution = rows._jdf.queryExecution()
+    if "InMemoryRelation" in execution.withCachedData().toString():
+        raise NotRead("Spark has cached the rows")
+    node, above = execution.analyzed(), []
+    while (kind := node.getClass().getSimpleName()) != "LogicalRelation":
+        if kind not in ("Project", "Filter", "SubqueryAlias", "View"):
+            raise NotRead("the input is more than a projection and a filter of a table" if _reads_table(node) else "")
+        above.append((kind, node))
+        node = node.child()
+    relation = node.relation()
+    snapshot, log = _check_relation(rows, relation)
+    layer = _base(node, relation)
+    for kind, node in reversed(above):
+        layer = layer.under(kind, node, settings)
+    if len(layer.columns) != len(rows.schema) or repeated(rows.schema.names):
+        raise NotRead("two columns of the input have the same name")
+    columns = dict(zip(rows.schema.names, layer.columns.values()))
+    files = _list_of_files(rows, relation)
+    return FileRelation(
+        files=files,
+        paths=partial(_paths, relation),
+        columns=columns,
+        filters=layer.filters,
+        table=layer.table,
+        partitions=tuple(f.name for f in files.schema.fields if f.name != PATH),
+        snapshot=snapshot,
+        log=log,
+    )
+
+
+def _reads_table(node: Any) -> bool:
+    leaves = node.collectLeaves()
+    return any(leaves.apply(i).getClass().getSimpleName() == "LogicalRelation" for i in range(leaves.size()))
+
+
+def _check_settings(rows: DataFrame) -> None:
+    spark = rows.sparkSession
+    for name, value in _SETTINGS.items():
+        if is_on(spark, name, default=value):
+            raise NotRead(f"{name} is {spark.conf.get(name)}")
+    for name in _REBASED:
+        if spark.conf.get(name, "CORRECTED") != "CORRECTED":
+            raise NotRead(f"{name} is {spark.conf.get(name)}")
+
+
+def _check_relation(rows: DataFrame, relation: Any) -> tuple[str, DeltaLog | None]:
+    """The snapshot and the log. Raises NotRead if the files hold more, or less, than the rows of the relation."""
+    from py4j.java_gateway import is_instance_of
+
+    gateway = rows.sparkSession.sparkContext._gateway
+    if not is_instance_of(gateway, relation, f"{_FILES}.HadoopFsRelation"):
+        raise NotRead("the input is no table of files")
+    reader, index = relation.fileFormat().getClass().getSimpleName(), relation.location()
+    if reader not in ("ParquetFileFormat", "DeltaParquetFileFormat"):
+        raise NotRead(f"only files of Parquet and Delta are read by a worker, and not by {reader}")
+    if (name := index.getClass().getSimpleName()) not in _INDEXES:
+        raise NotRead(f"the files are listed by {name}")
+    options = set(filter(None, relation.options().keys().mkString(_NUL).split(_NUL)))
+    if others := {name.lower() for name in options} - _OPTIONS:
+        raise NotRead(f"the table has the option {', '.join(sorted(others))}")
+    return _check_delta(index) if reader == "DeltaParquetFileFormat" else ("", None)
+
+
+def _check_delta(index: Any) -> tuple[str, DeltaLog | None]:
+    snapshot = index.getSnapshot()
+    protocol = snapshot.protocol()
+    features = set(protocol.readerFeatureNames().mkString(_NUL).split(_NUL))
+    if others := features - _FEATURES:
+        raise NotRead(f"the table has the Delta feature {', '.join(sorted(others))}")
+    mode = snapshot.metadata().configuration().get("delta.columnMapping.mode")
+    if mode.isDefined() and mode.get() != "none":
+        raise NotRead("the columns of the table have other names in its files")
+    log = DeltaLog(local_path(snapshot.deltaLog().logPath().toString()), snapshot.version())
+    identifier = f"{log.folder} {log.version} {snapshot.metadata().id()}"
+    return identifier, None if index.isTimeTravelQuery() else log
+
+
+def _base(node: Any, relation: Any) -> _Layer:
+    schema = T.StructType.fromJson(_json(relation.schema()))
+    printed = _printed(node.output())
+    if len(printed) != len(schema) or repeated(schema.names):
+        raise NotRead("two columns have the same name")
+    for f in schema.fields:
+        if "EXISTS_DEFAULT" in f.metadata:
+            raise NotRead(f"the column {f.name} was added with a default")
+        if "parquet.field.id" in f.metadata:
+            raise NotRead("columns are found in files by their numbers")
+    table = {f.name: "char" if _is_char(f) else f.dataType.simpleString() for f in schema.fields}
+    columns: dict[str, Scalar] = {p: Column(name, kind) for p, (name, kind) in zip(printed, table.items())}
+    return _Layer(columns=columns, table=table)
+
+
+def _is_char(column: T.StructField) -> bool:
+    return str(column.metadata.get(CHAR_TYPE, "")).startswith("char")
+
+
+def _json(schema: Any) -> Any:
+    return json.loads(schema.json())
+
+
+def _printed(expressions: Any) -> list[str]:
+    """The expressions of a list, as Spark prints them: an attribute is its name, # and its number."""
+    return expressions.mkString(_NUL).split(_NUL) if expressions.nonEmpty() else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Layer:
+    """The columns of a node of the plan, by the attributes as Spark prints them, over the columns of the files."""
+
+    columns: dict[str, Scalar]
+    table: dict[str, str]
+    filters: tuple[Scalar, ...] = ()
+    is_view: bool = False
+
+    def under(self, kind: str, node: Any, settings: ExecutionSettings) -> _Layer:
+        """The layer of a node above this one."""
+        if kind == "Filter":
+            return replace(self, filters=(*self.filters, self._expression(node.condition(), settings)))
+        if kind == "Project":
+            return replace(self, columns=self._projected(node.projectList(), settings))
+        output = _printed(node.output())
+        if kind == "View" and not node.isTempViewStoringAnalyzedPlan() and not self._only_renames():
+            raise NotRead("a view computes a column of the input")
+        if len(output) != len(self.columns):
+            raise NotRead("the input is more than a projection and a filter of a table")
+        return replace(self, columns=dict(zip(output, self.columns.values())))
+
+    def _only_renames(self) -> bool:
+        return not self.filters and all(isinstance(scalar, Column) for scalar in self.columns.values())
+
+    def _projected(self, items: Any, settings: ExecutionSettings) -> dict[str, Scalar]:
+        columns: dict[str, Scalar] = {}
+        for i, text in enumerate(_printed(items)):
+            if text in self.columns:
+                columns[text] = self.columns[text]
+                continue
+            source = next((known for known in self.columns if text.startswith(f"{known} AS ")), None)
+            if source is not None:
+                columns[text[len(source) + 4 :]] = self.columns[source]
+                continue
+            item = items.apply(i)
+            columns[item.toAttribute().toString()] = self._expression(item.child(), settings)
+        return columns
+
+    def _expression(self, expression: Any, settings: ExecutionSettings) -> Scalar:
+        """An expression of Spark, by its text in SQL, in which columns have generated names."""
+        read = expression.references().toSeq()
+        names: dict[str, tuple[str, Scalar]] = {}
+        for i in range(read.size()):
+            attribute = read.apply(i)
+            names[attribute.sql()] = f"__c{i}", self.columns[attribute.toString()]
+        if len(names) < read.size():
+            raise NotRead("two columns of the input have the same name")
+        text = _with_names(expression.sql(), {sql: name for sql, (name, _) in names.items()})
+        binder = StaticBinder(columns={name: scalar.type for name, scalar in names.values()}, settings=settings)
+        try:
+            tree = binder.tree(join(text))
+        except SqlExtError as error:
+            raise NotRead(f"{expression.sql()} is computed by Spark: {error.message}") from None
+        return substituted(tree, {name: scalar for name, scalar in names.values()})
+
+
+def _with_names(text: str, names: dict[str, str]) -> str:
+    """The text, with other names in place of qualified ones.
+
+    >>> _with_names("(spark_catalog.d.t.a > t.a.b)", {"spark_catalog.d.t.a": "__c0", "t.a": "__c1"})
+    '( __c0 > __c1 . b )'
+    """
+    words = [item.raw for item in lexemes(Fragment(text, 0, len(text)))]
+    searched = [([item.raw for item in lexemes(Fragment(sql, 0, len(sql)))], name) for sql, name in names.items()]
+    searched.sort(key=lambda pair: -len(pair[0]))
+    result: list[str] = []
+    at = 0
+    while at < len(words):
+        found = next(((len(sql), name) for sql, name in searched if words[at : at + len(sql)] == sql), None)
+        result.append(words[at] if found is None else found[1])
+        at += 1 if found is None else found[0]
+    return " ".join(result)
+
+
+def _list_of_files(rows: DataFrame, relation: Any) -> DataFrame:
+    spark = rows.sparkSession
+    jvm = spark._jvm
+    assert jvm is not None
+    schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(
+        "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
+    )
+    partitions = relation.partitionSchema()
+    names = T.StructType.fromJson(_json(partitions)).names
+    if any(name.lower() in _LISTED for name in names):
+        raise NotRead(f"a partition column has one of the names {', '.join(_LISTED)}")
+    listed = jvm.org.apache.spark.sql.execution.datasources.HadoopFsRelation(
+        relation.location(),
+        partitions,
+        schema,
+        jvm.scala.Option.empty(),
+        jvm.org.apache.spark.sql.execution.datasources.binaryfile.BinaryFileFormat(),
+        jvm.scala.collection.immutable.HashMap(),
+        spark._jsparkSession,
+    )
+    frame = DataFrame(spark._jsparkSession.baseRelationToDataFrame(listed), spark)
+    return frame.select(PATH, *names)
+
+
+def _paths(relation: Any) -> list[str]:
+    """The paths of the files, which the index of a Delta table returns as they are, and others encoded as in URLs."""
+    found = list(relation.location().inputFiles())
+    if others := {urlsplit(path).scheme for path in found} - {"file", ""}:
+        raise NotRead(f"the files are not on this machine, but at {others.pop()}:")
+    is_encoded = relation.location().getClass().getSimpleName() != _DELTA_INDEX
+    return [local_path(unquote(path) if is_encoded else path) for path in found]

@@ -1,0 +1,154 @@
+"""Which relations a worker reads by itself, and the plan of what it computes of their rows.
+
+`sqlext.read` is auto, spark or worker. A worker reads a relation if Spark runs on this machine only, the relation is a
+projection and a filter of one table of files that PyArrow reads as Spark does (`file_relation`), and NumPy computes
+all that is asked of a row (`column_values.is_computed_at_once`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame
+
+from sqlext.engine.scan.file_relation import FileRelation, NotRead, file_relation
+from sqlext.errors import SqlExtError
+from sqlext.expressions.column_values import is_computed_at_once, text_search
+from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.scalar_tree import Column, Scalar, ScalarCall, columns_in, substituted
+from sqlext.operators.rows.columns import SORT_ONLY
+from sqlext.operators.rows.worker_memory import free_bytes
+from sqlext.operators.scan.footers import is_type_read
+from sqlext.operators.scan.plan import FileColumn, MaskColumn, ScanPlan
+from sqlext.rewriter.scalars.static_binder import StaticBinder
+from sqlext.rewriter.text.splice import Text
+
+MODES = AUTO, SPARK, WORKER = "auto", "spark", "worker"
+_WIDTHS = {"boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "float": 4, "date": 4, "bigint": 8, "double": 8}
+_UNKNOWN_MEMORY = 8 << 30
+REASON = "one worker reads the files of the table and matches their rows with the threads of all cores."
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalScan:
+    """The list of `files` that one worker reads, and what it reads and computes. `held_bytes`: how many bytes of rows
+    it may hold in memory."""
+
+    relation: FileRelation
+    settings: ExecutionSettings
+    plan: ScanPlan
+    held_bytes: int
+
+    @property
+    def files(self) -> DataFrame:
+        return self.relation.files.coalesce(1)
+
+    def filtered(self, conditions: Iterable[Text]) -> LocalScan:
+        """The scan of the rows on which these conditions hold as well, as far as workers compute them: conditions
+        that only drop rows which change nothing."""
+        found = (_scalar_or_none(self.relation, self.settings, condition) for condition in conditions)
+        filters = (*self.plan.filters, *(scalar for scalar in found if scalar is not None))
+        return replace(self, plan=_plan(self.relation, filters, self.plan.computed, self.plan.masks, self.plan.threads))
+
+
+def local_scan(
+    rows: DataFrame,
+    settings: ExecutionSettings,
+    computed: Sequence[tuple[str, Text]],
+    masks: Sequence[tuple[str, int, Sequence[Text]]],
+    threads: int,
+) -> LocalScan:
+    """The scan of a relation. `computed`: (name, expression) of each column that is asked for; `masks`: (name, bits,
+    conditions) of each column of conditions.
+
+    Raises NotRead.
+    """
+    relation = file_relation(rows, settings)
+
+    def scalar(text: Text) -> Scalar:
+        return _scalar(relation, settings, text)
+
+    columns = tuple((name, scalar(text)) for name, text in computed)
+    conditions = tuple(
+        MaskColumn(name=name, bits=bits, conditions=tuple(map(scalar, texts))) for name, bits, texts in masks
+    )
+    filters = tuple(_checked(each, "the filter of the input") for each in relation.filters)
+    plan = _plan(relation, filters, columns, conditions, threads)
+    return LocalScan(relation=relation, settings=settings, plan=plan, held_bytes=_held_bytes(relation, plan))
+
+
+def _scalar_or_none(relation: FileRelation, settings: ExecutionSettings, text: Text) -> Scalar | None:
+    try:
+        return _scalar(relation, settings, text)
+    except NotRead:
+        return None
+
+
+def _scalar(relation: FileRelation, settings: ExecutionSettings, text: Text) -> Scalar:
+    """An expression over the columns of a relation, over those of its files. Raises NotRead."""
+    binder = StaticBinder(columns={name: s.type for name, s in relation.columns.items()}, settings=settings)
+    try:
+        tree = binder.tree(text)
+    except SqlExtError as error:
+        raise NotRead(f"{text} is computed by Spark: {error.message}") from None
+    return _checked(substituted(tree, relation.columns), str(text))
+
+
+def _checked(scalar: Scalar, written: str) -> Scalar:
+    if not isinstance(scalar, Column) and not is_computed_at_once(scalar):
+        raise NotRead(f"{written} is computed by Spark")
+    return scalar
+
+
+def _plan(
+    relation: FileRelation,
+    filters: tuple[Scalar, ...],
+    computed: tuple[tuple[str, Scalar], ...],
+    masks: tuple[MaskColumn, ...],
+    threads: int,
+) -> ScanPlan:
+    conditions = [*filters, *(c for mask in masks for c in mask.conditions)]
+    scalars = [*conditions, *(scalar for _, scalar in computed)]
+    read = {column.name for scalar in scalars for column in columns_in(scalar)}
+    kept = [scalar for name, scalar in computed if not name.startswith(SORT_ONLY)]
+    coded = read - set(_with_whole_texts([*conditions, *kept]))
+    columns = [
+        FileColumn(name=name, spark_type=kind, is_coded=kind == "string" and name in coded)
+        for name, kind in relation.table.items()
+        if name in read
+    ]
+    if others := [column for column in columns if not is_type_read(column.spark_type)]:
+        raise NotRead(f"{others[0].name} has the type {others[0].spark_type}")
+    return ScanPlan(
+        columns=tuple(column for column in columns if column.name not in relation.partitions),
+        constants=tuple(column for column in columns if column.name in relation.partitions),
+        filters=filters,
+        computed=computed,
+        masks=masks,
+        threads=threads,
+        log=relation.log,
+    )
+
+
+def _with_whole_texts(scalars: Iterable[Scalar]) -> Iterable[str]:
+    """The names of the columns whose values are needed; of others only whether they are one of some texts."""
+    for scalar in scalars:
+        if isinstance(scalar, Column):
+            yield scalar.name
+        elif isinstance(scalar, ScalarCall) and text_search(scalar) is None:
+            yield from _with_whole_texts(scalar.arguments)
+
+
+def _held_bytes(relation: FileRelation, plan: ScanPlan) -> int:
+    """How many bytes of rows the worker may hold: to order and match them takes their bytes about twice more.
+
+    Raises NotRead if the table has more.
+    """
+    size = relation.size(plan.columns)
+    needed = max(size.bytes, size.rows * sum(_WIDTHS.get(column.spark_type, 16) for column in plan.columns))
+    free = free_bytes()
+    held = (_UNKNOWN_MEMORY if free is None else free) // 3
+    if needed > held:
+        raise NotRead(f"the rows need {needed >> 20:,} MB, and a third of the free memory is {held >> 20:,} MB")
+    return held

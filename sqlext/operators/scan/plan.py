@@ -1,0 +1,52 @@
+"""What a worker reads of the files of a table, and what it computes of their rows, pickled to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlext.expressions.scalar_tree import Scalar
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileColumn:
+    """A column that is read: its name in the table, its Spark type, and whether only conditions read its texts."""
+
+    name: str
+    spark_type: str
+    is_coded: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskColumn:
+    """An integer column of `bits` bits, which holds the conditions: bit b is set where condition b is true."""
+
+    name: str
+    bits: int
+    conditions: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True)
+class DeltaLog:
+    """The `folder` of the log of a Delta table, and the `version` for which the plan was made."""
+
+    folder: str
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanPlan:
+    """The rows of a table: those on which all `filters` are true, one after the other.
+
+    `columns` are read from the files, and `constants`, the partition columns, are the same for all rows of a file; the
+    expressions of `filters`, `computed` and `masks` are over both. `computed`: (name, expression) of each column of
+    the result, and after them come the `masks`. `threads`: how many pieces are read at once. `log`: the log of a table
+    whose newest version is read.
+    """
+
+    columns: tuple[FileColumn, ...]
+    constants: tuple[FileColumn, ...] = ()
+    filters: tuple[Scalar, ...] = ()
+    computed: tuple[tuple[str, Scalar], ...] = ()
+    masks: tuple[MaskColumn, ...] = ()
+    threads: int = 1
+    log: DeltaLog | None = None
