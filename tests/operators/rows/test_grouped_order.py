@@ -18,6 +18,7 @@ from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.grouped_order import grouped_order
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.spilled_rows import rows_in_memory
+from sqlext.operators.rows.value_order import value_order
 from tests.operators.match.test_worker import cut, over_texts, texts
 
 LARGEST = 2**63 - 1
@@ -109,7 +110,7 @@ def test_rows_are_ordered_by_key_and_sort_keys_as_spark_sorts_them(part):
         ]
         columns = {key: column_of(chance, KEYS, n) for key in keys}
         columns |= {key.column: column_of(chance, SORTED, n) for key in sort}
-        order, bounds = grouped_order(columns, keys, sort)
+        order, bounds = grouped_order(columns, keys, sort, threads=chance.choice([1, 2, 3]))
         wanted = expected_order(columns, [*map(SortKey, keys), *sort])
         assert (list(range(n)) if order is None else order.tolist()) == wanted, seed
         assert bounds[0] == 0 and bounds[-1] == n and (np.diff(bounds) > 0).all(), seed
@@ -124,6 +125,49 @@ def test_rows_that_come_in_order_or_in_ordered_parts_stay_stable():
         columns = {"k": pa.array(np.arange(5000) % 3), "t": pa.array(times)}
         order, _ = grouped_order(columns, ["k"], [SortKey("t")])
         assert order is not None and order.tolist() == np.lexsort((times, np.arange(5000) % 3)).tolist()
+
+
+def many_rows(chance: np.random.Generator, n: int) -> dict[str, np.ndarray]:
+    """Columns as keys and times come: few and many values, distant ones, one value that most rows have."""
+    narrow = chance.integers(-1000, 1000, n)
+    return {
+        "in order": np.arange(n) // 7,
+        "late": np.arange(n) - np.where(chance.random(n) < 0.01, 1000, 0),
+        "narrow": narrow,
+        "wide": chance.integers(-LARGEST - 1, LARGEST, n, endpoint=True),
+        "distant": np.where(chance.random(n) < 0.001, LARGEST, chance.integers(0, n, n)),
+        "mostly one": np.where(chance.random(n) < 0.9, 5, narrow),
+        "constant": np.full(n, 3),
+    }
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(12))
+def test_many_rows_are_ordered_alike_on_any_number_of_threads(seed):
+    chance = np.random.default_rng(seed)
+    n = int(chance.choice([20_000, 300_000]))
+    values = many_rows(chance, n)
+    columns = {name: pa.array(column) for name, column in values.items()}
+    names = [str(name) for name in chance.choice(list(values), 5)]
+    keys, sort = names[: int(chance.choice([0, 1, 2]))], names[2 : int(chance.choice([3, 4, 5]))]
+    wanted = np.lexsort([values[name] for name in reversed([*keys, *sort])])
+    for threads in (1, 2, 3):
+        order, bounds = grouped_order(columns, keys, [SortKey(name) for name in sort], threads)
+        assert (wanted == (np.arange(n) if order is None else order)).all(), (names, threads)
+        key = np.stack([values[name][wanted] for name in [*keys, "constant"]])
+        assert bounds.tolist() == [0, *(np.flatnonzero((key[:, 1:] != key[:, :-1]).any(axis=0)) + 1).tolist(), n]
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(8))
+def test_values_are_ordered_as_by_a_stable_sort(seed):
+    chance = np.random.default_rng(seed)
+    for n in (0, 1, 2, 65, 5000, 200_000):
+        for name, values in many_rows(chance, n).items():
+            order, ordered = value_order(values, threads=1 + seed % 3)
+            wanted = np.argsort(values, kind="stable")
+            assert order.tolist() == wanted.tolist(), (name, n)
+            assert (ordered == values[wanted].view(np.uint64) - values.min(initial=LARGEST).view(np.uint64)).all()
 
 
 # whole tasks
