@@ -9,6 +9,10 @@ DBT ?= 1.11
 DBT_BIN := .venv/dbt-$(DBT)/bin
 DBT_STAMP := .venv/dbt-$(DBT)/installed
 SPARKS ?= 4.0 4.1 4.2 4.3
+# Comet and the newest Spark that it has a build for.
+COMET := 1.2.0
+COMET_SPARK := 4.1
+COMET_PYTHON = $(CURDIR)/.venv/spark-$(COMET_SPARK)/bin/python
 # The Python of a cluster's workers: what sqlext needs, as it is in .venv, but not sqlext.
 WORKERS := .venv/workers
 # What finds accessibility problems of pages (tests/browser.py). Without npm or its registry these tests are skipped,
@@ -30,7 +34,7 @@ SHELL := /bin/bash
 # Some images set it. Each of pytest's processes would then compile all tests, with their assertions, once more.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo test check t test-fast test-dbt test-cluster test-chaos test-spark-versions test-features test-installed test-lowest test-soak lint lint-workflows address bench bench-quick docs check-wheel dist audit clean check-java
+.PHONY: help demo test check t test-fast test-dbt test-cluster test-comet test-chaos test-spark-versions test-features test-installed test-lowest test-soak lint lint-workflows address bench bench-quick docs check-wheel dist audit clean check-java
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,8 +57,9 @@ t: $(STAMP)  ## run one file or folder, T=tests/…, without the linters; after 
 test-dbt: $(DBT_STAMP) check-java  ## run dbt's own suite for adapters, with DBT=1.10 or 1.11; DBT_TYPE=spark compares dbt-spark
 	$(DBT_BIN)/python -m pytest dbt/tests -p no:cacheprovider
 
-test-spark-versions: $(SPARKS:%=.venv/spark-%/installed) check-java  ## print the table of Spark versions and features, each cell from a run
-	@$(BIN)/python tests/spark_versions/measure.py $(foreach v,$(SPARKS),$(v)=$(CURDIR)/.venv/spark-$(v)/bin/python)
+test-spark-versions: $(SPARKS:%=.venv/spark-%/installed) .venv/spark-$(COMET_SPARK)/installed check-java  ## print the table of Spark versions and features, each cell from a run
+	@$(BIN)/python tests/spark_versions/measure.py $(foreach v,$(SPARKS),$(v)=$(CURDIR)/.venv/spark-$(v)/bin/python) \
+	  $(COMET_SPARK)+comet-$(COMET)=$(COMET_PYTHON)
 
 test-installed: $(STAMP) check-java  ## print the table of surfaces, hook, setting and Spark versions, each cell from a fresh environment
 	@$(BIN)/python -m tests.installed --environments .venv/environments
@@ -75,6 +80,9 @@ test-cluster: $(WORKERS)/installed check-java  ## run statements, joins and a st
 test-chaos: $(WORKERS)/installed check-java  ## kill 50 processes of a cluster at random; no row is lost or doubled
 	chaos=$$(mktemp -d) && SQLEXT_WORKER_PYTHON=$(CURDIR)/$(WORKERS)/bin/python $(BIN)/python -m tests.cluster.standalone \
 	  $(CURDIR)/$(BIN)/python -m tests.cluster.chaos $$chaos 50
+
+test-comet: .venv/spark-$(COMET_SPARK)/installed check-java  ## compare rows with and without Apache DataFusion Comet, as a plugin of Spark 4.1
+	SQLEXT_TEST_COMET=$(COMET) PYSPARK_PYTHON=$(COMET_PYTHON) PYTHONPATH=$(CURDIR) $(COMET_PYTHON) -m pytest -p no:cacheprovider tests/comet/on_comet.py
 
 test-soak: $(STAMP) check-java  ## run one streaming table of each kind for 1,000 micro-batches under random changes
 	soak=$$(mktemp -d) && $(BIN)/python -m tests.engine.streams.soak $$soak 200

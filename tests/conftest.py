@@ -14,6 +14,7 @@ import pytest
 import sqlext
 from sqlext.sessions.start import delta_package
 
+from . import comet
 from .sampling import SAMPLE, forget_seed, how_to_repeat, postponed
 
 os.environ.setdefault("TZ", "UTC")  # Spark's session time zone, before its JVM starts
@@ -97,6 +98,6 @@ def spark(tmp_path_factory):
     with pytest.MonkeyPatch.context() as environment:
         if os.environ[_OF_JVM] == _SHORT:
             environment.delenv(_OF_JVM)
-        session = sqlext.session("sqlext tests", master, warehouse, delta=has_delta(), **SETTINGS)
+        session = sqlext.session("sqlext tests", master, warehouse, delta=has_delta(), **SETTINGS, **comet.settings())
     yield session
     session.stop()

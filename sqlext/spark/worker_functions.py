@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.cloudpickle import dumps
 
 from sqlext.spark import void_columns
+from sqlext.spark.comet import handed_over
 from sqlext.spark.executors import sent_archive
 from sqlext.spark.pandas_versions import without_sparks_warning
 from sqlext.spark.worker_tasks import prompt
@@ -26,10 +27,11 @@ def map_in_arrow(rows: DataFrame, function: Callable[..., Any], schema: T.Struct
     """The result of `rows.mapInArrow(function, schema)`, on workers that may have only the sqlext that was sent to
     them. Its columns have the metadata of the schema."""
     worker = for_workers(rows.sparkSession, function)
+    sent = handed_over(void_columns.typed(rows))
     with without_sparks_warning():
         if isinstance(schema, str):
-            return void_columns.typed(rows).mapInArrow(worker, schema)
-        returned = void_columns.typed(rows).mapInArrow(worker, void_columns.typed_schema(schema))
+            return sent.mapInArrow(worker, schema)
+        returned = sent.mapInArrow(worker, void_columns.typed_schema(schema))
     return with_metadata(void_columns.restored(returned, schema), schema)
 
 

@@ -1,8 +1,9 @@
 """The table of Spark versions × features, each cell from a run: `make test-spark-versions` (not a part of the suite).
 
-    python tests/spark_versions/measure.py 4.0=/venvs/spark-4.0/bin/python 4.1=/venvs/spark-4.1/bin/python
+    python tests/spark_versions/measure.py 4.0=/venvs/spark-4.0/bin/python 4.1+comet-1.2.0=/venvs/spark-4.1/bin/python
 
-The tests of `features.txt` run in one process for each version, with one Spark session. A test counts as refused if it
+After `+comet-` stands the version of Comet with which Spark is started. The tests of `features.txt` run in one process
+for each version, with one Spark session. A test counts as refused if it
 fails with SQLEXT_SPARK_VERSION, which is how a statement must end that the version cannot run. Where Delta has no jar
 for the version, tests run without it, and those that need it are counted as such.
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 
 import pytest
 
+WITH_COMET = "SQLEXT_TEST_COMET"  # as in tests/comet
 HERE = Path(__file__).parent
 TESTS, ROOT = HERE.parent, HERE.parents[1]
 REFUSED, NEEDS_DELTA = "refused", "needs Delta"  # outcomes
@@ -79,11 +81,12 @@ def count_here(result: Path) -> None:
     pytest.main(["-q", "-p", "no:cacheprovider", "--tb=short", f"--rootdir={ROOT}", *files], plugins=[recorder])
 
 
-def counts_of(python: str) -> Counts:
+def counts_of(version: str, python: str) -> Counts:
     """The counts with the Spark of another interpreter, whose pytest writes to stderr."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "counts.json"
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": python, "SQLEXT_SAMPLE": "all"}
+        environment[WITH_COMET] = version.partition("+comet-")[2]
         command = [python, __file__, "--write", str(result)]
         subprocess.run(command, cwd=ROOT, env=environment, stdout=sys.stderr, check=False)
         return json.loads(result.read_text()) if result.exists() else {}
@@ -106,8 +109,8 @@ def cell(counts: dict[str, int]) -> str:
 
 def main(interpreters: dict[str, str]) -> int:
     """Print the table. Returns 1 if a test failed otherwise than by a refusal, or no test of a feature ran."""
-    results = {version: counts_of(python) for version, python in interpreters.items()}
-    print(f"| | {' | '.join(f'Spark {version}' for version in results)} |")
+    results = {version: counts_of(version, python) for version, python in interpreters.items()}
+    print(f"| | {' | '.join(f'Spark {version}'.replace('+comet-', ' + Comet ') for version in results)} |")
     print(f"|---|{'---|' * len(results)}")
     rows = {f.name: [counts.get(f.name, {}) for counts in results.values()] for f in features()}
     for name, row in rows.items():

@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
+
+from pyspark.sql import SparkSession
 
 from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
@@ -23,7 +25,8 @@ from sqlext.engine.match.forms import PhysicalPlan, SessionSettings, choose
 from sqlext.engine.match.plan_match import MatchPlanner, PlanClause
 from sqlext.engine.match.plan_windows import MatchWindowPlanner
 from sqlext.engine.match.portable_sql import portable_query
-from sqlext.engine.planning.planner import NOT_PORTABLE, PlannedRelation, Planner, Section
+from sqlext.engine.planning.comet_report import comet_report
+from sqlext.engine.planning.planner import NOT_PORTABLE, Planned, PlannedRelation, Planner, Section
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.spark_errors import word_at
 from sqlext.engine.queries.sql_call import SqlCall
@@ -213,7 +216,7 @@ def _plan(
         with placed_at(word_at(call.text, part.whole.start)):
             planned = planners[type(part)].plan(part, source, statement.prefix(part, source))
         relations |= planned.relations
-        sections += planned.sections
+        sections += _with_comet(planned, queries, call.spark) if planned.needs_workers else planned.sections
         needs_workers |= planned.needs_workers
         warnings += planned.warnings
         source = source.edited(planned.edits)
@@ -229,6 +232,16 @@ def _plan(
         queries=queries,
         warnings=tuple(warnings),
     )
+
+
+def _with_comet(planned: Planned, queries: Queries, spark: SparkSession) -> Iterator[Section]:
+    """The sections of a part, which also say what Comet does if it is there."""
+
+    def text(section: Section) -> str:
+        reports = (comet_report(queries, spark, relation) for relation in planned.relations)
+        return "\n".join([section.text(), *filter(None, reports)])
+
+    return (replace(section, text=partial(text, section)) for section in planned.sections)
 
 
 def _about_options(call: SqlCall, options: Sequence[StreamOption]) -> Iterator[str]:
