@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -41,7 +41,8 @@ _NUL = "\0"  # between the parts of a list that Spark's JVM prints
 _DELTA_INDEX = "TahoeLogFileIndex"
 _INDEXES = ("InMemoryFileIndex", "CatalogFileIndex", _DELTA_INDEX)
 _OPTIONS = {"path", "serialization.format"}
-_FEATURES = {"", "timestampNtz", "vacuumProtocolCheck", "v2Checkpoint", "columnMapping", "appendOnly", "invariants"}
+_FEATURES = {"", "timestampNtz", "vacuumProtocolCheck", "v2Checkpoint", "columnMapping", "deletionVectors"}
+_STORED = "delta.columnMapping.physicalName"  # in the metadata of a column
 _LISTED = ("path", "modificationtime", "length", "content")  # columns of the list of files
 _FILES = "org.apache.spark.sql.execution.datasources"
 _SETTINGS = {  # that change what Spark reads of a file: (the value that is read here, the default)
@@ -64,7 +65,8 @@ class FileRelation:
     `columns`: what each column of the relation is, over the columns of the files; `table`: the types of these, by their
     names; `partitions`: those of them that are the same for all rows of a file, which the list of files has.
     `snapshot` identifies what the files hold, if that can never change, and is empty otherwise; `log`: of a Delta
-    table whose newest version is read. `paths` asks Spark for the paths of the files as they are now.
+    table whose newest version is read; `stored`: the names of columns in the files, where they are others.
+    `paths` asks Spark for the paths of the files as they are now.
     """
 
     files: DataFrame
@@ -75,6 +77,7 @@ class FileRelation:
     partitions: tuple[str, ...]
     snapshot: str
     log: DeltaLog | None
+    stored: Mapping[str, str]
 
     def size(self, columns: tuple[FileColumn, ...]) -> FileSize:
         """The size of the columns in all files. Raises NotRead if PyArrow does not read them as Spark does.
@@ -134,7 +137,7 @@ def _file_relation(rows: DataFrame, settings: ExecutionSettings) -> FileRelation
         above.append((kind, node))
         node = node.child()
     relation = node.relation()
-    snapshot, log = _check_relation(rows, relation)
+    delta = _check_relation(rows, relation)
     layer = _base(node, relation)
     for kind, node in reversed(above):
         layer = layer.under(kind, node, settings)
@@ -149,8 +152,9 @@ def _file_relation(rows: DataFrame, settings: ExecutionSettings) -> FileRelation
         filters=layer.filters,
         table=layer.table,
         partitions=tuple(f.name for f in files.schema.fields if f.name != PATH),
-        snapshot=snapshot,
-        log=log,
+        snapshot=delta.snapshot,
+        log=delta.log,
+        stored=delta.stored,
     )
 
 
@@ -169,8 +173,8 @@ def _check_settings(rows: DataFrame) -> None:
             raise NotRead(f"{name} is {spark.conf.get(name)}")
 
 
-def _check_relation(rows: DataFrame, relation: Any) -> tuple[str, DeltaLog | None]:
-    """The snapshot and the log. Raises NotRead if the files hold more, or less, than the rows of the relation."""
+def _check_relation(rows: DataFrame, relation: Any) -> _DeltaFiles:
+    """Raises NotRead if the files hold more, or less, than the rows of the relation."""
     from py4j.java_gateway import is_instance_of
 
     gateway = rows.sparkSession.sparkContext._gateway
@@ -184,25 +188,40 @@ def _check_relation(rows: DataFrame, relation: Any) -> tuple[str, DeltaLog | Non
     options = set(filter(None, relation.options().keys().mkString(_NUL).split(_NUL)))
     if others := {name.lower() for name in options} - _OPTIONS:
         raise NotRead(f"the table has the option {', '.join(sorted(others))}")
-    return _check_delta(index) if reader == "DeltaParquetFileFormat" else ("", None)
+    return _delta_files(index) if reader == "DeltaParquetFileFormat" else _DeltaFiles()
 
 
-def _check_delta(index: Any) -> tuple[str, DeltaLog | None]:
+def _delta_files(index: Any) -> _DeltaFiles:
+    """Raises NotRead if the files of the snapshot hold more than its rows."""
     snapshot = index.getSnapshot()
-    protocol = snapshot.protocol()
-    features = set(protocol.readerFeatureNames().mkString(_NUL).split(_NUL))
+    features = set(snapshot.protocol().readerFeatureNames().mkString(_NUL).split(_NUL))
     if others := features - _FEATURES:
         raise NotRead(f"the table has the Delta feature {', '.join(sorted(others))}")
+    if "deletionVectors" in features and snapshot.numDeletionVectorsOpt().toString() != "Some(0)":
+        raise NotRead("rows of its files are marked as deleted")
     mode = snapshot.metadata().configuration().get("delta.columnMapping.mode")
-    if mode.isDefined() and mode.get() != "none":
-        raise NotRead("the columns of the table have other names in its files")
+    schema = _schema(snapshot.metadata().schema())
+    if mode.isDefined() and mode.get() not in ("none", "name"):
+        raise NotRead("columns are found in files by their numbers")
     log = DeltaLog(local_path(snapshot.deltaLog().logPath().toString()), snapshot.version())
-    identifier = f"{log.folder} {log.version} {snapshot.metadata().id()}"
-    return identifier, None if index.isTimeTravelQuery() else log
+    return _DeltaFiles(
+        snapshot=f"{log.folder} {log.version} {snapshot.metadata().id()}",
+        log=None if index.isTimeTravelQuery() else log,
+        stored={f.name: f.metadata[_STORED] for f in schema.fields if _STORED in f.metadata},
+    )
+
+
+@dataclass(frozen=True)
+class _DeltaFiles:
+    """See FileRelation. Empty for files of Parquet."""
+
+    snapshot: str = ""
+    log: DeltaLog | None = None
+    stored: dict[str, str] = field(default_factory=dict)
 
 
 def _base(node: Any, relation: Any) -> _Layer:
-    schema = T.StructType.fromJson(_json(relation.schema()))
+    schema = _schema(relation.schema())
     printed = _printed(node.output())
     if len(printed) != len(schema) or repeated(schema.names):
         raise NotRead("two columns have the same name")
@@ -220,8 +239,8 @@ def _is_char(column: T.StructField) -> bool:
     return str(column.metadata.get(CHAR_TYPE, "")).startswith("char")
 
 
-def _json(schema: Any) -> Any:
-    return json.loads(schema.json())
+def _schema(schema: Any) -> T.StructType:
+    return T.StructType.fromJson(json.loads(schema.json()))
 
 
 def _printed(expressions: Any) -> list[str]:
@@ -312,7 +331,7 @@ def _list_of_files(rows: DataFrame, relation: Any) -> DataFrame:
         "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
     )
     partitions = relation.partitionSchema()
-    names = T.StructType.fromJson(_json(partitions)).names
+    names = _schema(partitions).names
     if any(name.lower() in _LISTED for name in names):
         raise NotRead(f"a partition column has one of the names {', '.join(_LISTED)}")
     listed = jvm.org.apache.spark.sql.execution.datasources.HadoopFsRelation(

@@ -114,7 +114,12 @@ def _plan(
     kept = [scalar for name, scalar in computed if not name.startswith(SORT_ONLY)]
     coded = read - set(_with_whole_texts([*conditions, *kept]))
     columns = [
-        FileColumn(name=name, spark_type=kind, is_coded=kind == "string" and name in coded)
+        FileColumn(
+            name=name,
+            spark_type=kind,
+            is_coded=kind == "string" and name in coded,
+            stored=relation.stored.get(name, ""),
+        )
         for name, kind in relation.table.items()
         if name in read
     ]

@@ -81,6 +81,8 @@ def names_in_file(file: pq.ParquetFile, columns: Sequence[FileColumn]) -> list[s
 
 
 def _name_in(schema: pa.Schema, column: FileColumn) -> str | None:
+    if column.stored:
+        return column.stored if column.stored in schema.names else None
     found = [name for name in schema.names if name.lower() == column.name.lower()]
     if len(found) > 1:
         raise OtherFile(f"has the columns {' and '.join(found)}")

@@ -9,11 +9,15 @@ from sqlext.expressions.scalar_tree import Scalar
 
 @dataclass(frozen=True, kw_only=True)
 class FileColumn:
-    """A column that is read: its name in the table, its Spark type, and whether only conditions read its texts."""
+    """A column that is read: its name in the table, its Spark type, and whether only conditions read its texts.
+
+    `stored`: its name in the files, where that is another one; it is found there with regard to case.
+    """
 
     name: str
     spark_type: str
     is_coded: bool = False
+    stored: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

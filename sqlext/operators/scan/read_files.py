@@ -9,14 +9,16 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from sqlext.expressions.column_values import ColumnValues
-from sqlext.expressions.scalar_tree import Scalar, ScalarCall
+from sqlext.expressions.scalar_tree import Column, Scalar, ScalarCall, columns_in
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.rows.arrow import as_arrow, one_chunk
 from sqlext.operators.scan.delta_log import check_log
 from sqlext.operators.scan.footers import OtherFile, changed, names_in_file, open_file
 from sqlext.operators.scan.plan import FileColumn, MaskColumn, ScanPlan
+from sqlext.operators.scan.pruning import may_be_true, ranges_of
 
 PATH = "path"  # the column with the paths of files in the list of files
 _T = TypeVar("_T")
@@ -52,12 +54,27 @@ def _pieces(files: pa.RecordBatch, plan: ScanPlan) -> Iterator[Piece]:
         try:
             with open_file(path) as file:
                 names = names_in_file(file, plan.columns)
-                groups = file.metadata.num_row_groups
+                groups = _groups(file, names, plan)
         except OtherFile as error:
             raise changed(f"the file {path} {error}") from None
         except (OSError, pa.ArrowException) as error:
             raise changed(f"the file {path} cannot be read: {error}") from error
-        yield from (Piece(path, group, names, constants) for group in range(groups))
+        yield from (Piece(path, group, names, constants) for group in groups)
+
+
+def _groups(file: pq.ParquetFile, names: list[str | None], plan: ScanPlan) -> list[int]:
+    """The row groups that may hold rows on which the filters are true."""
+    groups = range(file.metadata.num_row_groups)
+    read = {column for each in plan.filters for column in columns_in(each)}
+    stored = {
+        c.name: name
+        for c, name in zip(plan.columns, names)
+        if name is not None and Column(c.name, c.spark_type) in read
+    }
+    if not stored:
+        return list(groups)
+    ranges = (ranges_of(file, group, stored) for group in groups)
+    return [group for group, held in zip(groups, ranges) if all(may_be_true(each, held) for each in plan.filters)]
 
 
 def local_path(path: str) -> str:

@@ -58,7 +58,7 @@ def test_a_session_that_asks_for_a_worker_is_told_why_it_cannot(tables):
 
 def made(spark, properties: str = "") -> None:
     spark.sql(f"CREATE TABLE files (k INT, t INT, v STRING) USING delta {properties}")
-    spark.sql("INSERT INTO files VALUES (1, 1, 'a'), (1, 2, 'b')")
+    spark.sql("INSERT INTO files SELECT /*+ COALESCE(1) */ * FROM VALUES (1, 1, 'a'), (1, 2, 'b')")
 
 
 def test_a_result_that_is_computed_later_has_the_rows_that_are_there_then(tables):

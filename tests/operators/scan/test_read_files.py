@@ -1,0 +1,166 @@
+"""Files are read in pieces by threads, as one thread that reads all of them; pruned row groups hold no row."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sqlext.errors import DataError
+from sqlext.expressions.function import ExecutionSettings
+from sqlext.expressions.scalar_tree import Column, Constant, call
+from sqlext.operators.scan import read_files as reader
+from sqlext.operators.scan.plan import DeltaLog, FileColumn, MaskColumn, ScanPlan
+from tests.sampling import seeded
+
+SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")
+X, S, D = Column("x", "int"), Column("s", "string"), Column("d", "date")
+CONSTANTS = {"x": [None, -1, 0, 3], "s": [None, "", "b", "zz"], "d": [None, -1, 0, 20000]}
+
+
+def written(folder, rows: pa.Table, files: int = 2, group: int = 3) -> pa.RecordBatch:
+    """The list of the files, into which the rows are written."""
+    paths = []
+    for i in range(files):
+        first, stop = len(rows) * i // files, len(rows) * (i + 1) // files
+        paths.append(str(folder / f"{i}.parquet"))
+        pq.write_table(rows.slice(first, stop - first), paths[-1], row_group_size=group)
+    return pa.record_batch([pa.array([f"file:{path}" for path in paths])], [reader.PATH])
+
+
+def plan_of(*filters, **others) -> ScanPlan:
+    columns = tuple(FileColumn(name=c.name, spark_type=c.type) for c in (X, S, D))
+    computed = tuple((c.name, c) for c in (X, S, D))
+    return ScanPlan(columns=columns, computed=computed, filters=filters, **others)
+
+
+def rows_read(files: pa.RecordBatch, plan: ScanPlan) -> list[dict]:
+    return [row for batch in reader.read_files(iter([files]), plan) for row in batch.to_pylist()]
+
+
+def random_rows(chance) -> pa.Table:
+    def column(values, kind):
+        return pa.array([None if chance.random() < 0.2 else chance.choice(values) for _ in range(20)], kind)
+
+    return pa.table(
+        {
+            "X": column([-5, -1, 0, 1, 3, 4], pa.int32()),
+            "s": column(["", "a", "b", "ba", "zz"], pa.string()),
+            "d": column([-1, 0, 20000], pa.int32()).view(pa.date32()),
+        }
+    )
+
+
+def random_condition(chance):
+    if chance.random() < 0.3:
+        return call(chance.choice(["AND", "OR"]), (random_condition(chance), random_condition(chance)), SETTINGS)
+    column = chance.choice([X, S, D])
+    operators = ["=", "IN"] if column is S else ["=", "<", "<=", ">", ">=", "<>", "IN", "BETWEEN"]
+    operator, constants = chance.choice(operators), CONSTANTS[column.name]
+    count = {"IN": 2, "BETWEEN": 2}.get(operator, 1)
+    values = tuple(Constant(chance.choice(constants[column is S :]), column.type) for _ in range(count))
+    parts = (*values, column) if count == 1 and chance.random() < 0.3 else (column, *values)
+    return call(operator, parts, SETTINGS)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_filter_leaves_the_rows_on_which_it_is_true_whichever_pieces_are_read(seed, tmp_path, monkeypatch):
+    chance = seeded(seed)
+    rows = random_rows(chance)
+    files, plan = written(tmp_path, rows), plan_of(*(random_condition(chance) for _ in range(2)), threads=2)
+    found = rows_read(files, plan)
+    monkeypatch.setattr(reader, "may_be_true", lambda *_: True)
+    assert found == rows_read(files, plan)
+
+
+def test_pieces_without_such_rows_are_not_read(tmp_path):
+    files = written(
+        tmp_path,
+        pa.table({"x": pa.array(range(12), pa.int32()), "s": ["a"] * 12, "d": pa.array([0] * 12, pa.date32())}),
+        files=1,
+    )
+    plan = plan_of(call(">", (X, Constant(7, "int")), SETTINGS))
+    assert [piece.group for piece in reader._pieces(files, plan)] == [2, 3]
+
+
+def test_conditions_become_bits(tmp_path):
+    files = written(
+        tmp_path,
+        pa.table({"x": pa.array([0, 5, None], pa.int32()), "s": ["a", "b", "a"], "d": pa.array([0] * 3, pa.date32())}),
+    )
+    conditions = call(">", (X, Constant(1, "int")), SETTINGS), call("=", (S, Constant("a", "string")), SETTINGS)
+    columns = (FileColumn(name="x", spark_type="int"), FileColumn(name="s", spark_type="string", is_coded=True))
+    plan = ScanPlan(columns=columns, masks=(MaskColumn(name="m", bits=8, conditions=conditions),))
+    assert [row["m"] for row in rows_read(files, plan)] == [2, 1, 2]
+
+
+def test_partition_columns_and_columns_that_a_file_lacks(tmp_path):
+    files = written(tmp_path, pa.table({"x": pa.array([1, 2], pa.int32())}), files=1).append_column(
+        "s", pa.array(["key"])
+    )
+    columns = FileColumn(name="x", spark_type="int"), FileColumn(name="d", spark_type="date")
+    computed = tuple((c.name, c) for c in (X, S, D))
+    plan = ScanPlan(columns=columns, constants=(FileColumn(name="s", spark_type="string"),), computed=computed)
+    assert rows_read(files, plan) == [{"x": 1, "s": "key", "d": None}, {"x": 2, "s": "key", "d": None}]
+
+
+@pytest.mark.parametrize(
+    ("stored", "message"),
+    [
+        (pa.int64(), "stores x, int in the table, as int64"),
+        (pa.uint32(), "as uint32"),
+        (pa.string(), "as string"),
+        (pa.timestamp("ns"), "as timestamp"),
+    ],
+)
+def test_a_file_that_spark_reads_otherwise_is_an_error(tmp_path, stored, message):
+    files = written(tmp_path, pa.table({"x": pa.array([None], stored)}), files=1)
+    plan = ScanPlan(columns=(FileColumn(name="x", spark_type="int"),), computed=(("x", X),))
+    with pytest.raises(DataError, match=message) as error:
+        rows_read(files, plan)
+    assert error.value.error_class == "SQLEXT_TABLE_CHANGED"
+
+
+def test_an_expression_that_cannot_be_computed_is_an_error(tmp_path):
+    files = written(tmp_path, pa.table({"x": pa.array([2**31 - 1], pa.int32())}), files=1)
+    plus = call("+", (X, Constant(1, "int")), SETTINGS)
+    plan = ScanPlan(columns=(FileColumn(name="x", spark_type="int"),), computed=(("y", plus),))
+    with pytest.raises(DataError, match="integer overflow"):
+        rows_read(files, plan)
+
+
+ADDED = {"add": {"path": "a", "deletionVector": None}}
+COMMITS = [
+    ([], ""),
+    ([[{"commitInfo": {}}, ADDED, {"remove": {"path": "b"}}]], ""),
+    ([[ADDED], [{"add": {"path": "a", "deletionVector": {"storageType": "u"}}}]], "deleted rows in its files"),
+    ([[{"metaData": {}}]], "other features or columns"),
+    ([[{"protocol": {}}]], "other features or columns"),
+    ([None, [ADDED]], "lacks commits"),
+]
+
+
+@pytest.mark.parametrize(("commits", "message"), COMMITS)
+def test_commits_after_the_version_of_the_plan(tmp_path, commits, message):
+    for version, actions in enumerate([[ADDED], *commits]):
+        if actions is not None:
+            lines = "\n".join(map(json.dumps, actions))
+            (tmp_path / f"{version:020}.json").write_text(lines)
+    files, plan = written(tmp_path, pa.table({"x": pa.array([1], pa.int32())}), files=1), DeltaLog(str(tmp_path), 0)
+    scan = ScanPlan(columns=(FileColumn(name="x", spark_type="int"),), computed=(("x", X),), log=plan)
+    if not message:
+        assert rows_read(files, scan) == [{"x": 1}]
+        return
+    with pytest.raises(DataError, match=message):
+        rows_read(files, scan)
+
+
+def test_every_type_is_read_or_not():
+    from sqlext.operators.scan.footers import is_type_read
+
+    read = product(["int", "decimal(38,10)", "timestamp_ntz"], [True])
+    others = product(["array<int>", "interval day", "variant", "char", "string collate UNICODE", "void"], [False])
+    assert all(is_type_read(kind) is expected for kind, expected in (*read, *others))
