@@ -9,6 +9,7 @@ from another row. No clock is read, so the same rows always have the same errors
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -24,9 +25,9 @@ NO_CEILING = sys.maxsize
 _ELEMENT = 10
 
 
-class Meter:
+class Meter(threading.local):
     """`total`: the units that have been spent so far; `limit`: the total at which the current row is given up, None
-    where no allowance is open; `ceiling`: the total after which every row is given up at once."""
+    where no allowance is open; `ceiling`: the total after which every row is given up at once. A thread has its own."""
 
     def __init__(self) -> None:
         self.total = 0

@@ -57,7 +57,7 @@ def partners(columns: Mapping[str, pa.Array], plan: PairsPlan) -> np.ndarray:
     side = as_numpy(columns[SIDE])
     time = read_only(ranked(columns[TIME], SortKey(TIME)))
     sort = [SortKey(TIME), SortKey(SIDE), *map(SortKey, plan.ties)]
-    order, bounds = grouped_order({**columns, TIME: as_arrow(time)}, plan.keys, sort)
+    order, bounds = grouped_order({**columns, TIME: as_arrow(time)}, plan.keys, sort, plan.limits.threads)
     order = np.arange(len(side), dtype=np.int32 if len(side) < 2**31 else np.int64) if order is None else order
 
     def compared(operator: str) -> np.ndarray:

@@ -7,7 +7,8 @@ they are not (`MatchOperatorPlan.sort`), all of them are read and ordered first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -22,10 +23,13 @@ from sqlext.operators.rows.grouped_order import grouped_order
 from sqlext.operators.rows.held_rows import HeldRows, joined_columns, release_unused
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.spilled_rows import rows_in_memory
+from sqlext.operators.rows.threads import in_threads, one_after_another
 from sqlext.operators.rows.worker_memory import Held, memory_errors
 from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.stream.rowtime import Times, batch_times
 from sqlext.pattern.task.task import Rows
+
+Chunk = Callable[[], dict[str, pa.Array]]  # makes the columns of whole partitions
 
 
 def match_batches(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.RecordBatch]:
@@ -34,50 +38,71 @@ def match_batches(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) ->
     Raises DataError for errors that can only be found in the rows, and for a partition that does not fit in memory.
     """
     with memory_errors() as held:
-        for columns in partitions(batches, plan, held):
-            yield from match_partitions(columns, plan)
+        results = (_match_chunk(chunk, plan) for chunk in _chunks(batches, plan, held))
+        yield from one_after_another(results, plan.limits.threads)
+
+
+def _match_chunk(chunk: Chunk, plan: MatchOperatorPlan) -> Iterator[pa.RecordBatch]:
+    yield from match_partitions(chunk(), plan)
+
+
+def _chunks(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, held: Held) -> Iterator[Chunk]:
+    """Whole partitions, in order, from rows that come sorted or, if the plan has a `sort`, in any order. `held` is kept
+    up to date, for messages."""
+    if plan.sort:
+        for rows in rows_in_memory(batches, plan.partition_by, plan.limits, held):
+            yield from _ordered(rows, plan)
+        return
+    sorted_batches = with_partition_starts(batches, plan.partition_by)
+    for columns in whole_partitions(sorted_batches, plan.limits, plan.partition_by, held):
+        yield partial(dict, columns)
 
 
 def partitions(
     batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, held: Held | None = None
 ) -> Iterator[dict[str, pa.Array]]:
-    """The columns of whole partitions, in order, from rows that come sorted or, if the plan has a `sort`, in any
-    order. `held` is kept up to date, for messages."""
-    if plan.sort:
-        return ordered_partitions(batches, plan, held)
-    return whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits, plan.partition_by, held)
+    """The columns of whole partitions, which matchers read; otherwise as `_chunks`."""
+    return (chunk() for chunk in _chunks(batches, plan, held or Held()))
 
 
-def ordered_partitions(
-    batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, held: Held | None = None
-) -> Iterator[dict[str, pa.Array]]:
-    """Columns as of `whole_partitions`, from rows in any order: those that matchers read."""
-    for rows in rows_in_memory(batches, plan.partition_by, plan.limits, held):
-        yield from _ordered(rows, plan)
-
-
-def _ordered(batches: list[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[dict[str, pa.Array]]:
+def _ordered(batches: list[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[Chunk]:
     """The rows of `batches`, which is emptied so that its memory is free as soon as possible."""
     n, size = sum(batch.num_rows for batch in batches), sum(batch.nbytes for batch in batches)
     most = max(1, min(plan.limits.rows, plan.limits.bytes * n // max(1, size)))
     columns = joined_columns(batches)
-    order, bounds = grouped_order(columns, plan.partition_by, plan.sort)
+    order, bounds = grouped_order(columns, plan.partition_by, plan.sort, plan.limits.threads)
     columns = {name: column for name, column in columns.items() if not name.startswith(SORT_ONLY)}
     first, last = 0, len(bounds) - 1
     while first < last:
         stop = max(first + 1, int(np.searchsorted(bounds, bounds[first] + most, "right")) - 1)
-        lo, hi = int(bounds[first]), int(bounds[stop])
-        starts = np.zeros(hi - lo, np.bool_)
-        starts[bounds[first:stop] - lo] = True
-        part = {}
-        for name in list(columns):
-            column = columns[name]
-            part[name] = column.slice(lo, hi - lo) if order is None else taken(column, order[lo:hi])
-            if stop == last:  # this may be one long partition, so a column is freed before the next one is taken
-                del columns[name], column
-                release_unused()
-        yield {**part, PARTITION_START: as_arrow(starts)}
+        part = dict(columns)
+        if stop == last:
+            columns.clear()  # so that the last chunk has the only references
+        yield partial(_taken_chunk, part, order, bounds[first : stop + 1], plan.limits)
         first = stop
+
+
+def _taken_chunk(
+    columns: dict[str, pa.Array], order: np.ndarray | None, bounds: np.ndarray, limits: Limits
+) -> dict[str, pa.Array]:
+    """The rows of some partitions. `columns` is emptied: this may be one long partition, so a column is freed before
+    the next one is taken."""
+    lo, hi = int(bounds[0]), int(bounds[-1])
+    is_long = hi - lo > limits.rows
+
+    def take(name: str) -> pa.Array:
+        column = columns.pop(name)
+        part = column.slice(lo, hi - lo) if order is None else taken(column, order[lo:hi])
+        del column
+        if is_long:
+            release_unused()
+        return part
+
+    names = list(columns)
+    chunk = dict(zip(names, in_threads(take, [(name,) for name in names], limits.threads if is_long else 1)))
+    starts = np.zeros(hi - lo, np.bool_)
+    starts[bounds[:-1] - lo] = True
+    return {**chunk, PARTITION_START: as_arrow(starts)}
 
 
 def with_partition_starts(batches: Iterator[pa.RecordBatch], keys: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

@@ -12,9 +12,11 @@ class Limits:
 
     `held_bytes`: how many bytes of rows in no order are kept in memory; the others are on disk.
     `free_bytes`: what a worker may take beyond its rows; None means what the system has free.
+    `threads`: how many threads order and match the rows of a worker.
     """
 
     rows: int = 1 << 16
     bytes: int = 1 << 28
     held_bytes: int = 1 << 28
     free_bytes: int | None = None
+    threads: int = 1

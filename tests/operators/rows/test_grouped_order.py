@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlext.operators.match.match_rows import match_batches, ordered_partitions
+from sqlext.operators.match.match_rows import match_batches, partitions
 from sqlext.operators.rows.arrow import one_chunk
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.grouped_order import grouped_order
@@ -179,7 +179,16 @@ def shuffled(whole: pa.RecordBatch, seed: int) -> pa.RecordBatch:
 
 @pytest.mark.random
 @pytest.mark.parametrize(
-    "limits", [Limits(), Limits(rows=7), Limits(bytes=1), Limits(held_bytes=1), Limits(held_bytes=3000, bytes=100)]
+    "limits",
+    [
+        Limits(),
+        Limits(rows=7),
+        Limits(bytes=1),
+        Limits(held_bytes=1),
+        Limits(held_bytes=3000, bytes=100),
+        Limits(rows=7, threads=2),
+        Limits(bytes=1, threads=3),
+    ],
 )
 @pytest.mark.parametrize("keys", [("k",), ()])
 def test_shuffled_rows_give_the_rows_of_sorted_ones(limits, keys):
@@ -203,7 +212,7 @@ def test_shuffled_rows_give_the_rows_of_sorted_ones(limits, keys):
 @pytest.mark.parametrize("times", [[1, 2, 3], [3, 1, 2]])
 def test_a_clause_that_reads_nothing_still_has_its_rows(times):
     plan = replace(over_texts(Limits()), partition_by=(), sort=(SortKey("__sort0"),))
-    (columns,) = ordered_partitions(iter([pa.record_batch([pa.array(times)], ["__sort0"])]), plan)
+    (columns,) = partitions(iter([pa.record_batch([pa.array(times)], ["__sort0"])]), plan)
     assert pa.table(columns).to_pydict() == {"__first": [True, False, False]}
 
 
