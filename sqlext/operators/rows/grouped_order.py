@@ -18,12 +18,11 @@ from sqlext.operators.rows.arrow import as_arrow
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.row_order import ranked
 from sqlext.operators.rows.threads import in_threads, ranges
-from sqlext.operators.rows.value_order import gathered, in_order, sort_each, value_order
+from sqlext.operators.rows.value_order import changes, gathered, in_order, numbers_of, sort_each, value_order
 from sqlext.pattern.program.jit import compiled, read_only
 
 _KEYS_DESCEND, _TIMES_DESCEND, _TIMES_TIE = 1, 2, 4  # anywhere
 _DESCEND, _TIE = 8, 16  # the times of neighbours with the same key
-_PARTS = 8  # for each thread, so that the threads are done at about the same time
 
 
 def grouped_order(
@@ -39,18 +38,18 @@ def grouped_order(
     >>> [places.tolist() for places in grouped_order(columns, ["k"], [SortKey("t")])]
     [[3, 1, 2, 0], [0, 1, 2, 4]]
     """
-    times = read_only(ranked(columns[sort[0].column], sort[0]))
+    times = read_only(ranked(columns[sort[0].column], sort[0], threads))
     key = _key_values(columns, keys, len(times), threads)
-    found = _compared(key, times, threads)
+    found, whole = _compared(key, times, threads), np.unique([0, len(times)])
     if not found & (_KEYS_DESCEND if keys else _DESCEND):
-        bounds = _bounds(key, len(times), threads)
+        bounds = changes(key, threads) if keys else whole
         if not found & _DESCEND and (len(sort) == 1 or not found & _TIE):
             return None, bounds
         order = np.arange(len(times), dtype=np.int32 if len(times) < 2**31 else np.int64)
         words = in_order(times)
     else:
         order, ordered = value_order(key if keys else times, threads)
-        bounds = _bounds(ordered if keys else key, len(times), threads)
+        bounds = changes(ordered, threads) if keys else whole
         is_settled = not keys or not found & _TIMES_DESCEND
         if is_settled and (len(sort) == 1 or (keys and not found & _TIMES_TIE)):
             return order, bounds
@@ -67,7 +66,7 @@ def _key_values(columns: Mapping[str, pa.Array], keys: Sequence[str], n: int, th
     """`int64[n]`: smaller for keys that come first, equal for equal keys; nothing if there are no keys."""
     whole, count = np.zeros(0, np.int64), 1
     for key in keys:
-        own = read_only(ranked(columns[key], SortKey(key)))
+        own = read_only(ranked(columns[key], SortKey(key), threads))
         if len(keys) == 1 or not n:
             return own
         own, n_own = _dense(own, threads)
@@ -86,20 +85,8 @@ def _dense(values: np.ndarray, threads: int) -> tuple[np.ndarray, int]:
 def _numbered(values: np.ndarray, threads: int) -> tuple[np.ndarray, int]:
     """The place of each value among the distinct values, and their number."""
     order, ordered = value_order(values, threads)
-    bounds = _bounds(ordered, len(values), threads)
-    numbers = np.empty(len(values), np.int64)
-    numbers[order] = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    return numbers, len(bounds) - 1
-
-
-def _bounds(key: np.ndarray, n: int, threads: int) -> np.ndarray:
-    """Where neighbours of `key: [n]` differ, and 0 and n; one partition if `key` is empty."""
-
-    def changes(lo: int, hi: int) -> np.ndarray:
-        return np.flatnonzero(key[lo + 1 : hi + 1] != key[lo:hi]) + lo + 1
-
-    places = in_threads(changes, ranges(max(0, len(key) - 1), threads * _PARTS), threads)
-    return np.concatenate([np.zeros(1, np.int64), *places, np.full(int(n > 0), n, np.int64)])
+    bounds = changes(ordered, threads)
+    return numbers_of(order, bounds), len(bounds) - 1
 
 
 def _compared(key: np.ndarray, times: np.ndarray, threads: int) -> int:
@@ -125,7 +112,7 @@ def _order_ties(
     tied = order[is_tied]
     groups = np.append(np.flatnonzero(begins[is_tied]), len(tied))
     for key in reversed(sort):  # the order is stable, so the last key comes first
-        sort_each(groups, in_order(ranked(columns[key.column].take(as_arrow(tied)), key)), tied, threads)
+        sort_each(groups, in_order(ranked(columns[key.column].take(as_arrow(tied)), key, threads)), tied, threads)
     order[is_tied] = tied
 
 

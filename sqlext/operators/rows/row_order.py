@@ -11,9 +11,11 @@ import pyarrow.compute as pc
 from sqlext.operators.rows.arrow import are_valid, as_arrow, as_numpy, one_chunk, ranks, to_values
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.long_columns import narrow_type
+from sqlext.operators.rows.text_order import text_numbers
 from sqlext.pattern.task.within import in_order
 
 _LARGEST = 2**63 - 1
+_MANY = 1 << 14  # texts that are worth the kernels of `text_order`
 
 
 def sorted_rows(
@@ -46,13 +48,13 @@ def sorted_rows(
     return order
 
 
-def ranked(values: pa.Array, key: SortKey) -> np.ndarray:
+def ranked(values: pa.Array, key: SortKey, threads: int = 1) -> np.ndarray:
     """`int64[n]`: smaller for values that come first, as Spark orders them; NaN is the largest number, -0.0 is 0.0.
 
     >>> ranked(pa.array([5, None, 7]), SortKey("x", is_descending=True, nulls_last=True)).tolist()
     [-6, -5, -8]
     """
-    rank = _ascending(values)
+    rank = _ascending(values, threads)
     if key.is_descending:
         rank = ~rank  # the smallest integer has no negative
     if not values.null_count:
@@ -67,16 +69,18 @@ def ranked(values: pa.Array, key: SortKey) -> np.ndarray:
     return np.where(valid, rank, most + 1 if key.nulls_last else least - 1)
 
 
-def _ascending(values: pa.Array) -> np.ndarray:
+def _ascending(values: pa.Array, threads: int) -> np.ndarray:
     """`int64[n]` in the order of the values, arbitrary for NULL; it may be the memory of the values themselves.
 
     `pyarrow.compute.rank` puts NaN beside NULL, and is slower for strings; decimals have neither problem.
     """
     kind = values.type
     if pa.types.is_dictionary(kind):
-        return _ascending(values.dictionary)[np.where(are_valid(values), as_numpy(values.indices), 0)]
+        rank = _ascending(values.dictionary, threads)
+        return np.append(rank, 0)[np.where(are_valid(values), as_numpy(values.indices), len(rank))]
     if narrow_type(kind) in (pa.string(), pa.binary()):
-        return ranks([values])[0].values
+        numbers = text_numbers(values, threads) if len(values) > _MANY else None
+        return ranks([values])[0].values if numbers is None else numbers
     numbers = to_values(values).values
     if numbers.dtype == np.object_:  # decimals that 64 bits do not hold
         return as_numpy(pc.rank(values, tiebreaker="dense")).astype(np.int64)

@@ -99,6 +99,31 @@ def _sort_parts(bounds: np.ndarray, words: np.ndarray, rows: np.ndarray, threads
     in_threads(sort, pairwise(cuts.tolist()), threads)
 
 
+def changes(words: np.ndarray, threads: int = 1) -> np.ndarray:
+    """`int64[p + 1]`: the places where a value is not that of the place before, with 0 and the number of places.
+
+    >>> changes(np.array([7, 7, 3])).tolist()
+    [0, 2, 3]
+    """
+
+    def found(lo: int, hi: int) -> np.ndarray:
+        return np.flatnonzero(words[lo + 1 : hi + 1] != words[lo:hi]) + lo + 1
+
+    places = in_threads(found, ranges(max(0, len(words) - 1), threads * _PARTS), threads)
+    return np.concatenate([np.zeros(1, np.int64), *places, np.full(int(len(words) > 0), len(words), np.int64)])
+
+
+def numbers_of(order: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """`int64[n]`: for each row the number of the range of `bounds` in which it is in the order.
+
+    >>> numbers_of(np.array([2, 0, 1]), np.array([0, 2, 3])).tolist()
+    [0, 1, 0]
+    """
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    return numbers
+
+
 def gathered(values: np.ndarray, rows: np.ndarray, threads: int) -> np.ndarray:
     """`values[rows]`."""
     result = np.empty(len(rows), values.dtype)
