@@ -18,7 +18,7 @@ from sqlext.operators.rows.arrow import as_arrow
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.row_order import ranked
 from sqlext.operators.rows.threads import in_threads, ranges
-from sqlext.operators.rows.value_order import changes, gathered, in_order, numbers_of, sort_each, value_order
+from sqlext.operators.rows.value_order import changes, in_order, numbers_of, sort_each, value_order
 from sqlext.pattern.program.jit import compiled, read_only
 
 _KEYS_DESCEND, _TIMES_DESCEND, _TIMES_TIE = 1, 2, 4  # anywhere
@@ -46,15 +46,18 @@ def grouped_order(
         if not found & _DESCEND and (len(sort) == 1 or not found & _TIE):
             return None, bounds
         order = np.arange(len(times), dtype=np.int32 if len(times) < 2**31 else np.int64)
-        words = in_order(times)
+        words = in_order(times, threads=threads)
     else:
         order, ordered = value_order(key if keys else times, threads)
         bounds = changes(ordered, threads) if keys else whole
         is_settled = not keys or not found & _TIMES_DESCEND
         if is_settled and (len(sort) == 1 or (keys and not found & _TIMES_TIE)):
             return order, bounds
-        del key
-        words = in_order(gathered(times, order, threads)) if keys else ordered
+        words = ordered
+        del key, ordered
+        if keys:
+            del words  # before others are allocated
+            words = in_order(times, order, threads)
     if found & _TIMES_DESCEND and keys:
         sort_each(bounds, words, order, threads)
     if len(sort) > 1:
@@ -112,7 +115,8 @@ def _order_ties(
     tied = order[is_tied]
     groups = np.append(np.flatnonzero(begins[is_tied]), len(tied))
     for key in reversed(sort):  # the order is stable, so the last key comes first
-        sort_each(groups, in_order(ranked(columns[key.column].take(as_arrow(tied)), key, threads)), tied, threads)
+        ranks = ranked(columns[key.column].take(as_arrow(tied)), key, threads)
+        sort_each(groups, in_order(ranks, threads=threads), tied, threads)
     order[is_tied] = tied
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sqlext.operators.rows.arrow import as_arrow
 from sqlext.operators.rows.threads import in_threads, ranges
-from sqlext.operators.rows.value_order import changes, gathered, in_order, numbers_of, sort_each, value_order
+from sqlext.operators.rows.value_order import changes, gathered, numbers_of, sort_each, value_order
 from sqlext.pattern.program.jit import compiled
 
 _LONGEST = 256  # bytes; each eight bytes read all texts once more
@@ -75,7 +75,7 @@ def _numbers(begin: np.ndarray, size: np.ndarray, letters: np.ndarray, threads: 
         in_threads(lambda lo, hi: _read_words(begin, size, letters, at, rows, lo, hi, words), parts, threads)
 
     read_words(0, np.arange(n, dtype=np.int32 if n < 2**31 else np.int64))
-    order, ordered = value_order(in_order(words).view(np.int64), threads)
+    order, ordered = value_order(words, threads)
     bounds, at = changes(ordered, threads), _WORD
     while len(bounds) <= n and at < longest:
         read_words(at, order)

@@ -27,7 +27,7 @@ _PARTS = 8  # for each thread, so that the threads are done at about the same ti
 
 def value_order(values: np.ndarray, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """The rows in the order of their values, `int32[n]` or for very many rows int64, and `uint64[n]`: by how much each
-    value, in this order, is above the least one. Equal values keep their order.
+    value, in this order, is above the least one. Equal values keep their order. `values: int64[n]` or `uint64[n]`.
 
     >>> [found.tolist() for found in value_order(np.array([7, -2, 5, -2]))]
     [[1, 3, 2, 0], [0, 0, 7, 9]]
@@ -37,12 +37,12 @@ def value_order(values: np.ndarray, threads: int = 1) -> tuple[np.ndarray, np.nd
     if not n:
         return rows, ordered
     parts = ranges(n, threads)
-    words = read_only(values).view(np.uint64)
-    least = np.uint64(min(in_threads(lambda lo, hi: int(values[lo:hi].min()), parts, threads)) + (1 << 63))
+    words, sign = read_only(values).view(np.uint64), np.uint64(0) if values.dtype == np.uint64 else _SIGN
+    least = np.uint64(min(in_threads(lambda lo, hi: int(values[lo:hi].min()), parts, threads)) + int(sign))
     last = np.uint64((1 << max(0, min(_BUCKET_BITS, n.bit_length() - _BUCKET_ROWS_BITS))) - 1)
-    low, shift = _divided(words, least, int(last))
+    low, shift = _divided(words, sign, least, int(last))
     counts = np.zeros((len(parts), int(last) + 1), np.int64)
-    tasks = [(words, lo, hi, least, low, shift, last, counts[part]) for part, (lo, hi) in enumerate(parts)]
+    tasks = [(words, lo, hi, sign, least, low, shift, last, counts[part]) for part, (lo, hi) in enumerate(parts)]
     in_threads(_count, tasks, threads)
     ends = np.append(0, np.cumsum(counts.sum(axis=0)))
     counts[:] = ends[:-1] + np.cumsum(counts, axis=0) - counts  # now the places of the next rows
@@ -51,23 +51,33 @@ def value_order(values: np.ndarray, threads: int = 1) -> tuple[np.ndarray, np.nd
     return rows, ordered
 
 
-def _divided(words: np.ndarray, least: np.uint64, last: int) -> tuple[np.uint64, np.uint64]:
+def _divided(words: np.ndarray, sign: np.uint64, least: np.uint64, last: int) -> tuple[np.uint64, np.uint64]:
     """Where the range of most values begins, as a distance from `least`, and by how many bits distances from there are
     shifted to be the number of a bucket, at most `last`."""
-    sample = np.sort((words[:: -(-len(words) // _SAMPLE)] ^ _SIGN) - least)
+    sample = np.sort((words[:: -(-len(words) // _SAMPLE)] ^ sign) - least)
     outside = len(sample) * _OUTSIDE // _SAMPLE
     low = sample[outside]
     width = int(sample[-1 - outside] - low).bit_length()
     return low, np.uint64(max(0, width - last.bit_length()))
 
 
-def in_order(words: np.ndarray) -> np.ndarray:
-    """The integers, which may be in any memory, as `uint64[n]` in the same order.
+def in_order(values: np.ndarray, rows: np.ndarray | None = None, threads: int = 1) -> np.ndarray:
+    """The integers, or those of some rows, as `uint64` in the same order; the inverse for `uint64`.
 
-    >>> in_order(np.array([3, -1, 0])).argsort().tolist()
-    [1, 2, 0]
+    >>> in_order(np.array([3, -1, 0])).argsort().tolist(), in_order(np.array([3, -1, 0]), np.array([1])) < 1 << 63
+    ([1, 2, 0], array([ True]))
     """
-    return words.view(np.uint64) ^ _SIGN
+    words = np.empty(len(values) if rows is None else len(rows), np.uint64)
+
+    def write(lo: int, hi: int) -> None:
+        if rows is None:
+            np.bitwise_xor(values[lo:hi].view(np.uint64), _SIGN, out=words[lo:hi])
+        else:
+            values.view(np.uint64).take(rows[lo:hi], out=words[lo:hi], mode="clip")  # other modes copy
+            words[lo:hi] ^= _SIGN
+
+    in_threads(write, ranges(len(words), threads * _PARTS), threads)
+    return words
 
 
 def sort_each(bounds: np.ndarray, words: np.ndarray, rows: np.ndarray, threads: int = 1) -> None:
@@ -82,8 +92,11 @@ def sort_each(bounds: np.ndarray, words: np.ndarray, rows: np.ndarray, threads: 
     for i in np.flatnonzero(np.diff(bounds) > _LONG) if threads > 1 else ():
         lo, hi = bounds[i], bounds[i + 1]
         if (words[lo + 1 : hi] < words[lo : hi - 1]).any():
-            places, _ = value_order((words[lo:hi] ^ _SIGN).view(np.int64), threads)
-            words[lo:hi], rows[lo:hi] = gathered(words[lo:hi], places, threads), gathered(rows[lo:hi], places, threads)
+            least = words[lo:hi].min()
+            places, ordered = value_order(words[lo:hi], threads)
+            np.add(ordered, least, out=words[lo:hi])
+            del ordered
+            rows[lo:hi] = gathered(rows[lo:hi], places, threads)
     _sort_parts(bounds, words, rows, threads)
 
 
@@ -141,18 +154,18 @@ def _bucket(distance, low, shift, last):
 
 
 @compiled
-def _count(words, lo, hi, least, low, shift, last, counts):
+def _count(words, lo, hi, sign, least, low, shift, last, counts):
     """Add the number of the rows from `lo` to `hi` in each bucket."""
     for row in range(lo, hi):
-        counts[_bucket((words[row] ^ _SIGN) - least, low, shift, last)] += 1
+        counts[_bucket((words[row] ^ sign) - least, low, shift, last)] += 1
 
 
 @compiled
-def _scatter(words, lo, hi, least, low, shift, last, places, rows, ordered):
+def _scatter(words, lo, hi, sign, least, low, shift, last, places, rows, ordered):
     """Write the rows from `lo` to `hi`, and how far their values are above the least one, to the places of their
     buckets."""
     for row in range(lo, hi):
-        distance = (words[row] ^ _SIGN) - least
+        distance = (words[row] ^ sign) - least
         bucket = _bucket(distance, low, shift, last)
         place = places[bucket]
         rows[place], ordered[place], places[bucket] = row, distance, place + 1
