@@ -231,7 +231,7 @@ def scaled(figures: Figures, workload: Workload, measured: Kept) -> str:
 def setting_lines(figures: Figures) -> Iterator[str]:
     for w in WORKLOADS:
         for m in figures.of(w):
-            for key, value in w.settings.get(m["runner"], {}).items():
+            for key, value in w.variants.get(m["runner"], {}).items():
                 yield compared(m, f"`{key} = {value}`")
             if m["runner"] == BY_HAND:
                 yield compared(m, f"`WHERE {w.usable}` by hand")

@@ -22,7 +22,7 @@ def spark_runners(spark, workload: Workload, rows: int, table: str, peers: set[s
         OURS: partial(ours, spark, workload, rows, table),
         FLOOR: partial(floor, spark, workload, table),
     }
-    for variant, settings in workload.settings.items():
+    for variant, settings in workload.variants.items():
         runners[variant] = partial(ours, spark, workload, rows, table, settings)
     if workload.window:
         runners[WINDOW] = partial(window, spark, workload, rows, table)

@@ -70,6 +70,11 @@ class Workload:
     peer_match: str = ""
     is_peerless: bool = False
 
+    @property
+    def variants(self) -> Mapping[str, Mapping[str, str]]:
+        """All settings that are compared with the default, by the name of the variant."""
+        return {"Spark reads": {"sqlext.read": "spark"}, **self.settings}
+
     def query(self, table: str, rows: int) -> str:
         """The statement over `table`."""
         return self._query(table, rows, self.order, self.match)

@@ -156,7 +156,7 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
     form = next(form for form in FORMS if form.refusal(clause, settings) is None)
     plan, scan, why_scan = clause.plan, None, ""
     if form in (RANGES, SHUFFLED, TASKS):
-        scan, why_scan = local.scan_of(clause, settings.read, settings.cores)
+        scan, why_scan = local.scan_of(clause, settings.read, settings.cores, _asked_of_spark(settings))
         form = form if scan is None else LOCAL
     name, why = form.strategy(plan, settings)
     bounds = [f"{b.written} bounds the match as WITHIN does." for b in plan.bounds if b.written]
@@ -190,6 +190,16 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
         usable_rows=usable,
         warnings=tuple(stream_checks.warnings(plan)) if form is STREAM else (),
     )
+
+
+def _asked_of_spark(settings: SessionSettings) -> str:
+    """The settings that name a way in which Spark reads the rows."""
+    asked = {
+        "sqlext.order is spark": settings.order == ordering.SPARK,
+        "sqlext.parallel is on": settings.parallel == ranges.ON,
+        "sqlext.prefilter is on": settings.prefilter == prefilter.ON,
+    }
+    return " and ".join(name for name, is_asked in asked.items() if is_asked)
 
 
 def _check(clause: BoundClause, settings: SessionSettings) -> None:

@@ -27,14 +27,17 @@ from sqlext.spark.kind import is_connect
 NAME = "local"
 
 
-def scan_of(clause: BoundClause, mode: str, cores: int | None) -> tuple[LocalScan | None, str]:
+def scan_of(clause: BoundClause, mode: str, cores: int | None, asked: str) -> tuple[LocalScan | None, str]:
     """What a worker reads and computes of the input of a clause, None if Spark reads it, and the reason, as EXPLAIN
-    MATCH shows it; empty where no table is read. `mode`: one of `scan_plan.MODES`.
+    MATCH shows it; empty where no table is read. `mode`: one of `scan_plan.MODES`; `asked`: why the session asks for
+    another way, in words.
 
     Raises UnsupportedError: READ_BY_WORKER, if the session asks for it and it is not possible.
     """
     if mode == scan_plan.SPARK:
         return None, "Spark reads the rows, sqlext.read is spark."
+    if asked and mode == scan_plan.AUTO:
+        return None, f"Spark reads the rows, {asked}."
     try:
         return _scan(clause, cores), scan_plan.REASON
     except NotRead as refusal:

@@ -32,7 +32,7 @@ from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.text.tokens import Token, tokenize
 from sqlext.spark.quiet_probes import quiet_probes
 
-MODES = ("auto", "off", "on")
+MODES = AUTO, OFF, ON = "auto", "off", "on"
 BUCKETS = 1 << 21  # the most integers that are broadcast; they take 32 MB
 MIN_BYTES = 32 << 20  # about 4 M rows; the sample takes 0.1 s, which is 5 % of the whole query on a table of this size
 SAMPLE_ROWS = 1 << 15
