@@ -66,5 +66,7 @@ def _scan(clause: BoundClause, cores: int | None) -> LocalScan:
 def run_local(plan: MatchPlan, scan: LocalScan, queries: Queries, prefix: Text) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need."""
     schema = queries.run(join(prefix, unsorted_query(plan))).schema
-    worker = replace(worker_plan(plan), sort=sort_of(plan), limits=Limits(held_bytes=scan.held_bytes))
+    worker = replace(
+        worker_plan(plan), sort=sort_of(plan), limits=Limits(held_bytes=scan.held_bytes, threads=scan.plan.threads)
+    )
     return matched(plan, worker, scan.files, schema, queries, prefix, scan.plan)
