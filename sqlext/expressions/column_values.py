@@ -13,16 +13,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sqlext.errors import DataError
 from sqlext.expressions.calendars import DAY_US, UTC_NAMES
 from sqlext.expressions.effort import Allowance
 from sqlext.expressions.faults import value_of_type
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, columns_in, evaluate
-from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, TIME_TYPES, TIMESTAMPS, is_day_time
+from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, TIME_TYPES, TIMESTAMPS, decimal_of, is_day_time
 from sqlext.expressions.values import arrow_type, computable, from_arrow, to_arrow
 
 _SAFE = float(1 << 62)
+_TEXTS = ("string", "binary")
+_NULL_TESTS = ("IS NULL", "IS NOT NULL")
+_COMPARED_BY_ARROW: dict[str, Callable[..., pa.Array]] = {
+    "=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal,
+}  # fmt: skip
 _FEW = 8  # rows are few if they are less than one in this many
 
 
@@ -167,14 +173,14 @@ class ColumnValues:
         if scalar.function == "CASE" and _is_cheap_choice(scalar):
             return _chosen([self.vector(argument) for argument in scalar.arguments])
         kernel, has_numbers = _KERNELS.get(scalar.function), all(_dtype(a.type) is not None for a in scalar.arguments)
-        if scalar.function == "BETWEEN" and has_numbers:
+        if scalar.function == "BETWEEN" and (has_numbers or cannot_fail(scalar)):
             return self.vector(without_between(scalar))
         if kernel is not None and has_numbers and _dtype(scalar.type):
             vectors = [self.vector(a) for a in scalar.arguments]
             vector = kernel(scalar, vectors)
             if vector is not None:
                 return _failing(vector, *(v.failed for v in vectors))
-        return self._text_search(scalar) or self._by_value(scalar)
+        return self._text_search(scalar) or self._by_arrow(scalar) or self._by_value(scalar)
 
     def _column(self, column: Column) -> Vector:
         if self._whole is not None:
@@ -206,6 +212,29 @@ class ColumnValues:
         wanted = [number[text] for text in search.texts if text in number]
         is_equal = reduce(np.logical_or, (code == w for w in wanted), np.zeros(self.rows, np.bool_))
         return Vector(is_equal, code < len(number))
+
+    def _by_arrow(self, scalar: ScalarCall) -> Vector | None:
+        """A comparison of `is_compared_by_arrow`; None for others."""
+        if not is_compared_by_arrow(scalar):
+            return None
+        operands = [self._operand(_without_widening(argument)) for argument in scalar.arguments]
+        if scalar.function in _NULL_TESTS:
+            held = _booleans(operands[0].is_valid())
+            return Vector(held if scalar.function == "IS NOT NULL" else ~held, np.ones(self.rows, np.bool_))
+        compared = _COMPARED_BY_ARROW[scalar.function](*operands)
+        return Vector(_booleans(pc.fill_null(compared, fill_value=False)), _booleans(compared.is_valid()))
+
+    def _operand(self, scalar: Scalar) -> pa.Array | pa.Scalar:
+        """The values of a column or a constant, texts as bytes, whose order is that of Spark."""
+        is_text, stored = scalar.type in _TEXTS, arrow_type(scalar.type)
+        if isinstance(scalar, Constant):
+            value = scalar.value.encode() if isinstance(scalar.value, str) else scalar.value
+            return pa.scalar(value, pa.binary() if is_text else stored)
+        assert isinstance(scalar, Column)
+        values = self.array(scalar) if self._whole is None else self._whole[0].array(scalar, self._whole[1])
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        return values.cast(pa.binary()) if is_text and pa.types.is_string(values.type) else values
 
     def coded(self, name: str) -> tuple[np.ndarray, dict[str, int]]:
         """The number of each row's text, and the numbers of the distinct texts; NULL has the number after the last."""
@@ -274,6 +303,40 @@ def text_search(scalar: Scalar) -> TextSearch | None:
     return TextSearch(text.name, texts) if len(texts) == len(choices) else None
 
 
+def is_compared_by_arrow(scalar: Scalar) -> bool:
+    """True for a comparison of columns and constants that are texts, binaries or decimals, which Arrow compares as
+    Spark does, and for tests of any column for NULL.
+
+    >>> from sqlext.expressions.function import ExecutionSettings
+    >>> from sqlext.expressions.scalar_tree import call
+    >>> settings = ExecutionSettings(is_ansi=True, time_zone="UTC")
+    >>> less = call("<", (Column("s", "string"), Constant("b", "string")), settings)
+    >>> table = ColumnValues(columns={"s": pa.array(["a", None, "ä"])}, rows=3)
+    >>> is_compared_by_arrow(less), table.array(less).to_pylist()
+    (True, [True, None, False])
+    """
+    if not isinstance(scalar, ScalarCall):
+        return False
+    if scalar.function in _NULL_TESTS:
+        return isinstance(scalar.arguments[0], Column)
+    if scalar.function not in _COMPARED_BY_ARROW:
+        return False
+    types = {argument.type for argument in scalar.arguments}
+    plain = [_without_widening(argument) for argument in scalar.arguments]
+    are_plain = all(isinstance(p, (Column, Constant)) for p in plain) and any(isinstance(p, Column) for p in plain)
+    return are_plain and len(types) == 1 and all(t in _TEXTS or decimal_of(t) for t in types)
+
+
+def _without_widening(scalar: Scalar) -> Scalar:
+    """The decimal whose cast to a wider decimal this is, which is the same number; otherwise the expression itself."""
+    if not isinstance(scalar, ScalarCall) or scalar.function != "CAST":
+        return scalar
+    source, target = decimal_of(scalar.arguments[0].type), decimal_of(scalar.type)
+    if source is None or target is None or target[1] < source[1] or target[0] - target[1] < source[0] - source[1]:
+        return scalar
+    return scalar.arguments[0]
+
+
 @lru_cache(maxsize=1 << 16)
 def cannot_fail(scalar: Scalar) -> bool:
     """True if `ColumnValues` computes the expression on every row by NumPy. False if it may fail on some row, or if
@@ -287,12 +350,12 @@ def cannot_fail(scalar: Scalar) -> bool:
     """
     if not isinstance(scalar, ScalarCall):
         return _dtype(scalar.type) is not None
-    if text_search(scalar) is not None:
+    if text_search(scalar) is not None or is_compared_by_arrow(scalar):
         return True
-    if scalar.python is not None or not all(map(cannot_fail, scalar.arguments)):
-        return False
     if scalar.function == "BETWEEN":
         return cannot_fail(without_between(scalar))
+    if scalar.python is not None or not all(map(cannot_fail, scalar.arguments)):
+        return False
     if scalar.function == "CAST":
         return _is_widening(scalar.arguments[0].type, scalar.type)
     return scalar.function in _NEVER_FAIL
@@ -348,6 +411,10 @@ def _to_arrow(vector: Vector, spark_type: str) -> pa.Array:
 
 def _truth(vector: Vector) -> np.ndarray:
     return (vector.values & vector.valid) if vector.values.dtype == np.bool_ else vector.values == np.True_
+
+
+def _booleans(column: pa.BooleanArray) -> np.ndarray:
+    return column.to_numpy(zero_copy_only=False)
 
 
 def _objects(values: list) -> np.ndarray:

@@ -55,7 +55,7 @@ KINDS = {
 }
 CONDITIONS = {  # by the kind of the column that is called x
     "number": ("x > 1", "x IS NULL", "x BETWEEN 0 AND 2", "x <> 0 OR x IS NULL", "x IN (0, 1, 2)", "x > PREV(x)"),
-    "text": ("x = 'a'", "x IN ('a', 'browse')", "x IS NOT NULL", "x = PREV(x)"),
+    "text": ("x = 'a'", "x IN ('a', 'browse')", "x IS NOT NULL", "x = PREV(x)", "x < 'b'", "x BETWEEN 'A' AND 'b'"),
     "other": ("x IS NOT NULL", "x > PREV(x)"),
 }
 
