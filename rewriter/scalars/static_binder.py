@@ -31,7 +31,8 @@ from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Text
 
 NOT_IN_TABLE = "SQLEXT_FUNCTION_OVER_SEVERAL_ROWS"
-_NAMES = {"iff": "if", "DIV": "div", "element": "[]", "between": "BETWEEN"}  # names of nodes and aliases → names of functions
+# names of nodes, and aliases of functions → names of functions
+_NAMES = {"iff": "if", "DIV": "div", "element": "[]", "between": "BETWEEN"}
 _TYPES = {
     "integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "real": "float", "bool": "boolean",
     "decimal": "decimal(10,0)", "dec": "decimal(10,0)", "numeric": "decimal(10,0)", "timestamp_ltz": "timestamp",
