@@ -69,7 +69,7 @@ def _ordered(batches: list[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator
     """The rows of `batches`, which is emptied so that its memory is free as soon as possible."""
     n, size = sum(batch.num_rows for batch in batches), sum(batch.nbytes for batch in batches)
     most = max(1, min(plan.limits.rows, plan.limits.bytes * n // max(1, size)))
-    columns = joined_columns(batches)
+    columns = joined_columns(batches, plan.limits.threads)
     order, bounds = grouped_order(columns, plan.partition_by, plan.sort, plan.limits.threads)
     columns = {name: column for name, column in columns.items() if not name.startswith(SORT_ONLY)}
     first, last = 0, len(bounds) - 1

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sqlext.operators.rows.arrow import one_chunk, shown_key
 from sqlext.operators.rows.limits import Limits
+from sqlext.operators.rows.threads import in_threads
 from sqlext.operators.rows.worker_memory import Held, check_memory
 
 _CHECKS = 8  # how often memory is checked while `held_bytes` bytes of rows come
@@ -60,7 +61,7 @@ class HeldRows:
             self.held.rows, self.held.last_key = self.rows, shown_key(last, self.keys, last.num_rows - 1)
 
 
-def joined_columns(batches: list[pa.RecordBatch]) -> dict[str, pa.Array]:
+def joined_columns(batches: list[pa.RecordBatch], threads: int = 1) -> dict[str, pa.Array]:
     """The columns of the batches, each as one array. `batches` is emptied: the memory of a column is freed as soon as
     the column is joined.
 
@@ -69,13 +70,16 @@ def joined_columns(batches: list[pa.RecordBatch]) -> dict[str, pa.Array]:
     """
     table = pa.Table.from_batches(batches)
     batches.clear()
-    pieces = dict(zip(table.column_names, table.columns))
+    names = table.column_names
+    pieces = dict(zip(names, table.columns))
     del table
-    columns = {}
-    for name in list(pieces):
-        columns[name] = one_chunk(pieces.pop(name))
+
+    def join(name: str) -> pa.Array:
+        column = one_chunk(pieces.pop(name))
         release_unused()
-    return columns
+        return column
+
+    return dict(zip(names, in_threads(join, [(name,) for name in names], threads)))
 
 
 def release_unused() -> None:
