@@ -62,6 +62,7 @@ _BATCH_STRATEGIES = tuple(name for name in STRATEGIES if name not in ("reference
 def warm() -> Iterator[str]:
     """Compile the kernels; yields each clause as soon as the kernels that it needs have been compiled."""
     pair_both_sides()
+    order_texts()
     for text in clauses():
         plan, types = lowered(text)
         rows = input_rows(plan, types)
@@ -136,6 +137,14 @@ def pair_both_sides() -> int:
     rows = pa.record_batch([pa.array(sides, pa.int8()), pa.array(range(len(sides)))], [SIDE, TIME])
     plan = PairsPlan(operator=">=", keys=(), ties=(), of_left={"at": TIME}, of_right={"of": TIME}, is_left=False)
     return sum(batch.num_rows for batch in pair_batches(iter([rows]), plan))
+
+
+def order_texts() -> int:
+    """Order texts as workers order many of them. Returns the number of distinct ones."""
+    from sqlext.operators.rows.text_order import text_numbers  # loads Numba
+
+    numbers = text_numbers(pa.array(["b", "a", "b"]))
+    return 0 if numbers is None else len(set(numbers.tolist()))
 
 
 def match_in_ranges(plan: MatchPlan, rows: pa.Table) -> int:
