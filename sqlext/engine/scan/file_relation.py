@@ -45,12 +45,12 @@ _FEATURES = {"", "timestampNtz", "vacuumProtocolCheck", "v2Checkpoint", "columnM
 _STORED = "delta.columnMapping.physicalName"  # in the metadata of a column
 _LISTED = ("path", "modificationtime", "length", "content")  # columns of the list of files
 _FILES = "org.apache.spark.sql.execution.datasources"
-_SETTINGS = {  # that change what Spark reads of a file: (the value that is read here, the default)
-    "spark.sql.files.ignoreCorruptFiles": "false",
-    "spark.sql.files.ignoreMissingFiles": "false",
-    "spark.sql.parquet.int96TimestampConversion": "false",
-    "spark.sql.caseSensitive": "false",
-}
+_OFF = (  # settings that change what Spark reads of a file, and are off by default
+    "spark.sql.files.ignoreCorruptFiles",
+    "spark.sql.files.ignoreMissingFiles",
+    "spark.sql.parquet.int96TimestampConversion",
+    "spark.sql.caseSensitive",
+)
 _REBASED = ("spark.sql.parquet.datetimeRebaseModeInRead", "spark.sql.parquet.int96RebaseModeInRead")
 
 
@@ -100,8 +100,15 @@ _KEPT = 256
 def _total_size(paths: list[str], columns: tuple[FileColumn, ...]) -> FileSize:
     if len(paths) > MOST_FILES:
         raise NotRead(f"the table has {len(paths):,} files, more than {MOST_FILES:,}")
-    sizes = [_size(path, os.stat(path).st_mtime_ns, columns) for path in paths]
+    sizes = [_size(path, _modified(path), columns) for path in paths]
     return FileSize(sum(size.rows for size in sizes), sum(size.bytes for size in sizes))
+
+
+def _modified(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError as error:
+        raise NotRead(f"the file {path} cannot be read here: {error}") from None
 
 
 @lru_cache(maxsize=2 * MOST_FILES)
@@ -128,12 +135,13 @@ def file_relation(rows: DataFrame, settings: ExecutionSettings) -> FileRelation:
 def _file_relation(rows: DataFrame, settings: ExecutionSettings) -> FileRelation:
     _check_settings(rows)
     execution = rows._jdf.queryExecution()
-    if "InMemoryRelation" in execution.withCachedData().toString():
+    if "InMemoryRelation" in _leaves(execution.withCachedData()):
         raise NotRead("Spark has cached the rows")
     node, above = execution.analyzed(), []
     while (kind := node.getClass().getSimpleName()) != "LogicalRelation":
         if kind not in ("Project", "Filter", "SubqueryAlias", "View"):
-            raise NotRead("the input is more than a projection and a filter of a table" if _reads_table(node) else "")
+            is_table = "LogicalRelation" in _leaves(node)
+            raise NotRead("the input is more than a projection and a filter of a table" if is_table else "")
         above.append((kind, node))
         node = node.child()
     relation = node.relation()
@@ -158,15 +166,16 @@ def _file_relation(rows: DataFrame, settings: ExecutionSettings) -> FileRelation
     )
 
 
-def _reads_table(node: Any) -> bool:
+def _leaves(node: Any) -> set[str]:
+    """The names of the classes of a plan's leaves."""
     leaves = node.collectLeaves()
-    return any(leaves.apply(i).getClass().getSimpleName() == "LogicalRelation" for i in range(leaves.size()))
+    return {leaves.apply(i).getClass().getSimpleName() for i in range(leaves.size())}
 
 
 def _check_settings(rows: DataFrame) -> None:
     spark = rows.sparkSession
-    for name, value in _SETTINGS.items():
-        if is_on(spark, name, default=value):
+    for name in _OFF:
+        if is_on(spark, name, default="false"):
             raise NotRead(f"{name} is {spark.conf.get(name)}")
     for name in _REBASED:
         if spark.conf.get(name, "CORRECTED") != "CORRECTED":
@@ -255,7 +264,6 @@ class _Layer:
     columns: dict[str, Scalar]
     table: dict[str, str]
     filters: tuple[Scalar, ...] = ()
-    is_view: bool = False
 
     def under(self, kind: str, node: Any, settings: ExecutionSettings) -> _Layer:
         """The layer of a node above this one."""
@@ -265,7 +273,7 @@ class _Layer:
             return replace(self, columns=self._projected(node.projectList(), settings))
         output = _printed(node.output())
         if kind == "View" and not node.isTempViewStoringAnalyzedPlan() and not self._only_renames():
-            raise NotRead("a view computes a column of the input")
+            raise NotRead("a view computes a column or filters the rows")
         if len(output) != len(self.columns):
             raise NotRead("the input is more than a projection and a filter of a table")
         return replace(self, columns=dict(zip(output, self.columns.values())))

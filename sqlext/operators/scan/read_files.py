@@ -20,6 +20,7 @@ from sqlext.operators.scan.footers import OtherFile, changed, names_in_file, ope
 from sqlext.operators.scan.plan import FileColumn, MaskColumn, ScanPlan
 from sqlext.operators.scan.pruning import may_be_true, ranges_of
 
+_CODED = pa.dictionary(pa.int32(), pa.string())
 PATH = "path"  # the column with the paths of files in the list of files
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -114,12 +115,10 @@ def _read_piece(piece: Piece, plan: ScanPlan, *, is_alone: bool) -> pa.RecordBat
 
 def _column(table: pa.Table, name: str | None, column: FileColumn, rows: int) -> pa.Array:
     """The values of a column, in the type in which Spark sends them; texts of `is_coded` columns as a dictionary."""
-    wanted = arrow_type(column.spark_type)
+    wanted = _CODED if column.is_coded else arrow_type(column.spark_type)
     if name is None:
         return pa.nulls(rows, wanted)
     values = one_chunk(table.column(name))
-    if pa.types.is_dictionary(values.type) and column.is_coded:
-        return values
     return values if values.type == wanted else values.cast(wanted)
 
 

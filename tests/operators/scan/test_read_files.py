@@ -107,6 +107,20 @@ def test_partition_columns_and_columns_that_a_file_lacks(tmp_path):
     assert rows_read(files, plan) == [{"x": 1, "s": "key", "d": None}, {"x": 2, "s": "key", "d": None}]
 
 
+def test_texts_have_one_type_whatever_the_files_store(tmp_path):
+    texts = pa.table({"s": pa.array(["a", None], pa.large_string())}), pa.table({"s": ["b"]}), pa.table({"x": [1]})
+    lists = []
+    for i, rows in enumerate(texts):
+        (tmp_path / str(i)).mkdir()
+        lists.append(written(tmp_path / str(i), rows, files=1))
+    files = pa.Table.from_batches(lists).combine_chunks().to_batches()[0]
+    for is_coded in (False, True):
+        plan = ScanPlan(columns=(FileColumn(name="s", spark_type="string", is_coded=is_coded),), computed=(("s", S),))
+        batches = list(reader.read_files(iter([files]), plan))
+        assert len({batch.schema for batch in batches}) == 1
+        assert [value for batch in batches for value in batch["s"].to_pylist()] == ["a", None, "b", None]
+
+
 @pytest.mark.parametrize(
     ("stored", "message"),
     [
