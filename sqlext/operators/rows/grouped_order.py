@@ -21,6 +21,7 @@ from sqlext.operators.rows.threads import in_threads, ranges
 from sqlext.operators.rows.value_order import changes, in_order, numbers_of, sort_each, value_order
 from sqlext.pattern.program.jit import compiled, read_only
 
+_FEW = 1 << 14  # rows that are ordered before threads have started
 _KEYS_DESCEND, _TIMES_DESCEND, _TIMES_TIE = 1, 2, 4  # anywhere
 _DESCEND, _TIE = 8, 16  # the times of neighbours with the same key
 
@@ -38,6 +39,7 @@ def grouped_order(
     >>> [places.tolist() for places in grouped_order(columns, ["k"], [SortKey("t")])]
     [[3, 1, 2, 0], [0, 1, 2, 4]]
     """
+    threads = threads if len(columns[sort[0].column]) > _FEW else 1
     times = read_only(ranked(columns[sort[0].column], sort[0], threads))
     key = _key_values(columns, keys, len(times), threads)
     found, whole = _compared(key, times, threads), np.unique([0, len(times)])
