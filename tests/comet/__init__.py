@@ -14,7 +14,7 @@ VERSION = os.environ.get(WITH_COMET, "")
 
 
 def settings() -> dict[str, str]:
-    """What docs/deploy.md says: the settings that switch Comet on; none if the tests run without it."""
+    """The settings of docs/deploy.md, which switch Comet on; none if the tests run without it."""
     if not VERSION:
         return {}
     spark = ".".join(pyspark.__version__.split(".")[:2])
@@ -25,4 +25,5 @@ def settings() -> dict[str, str]:
         "spark.comet.exec.pyarrowUDF.enabled": "true",
         "spark.memory.offHeap.enabled": "true",
         "spark.memory.offHeap.size": "2g",
+        "sqlext.read": "spark",  # as on a cluster
     }

@@ -6,7 +6,7 @@ Where they do not, Spark converts them to rows of its own and back, and the line
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pyspark.sql import SparkSession
 
@@ -26,14 +26,14 @@ _LOST = "rows leave Arrow's form before the workers"
 
 def comet_report(queries: Queries, spark: SparkSession, relation: str) -> str | None:
     """The lines about a relation of the statement, which workers compute; None without Comet, of a stream, or if no
-    worker receives rows by `mapInArrow`."""
+    worker receives rows by `mapInArrow`, as where it reads files itself."""
     version = comet.version(spark)
     if not version or queries.helpers[relation].isStreaming:
         return None
     with temporary_settings(spark, _WITH_REASONS):
         explained = queries.run(join("EXPLAIN SELECT * FROM ", relation)).collect()[0][0]
     nodes = list(_nodes(explained.partition(_REASONS)[2]))
-    if not any(name in (_BY_SPARK, _BY_COMET) for name, _ in nodes):
+    if not any(_gets_rows(nodes[i:]) for i in range(len(nodes))):
         return None
     losses = [_setting_against(spark)] if _setting_against(spark) else list(dict.fromkeys(_losses(nodes)))
     lines = [f"{_LOST}: {loss}" for loss in losses] or ["rows stay in Arrow's form up to the workers"]
@@ -67,17 +67,28 @@ def _nodes(tree: str) -> Iterator[tuple[str, str]]:
             yield node["name"], node["reason"] or ""
 
 
-def _losses(nodes: list[tuple[str, str]]) -> Iterator[str]:
+def _gets_rows(nodes: Sequence[tuple[str, str]]) -> bool:
+    """Return True if the first operator is a `mapInArrow` of rows that were shuffled.
+
+    >>> _gets_rows([("MapInArrow", ""), ("CometExchange", "")]), _gets_rows([("MapInArrow", ""), ("Scan", "")])
+    (True, False)
+    """
+    return nodes[0][0] in (_BY_SPARK, _BY_COMET) and any("Exchange" in name for name, _ in nodes)
+
+
+def _losses(nodes: Sequence[tuple[str, str]]) -> Iterator[str]:
     """The reason of each `mapInArrow` that does not get its rows from Comet.
 
     >>> list(_losses([("MapInArrow", "no"), ("CometProject", ""), ("MapInArrow", ""), ("Exchange", "types")]))
     ['Comet does not run Exchange: types']
-    >>> list(_losses([("MapInArrow", ""), ("ColumnarToRow", ""), ("FileScan", "")]))
-    ['ColumnarToRow is no operator of Comet']
+    >>> list(_losses([("MapInArrow", ""), ("Sort", ""), ("Exchange", "")]))
+    ['Sort is no operator of Comet']
     """
     for i, (name, _) in enumerate(nodes):
         below = nodes[i + 1 :]
-        if name != _BY_SPARK or (below and below[0][0].startswith("Comet") and "ToRow" not in below[0][0]):
+        if name != _BY_SPARK or not _gets_rows(nodes[i:]):
+            continue
+        if below[0][0].startswith("Comet") and "ToRow" not in below[0][0]:
             continue
         named = (f"Comet does not run {operator}: {reason}" for operator, reason in below if reason)
-        yield next(named, f"{below[0][0] if below else name} is no operator of Comet")
+        yield next(named, f"{below[0][0]} is no operator of Comet")
