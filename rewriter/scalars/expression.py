@@ -7,7 +7,7 @@ compute any part of the expression as the user wrote it. Syntax that the parser 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
@@ -142,7 +142,15 @@ def has_column(node: Node, items: Sequence[Item]) -> bool:
 
 def calls_by_name(node: Node) -> bool:
     """True if the node holds the call of a function by its name."""
-    return node.kind == "call" or any(map(calls_by_name, node.children))
+    return next(called_names(node), None) is not None
+
+
+def called_names(node: Node) -> Iterator[str]:
+    """The names of the functions that the node calls by their names."""
+    if node.kind == "call":
+        yield node.name
+    for child in node.children:
+        yield from called_names(child)
 
 
 def holds_query(items: Sequence[Item]) -> bool:

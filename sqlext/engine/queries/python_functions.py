@@ -11,6 +11,9 @@ from contextlib import suppress
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pyspark.errors import PySparkException
+
+from sqlext.rewriter.text.names import quoted
 from sqlext.spark.kind import session_of
 
 if TYPE_CHECKING:
@@ -31,9 +34,10 @@ _FUNCTIONS: dict[str, dict[str, _Registered]] = {}  # session: lower-case name: 
 
 
 def python_function(spark: Any, name: str) -> PythonFunction | None:
-    """The UDF with this name, pickled for workers; None if the session has no scalar Python UDF of that name."""
+    """The UDF with this name, pickled for workers; None if the session has no scalar Python UDF of that name, or if
+    Spark calls a function of its own by it."""
     registered = _FUNCTIONS.get(session_of(spark), {}).get(name.lower())
-    if registered is None or registered.eval_type not in _SCALAR:
+    if registered is None or registered.eval_type not in _SCALAR or is_built_in(spark, name):
         return None
     from pyspark import cloudpickle  # pickles functions of notebooks by value, as pyspark does
 
@@ -45,6 +49,19 @@ def python_function(spark: Any, name: str) -> PythonFunction | None:
         result=_type_name(spark, registered.result),
         is_deterministic=registered.is_deterministic,
     )
+
+
+def is_built_in(spark: Any, name: str) -> bool:
+    """Whether Spark calls a function of its own by this name.
+
+    A UDF that is registered under such a name replaces Spark's function before 4.2. Since then it is registered, and
+    listed, but SQL never calls it.
+    """
+    try:
+        described = spark.sql(f"DESCRIBE FUNCTION {quoted(name)}").collect()
+    except PySparkException:  # a function of another schema, or none
+        return False
+    return any(row[0].startswith("Class: org.apache.spark.sql.catalyst.") for row in described)
 
 
 def python_functions(spark: Any) -> dict[str, PythonFunction]:

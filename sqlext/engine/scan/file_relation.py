@@ -19,9 +19,10 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
+from sqlext.engine.queries.python_functions import is_built_in
 from sqlext.engine.queries.session_settings import is_on
 from sqlext.engine.shipped.data_types import CHAR_TYPE
 from sqlext.errors import SqlExtError
@@ -30,6 +31,7 @@ from sqlext.expressions.scalar_tree import Column, Scalar, substituted
 from sqlext.operators.scan.footers import FileSize, OtherFile, names_in_file, open_file, size_of
 from sqlext.operators.scan.plan import DeltaLog, FileColumn
 from sqlext.operators.scan.read_files import PATH, local_path
+from sqlext.rewriter.scalars.expression import called_names, parse
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes
@@ -146,7 +148,7 @@ def _file_relation(rows: DataFrame, settings: ExecutionSettings) -> FileRelation
         node = node.child()
     relation = node.relation()
     delta = _check_relation(rows, relation)
-    layer = _base(node, relation)
+    layer = _base(rows.sparkSession, node, relation)
     for kind, node in reversed(above):
         layer = layer.under(kind, node, settings)
     if len(layer.columns) != len(rows.schema) or repeated(rows.schema.names):
@@ -229,7 +231,15 @@ class _DeltaFiles:
     stored: dict[str, str] = field(default_factory=dict)
 
 
-def _base(node: Any, relation: Any) -> _Layer:
+def check_functions(spark: SparkSession, text: str) -> None:
+    """Raise NotRead if an expression calls a function of the session, which may have the name of one of Spark's."""
+    items = lexemes(Fragment(text, 0, len(text)))
+    for name in called_names(parse(items, 0, len(items))):
+        if not is_built_in(spark, name):
+            raise NotRead(f"{name} is a function of the session")
+
+
+def _base(spark: SparkSession, node: Any, relation: Any) -> _Layer:
     schema = _schema(relation.schema())
     printed = _printed(node.output())
     if len(printed) != len(schema) or repeated(schema.names):
@@ -241,7 +251,7 @@ def _base(node: Any, relation: Any) -> _Layer:
             raise NotRead("columns are found in files by their numbers")
     table = {f.name: "char" if _is_char(f) else f.dataType.simpleString() for f in schema.fields}
     columns: dict[str, Scalar] = {p: Column(name, kind) for p, (name, kind) in zip(printed, table.items())}
-    return _Layer(columns=columns, table=table)
+    return _Layer(spark=spark, columns=columns, table=table)
 
 
 def _is_char(column: T.StructField) -> bool:
@@ -261,6 +271,7 @@ def _printed(expressions: Any) -> list[str]:
 class _Layer:
     """The columns of a node of the plan, by the attributes as Spark prints them, over the columns of the files."""
 
+    spark: SparkSession
     columns: dict[str, Scalar]
     table: dict[str, str]
     filters: tuple[Scalar, ...] = ()
@@ -305,6 +316,7 @@ class _Layer:
         if len(names) < read.size():
             raise NotRead("two columns of the input have the same name")
         text = _with_names(expression.sql(), {sql: name for sql, (name, _) in names.items()})
+        check_functions(self.spark, text)
         binder = StaticBinder(columns={name: scalar.type for name, scalar in names.values()}, settings=settings)
         try:
             tree = binder.tree(join(text))

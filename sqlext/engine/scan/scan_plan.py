@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 
-from sqlext.engine.scan.file_relation import FileRelation, NotRead, file_relation
+from sqlext.engine.scan.file_relation import FileRelation, NotRead, check_functions, file_relation
 from sqlext.errors import SqlExtError
 from sqlext.expressions.column_values import is_computed_at_once, text_search
 from sqlext.expressions.function import ExecutionSettings
@@ -87,6 +87,7 @@ def _scalar_or_none(relation: FileRelation, settings: ExecutionSettings, text: T
 
 def _scalar(relation: FileRelation, settings: ExecutionSettings, text: Text) -> Scalar:
     """An expression over the columns of a relation, over those of its files. Raises NotRead."""
+    check_functions(relation.files.sparkSession, str(text))
     binder = StaticBinder(columns={name: s.type for name, s in relation.columns.items()}, settings=settings)
     try:
         tree = binder.tree(text)
