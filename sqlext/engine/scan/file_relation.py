@@ -263,8 +263,9 @@ def _schema(schema: Any) -> T.StructType:
 
 
 def _printed(expressions: Any) -> list[str]:
-    """The expressions of a list, as Spark prints them: an attribute is its name, # and its number."""
-    return expressions.mkString(_NUL).split(_NUL) if expressions.nonEmpty() else []
+    """The expressions of a list, as Spark prints them: an attribute is its name, # and its number. All is in lower
+    case, because a query may write a name in another case."""
+    return expressions.mkString(_NUL).lower().split(_NUL) if expressions.nonEmpty() else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,12 +299,12 @@ class _Layer:
             if text in self.columns:
                 columns[text] = self.columns[text]
                 continue
-            source = next((known for known in self.columns if text.startswith(f"{known} AS ")), None)
+            source = next((known for known in self.columns if text.startswith(f"{known} as ")), None)
             if source is not None:
                 columns[text[len(source) + 4 :]] = self.columns[source]
                 continue
             item = items.apply(i)
-            columns[item.toAttribute().toString()] = self._expression(item.child(), settings)
+            columns[item.toAttribute().toString().lower()] = self._expression(item.child(), settings)
         return columns
 
     def _expression(self, expression: Any, settings: ExecutionSettings) -> Scalar:
@@ -312,7 +313,7 @@ class _Layer:
         names: dict[str, tuple[str, Scalar]] = {}
         for i in range(read.size()):
             attribute = read.apply(i)
-            names[attribute.sql()] = f"__c{i}", self.columns[attribute.toString()]
+            names[attribute.sql()] = f"__c{i}", self.columns[attribute.toString().lower()]
         if len(names) < read.size():
             raise NotRead("two columns of the input have the same name")
         text = _with_names(expression.sql(), {sql: name for sql, (name, _) in names.items()})
