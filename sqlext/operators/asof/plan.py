@@ -68,6 +68,8 @@ class PairsPlan:
     values, which rows of both relations may use. Of the result's columns, `of_left` names the column that each takes
     from the left row, `of_right` the one from its partner. `ties`: the columns that order right rows with one time.
     `is_left`: left rows without a partner are emitted, too; `is_once`: only one left row of each key and time is.
+    `null_safe`: the keys that match NULL, if the two relations are read by one worker; otherwise it gets no rows with
+    NULL in other keys.
     """
 
     operator: str
@@ -77,4 +79,5 @@ class PairsPlan:
     of_right: Mapping[str, str]
     is_left: bool
     is_once: bool = False
+    null_safe: tuple[str, ...] = ()
     limits: Limits = Limits()

@@ -12,6 +12,7 @@ FAILURE = "__failure"  # for streams: what could not be computed on the row, NUL
 NOT_COMPUTED = "__not_computed_"  # prefix of a column's name: Boolean, true on rows where it could not be computed
 CLASSIFIER_FIELD = "__classifier"  # among Slot.columns of members: CLASSIFIER() of each row
 IS_MATCHED = "__is_matched"  # Boolean output column with WITH UNMATCHED ROWS
+IS_ABLE = "__able"  # Boolean input column of a join: whether a row may have a partner
 SORT_ONLY = "__sort"  # prefix of a column's name: an ORDER BY key that nothing else reads
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import pyarrow as pa
@@ -10,7 +12,9 @@ import pytest
 
 from sqlext.errors import DataError
 from sqlext.operators.asof.pair_rows import pair_batches
+from sqlext.operators.asof.pair_sides import pair_sides
 from sqlext.operators.asof.plan import KEY, NEAREST, OF_LEFT, OF_RIGHT, SIDE, TIME, VALUE, WITHOUT_PARTNER, PairsPlan
+from sqlext.operators.rows.columns import IS_ABLE
 from sqlext.operators.rows.limits import Limits
 
 SCHEMA = pa.schema([
@@ -66,13 +70,29 @@ def joined(rows: list[Row], operator: str, *, is_left: bool) -> list[tuple]:
     return sorted(result, key=str)
 
 
-def paired(rows: list[Row], plan: PairsPlan) -> list[tuple]:
+def table_of(rows: list[Row]) -> pa.Table:
     columns = list(zip(*rows)) or [()] * len(SCHEMA)
     arrays = [pa.array(c, pa.int64()).view(f.type) if f.name == TIME else pa.array(c, f.type)
               for c, f in zip(columns, SCHEMA)]  # fmt: skip
-    batches = pa.table(arrays, schema=SCHEMA).to_batches(max_chunksize=3)
+    return pa.table(arrays, schema=SCHEMA)
+
+
+def paired(rows: list[Row], plan: PairsPlan) -> list[tuple]:
+    return results_of(pair_batches(iter(table_of(rows).to_batches(max_chunksize=3)), plan), plan)
+
+
+def paired_sides(rows: list[Row], plan: PairsPlan) -> list[tuple]:
+    """The same by two relations that are not shuffled."""
+    sides = []
+    for side in ([row for row in rows if row[0] != OF_RIGHT], [row for row in rows if row[0] == OF_RIGHT]):
+        columns = {name: column.combine_chunks() for name, column in zip(SCHEMA.names, table_of(side).columns)}
+        sides.append({**columns, IS_ABLE: pa.array([row[0] != WITHOUT_PARTNER for row in side], pa.bool_())})
+    return results_of(pair_sides(*sides, replace(plan, null_safe=plan.keys)), plan)
+
+
+def results_of(batches: Iterator[pa.RecordBatch], plan: PairsPlan) -> list[tuple]:
     results = []
-    for batch in pair_batches(iter(batches), plan):
+    for batch in batches:
         assert batch.num_rows <= plan.limits.rows
         numbers = [c.view(pa.int64()) if pa.types.is_timestamp(c.type) else c for c in batch.columns]
         results += [tuple(row) for row in zip(*(column.to_pylist() for column in numbers))]
@@ -86,7 +106,8 @@ def test_workers_pair_what_a_search_through_all_pairs_pairs(operator, is_left):
     for seed, times in product(range(40), (range(12), ENDS)):
         rows = rows_of(seed, times)
         expected = joined(rows, operator, is_left=is_left)
-        assert paired(rows, plan_of(operator, is_left=is_left)) == expected, (seed, rows)
+        for pair in (paired, paired_sides):
+            assert pair(rows, plan_of(operator, is_left=is_left)) == expected, (pair, seed, rows)
 
 
 @pytest.mark.random

@@ -1,0 +1,1 @@
+"""INTERVAL JOIN of two relations that one process has read."""
