@@ -23,6 +23,7 @@ from sqlext.operators.asof.plan import (
     WITHOUT_PARTNER,
     PairsPlan,
 )
+from sqlext.operators.rows.columns import IS_ABLE
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Names
 from sqlext.rewriter.text.shuffle import distribute_by
 from sqlext.rewriter.text.splice import Text, TextLike, join
@@ -115,11 +116,14 @@ def rows_sql(pairs: Pairs) -> Text:
     side = join("IF(", fits, f", {OF_LEFT}Y, {WITHOUT_PARTNER}Y)") if pads else join(f"{OF_LEFT}Y")
     columns = _columns(pairs)
     count = len({*columns[LEFT].values(), *columns[RIGHT].values()})
-    right = _selected(asof.right_time, conditions.right_keys, join(f"{OF_RIGHT}Y"), pairs.rights, columns[RIGHT], count)
-    left = _selected(asof.left_time, conditions.left_keys, side, pairs.lefts, columns[LEFT], count)
+    nothing: dict[str, TextLike] = {f"{VALUE}{i}": "NULL" for i in range(count)}
+    rights = {**nothing, **{columns[RIGHT][value.shown]: value.text for value in pairs.rights}}
+    lefts = {**nothing, **{columns[LEFT][value.shown]: value.text for value in pairs.lefts}}
+    right = _selected({SIDE: f"{OF_RIGHT}Y"}, asof.right_time, conditions.right_keys, rights)
+    left = _selected({SIDE: side}, asof.left_time, conditions.left_keys, lefts)
     keys = _keys(asof)
     # Each column is named, because Spark 4.2 fails to analyse a star over a UNION whose types it has to widen.
-    names = ", ".join((SIDE, TIME, *keys, *(f"{VALUE}{i}" for i in range(count))))
+    names = ", ".join((SIDE, TIME, *keys, *nothing))
     return join(
         f"SELECT {names} FROM (\n  ", right, "\n  FROM ", asof.right, " WHERE ",
         conditions.fits_right(asof.right_time),
@@ -128,9 +132,35 @@ def rows_sql(pairs: Pairs) -> Text:
     )  # fmt: skip
 
 
+def sides_sql(pairs: Pairs) -> tuple[Text, Text]:
+    """The rows of the left and of the right relation, for a worker that reads each of them by itself: IS_ABLE, if there
+    are rows without a partner, TIME, the keys, and the values under their own names."""
+    asof, conditions = pairs.asof, pairs.asof.conditions
+    own = [join(*(join("(", c, ")") for c in some), separator=" AND ") for some in (conditions.left, conditions.right)]
+    wheres = [join(" WHERE ", condition) if condition.pieces else join() for condition in own]
+    able: dict[str, TextLike] = {}
+    if asof.is_left and conditions.left:
+        able, wheres[0] = {IS_ABLE: join("(", own[0], ")")}, join()
+    left = _selected(able, asof.left_time, conditions.left_keys, {v.shown: v.text for v in pairs.lefts})
+    right = _selected({}, asof.right_time, conditions.right_keys, {v.shown: v.text for v in pairs.rights})
+    return join(left, " FROM ", asof.left, wheres[0]), join(right, " FROM ", asof.right, wheres[1])
+
+
+def sides_plan(pairs: Pairs) -> PairsPlan:
+    """What a worker does with the rows of `sides_sql`."""
+    values = {LEFT: pairs.lefts, RIGHT: pairs.rights}
+    keys = zip(_keys(pairs.asof), pairs.asof.conditions.keys)
+    plan = _plan(pairs, {side: {v.shown: v.shown for v in of_side} for side, of_side in values.items()})
+    return replace(plan, null_safe=tuple(name for name, key in keys if key.matches_null))
+
+
 def worker_plan(pairs: Pairs) -> PairsPlan:
     """What workers do with the rows."""
-    asof, columns = pairs.asof, _columns(pairs)
+    return _plan(pairs, _columns(pairs))
+
+
+def _plan(pairs: Pairs, columns: Mapping[str, Mapping[str, str]]) -> PairsPlan:
+    asof = pairs.asof
     names = Names(asof)
     of_left = dict(columns[LEFT])
     if asof.carried is None:
@@ -181,11 +211,8 @@ def _keys(asof: AsofJoin) -> tuple[str, ...]:
     return tuple(f"{KEY}{i}" for i in range(len(asof.conditions.keys)))
 
 
-def _selected(
-    time: Text, keys: Sequence[Text], side: Text, values: Sequence[Value], columns: Mapping[str, str], count: int
-) -> Text:
-    by_column: dict[str, TextLike] = {columns[value.shown]: value.text for value in values}
-    named: list[tuple[str, TextLike]] = [(SIDE, side), (TIME, join("(", time, ")"))]
-    named += [(f"{KEY}{i}", join("(", key, ")")) for i, key in enumerate(keys)]
-    named += [(name, by_column.get(name, "NULL")) for name in (f"{VALUE}{i}" for i in range(count))]
-    return join("SELECT ", join(*(join(text, f" AS {name}") for name, text in named), separator=", "))
+def _selected(first: Mapping[str, TextLike], time: Text, keys: Sequence[Text], values: Mapping[str, TextLike]) -> Text:
+    named: dict[str, TextLike] = {**first, TIME: join("(", time, ")")}
+    named.update({f"{KEY}{i}": join("(", key, ")") for i, key in enumerate(keys)})
+    named.update(values)
+    return join("SELECT ", join(*(join(text, f" AS {name}") for name, text in named.items()), separator=", "))

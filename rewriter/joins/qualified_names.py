@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Text
 from sqlext.rewriter.text.tokens import QUERY_STARTS, tokenize
@@ -44,3 +46,22 @@ def qualifiers(expression: Text) -> frozenset[str]:
         if first.is_name and dot.text == "." and second.is_name and not is_part and not goes_on:
             names.add(unquoted(first.text).lower())
     return frozenset(names)
+
+
+def with_names(expression: str, columns: Mapping[tuple[str, str], str]) -> str:
+    """The expression with other names for columns, which `columns` has by their qualifiers and names in lower case.
+
+    >>> with_names("A.x <> `b`.y AND b.y.z > a.u", {("a", "x"): "p", ("b", "y"): "q"})
+    'p <> q AND b.y.z > a.u'
+    """
+    tokens = tokenize(expression)
+    parts, end = [], 0
+    for i in range(len(tokens) - 2):
+        first, dot, second = tokens[i : i + 3]
+        name = columns.get((unquoted(first.text).lower(), unquoted(second.text).lower()))
+        is_part = i > 0 and tokens[i - 1].text in (".", ":")
+        goes_on = i + 3 < len(tokens) and tokens[i + 3].text in (".", "(")
+        if name is not None and dot.text == "." and not is_part and not goes_on:
+            parts += [expression[end : first.start], name]
+            end = second.stop
+    return "".join([*parts, expression[end:]])

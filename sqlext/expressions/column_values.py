@@ -380,7 +380,7 @@ def is_computed_at_once(scalar: Scalar) -> bool:
         return is_computed_at_once(without_between(scalar))
     if scalar.function == "CASE":
         return _is_cheap_choice(scalar)
-    return scalar.function in _NEVER_FAIL or (scalar.function in ("+", "-", "*") and _is_plain_sum(scalar))
+    return scalar.function in _NEVER_FAIL or (scalar.function in _OPERATIONS and _is_plain_sum(scalar))
 
 
 def _is_plain_sum(scalar: ScalarCall) -> bool:
@@ -561,10 +561,17 @@ def _largest(vector: Vector) -> float:
     return float(np.abs(vector.values.astype(np.float64)).max(initial=0))
 
 
+_OPERATIONS = {
+    **dict.fromkeys(("+", "try_add"), np.add),
+    **dict.fromkeys(("-", "try_subtract"), np.subtract),
+    "*": np.multiply,
+}
+
+
 def _sum(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
     """`+`, `-` and `*`; None where an integer may overflow."""
     a, b = vectors
-    operate = {"+": np.add, "-": np.subtract, "*": np.multiply}[scalar.function]
+    operate = _OPERATIONS[scalar.function]
     if scalar.type == "double":
         with np.errstate(all="ignore"):
             return Vector(operate(a.values, b.values), _both(vectors))
@@ -582,13 +589,13 @@ def _shifted_time(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
     types = {a.type for a in scalar.arguments}
     if scalar.type not in TIMESTAMPS or not (scalar.type in types and any(map(is_day_time, types))):
         return _sum(scalar, vectors)
-    if scalar.function == "-" and scalar.arguments[0].type != scalar.type:
+    if _OPERATIONS[scalar.function] is np.subtract and scalar.arguments[0].type != scalar.type:
         return None
     time, interval = vectors if scalar.arguments[0].type == scalar.type else vectors[::-1]
     most = DAY_US if scalar.type == "timestamp" and scalar.settings.time_zone not in UTC_NAMES else _SAFE / 2
     if _largest(interval) >= most or _largest(time) >= _SAFE / 2:  # the time zone determines the days
         return None
-    operate = np.add if scalar.function == "+" else np.subtract
+    operate = _OPERATIONS[scalar.function]
     return Vector(operate(vectors[0].values, vectors[1].values), _both(vectors))
 
 
@@ -624,6 +631,8 @@ _KERNELS: dict[str, Callable[[ScalarCall, list[Vector]], Vector | None]] = {
     "IS NOT NULL": _is_null,
     "+": _shifted_time,
     "-": _shifted_time,
+    "try_add": _shifted_time,
+    "try_subtract": _shifted_time,
     "*": _sum,
     "CAST": _cast,
 }

@@ -161,20 +161,15 @@ class _AsofBinder:
         return carried
 
     def _named_left(self, keys: list[Text], *, is_streaming: bool) -> Carried | None:
-        relation = self.tree.relation_at(self.clause.left)
-        name = self.tree.name_of(relation) if relation else None
-        if self.clause.using or relation is None or name is None:
-            return None
-        # The columns of a table without an alias may be qualified by its whole path.
-        has_path = relation.table is not None and relation.aliases[-1] is None and len(relation.table.parts) > 1
-        if has_path or any(token.word == "_METADATA" for token in self.tree.tokens):
+        name = self.sides.only_name(LEFT)
+        if self.clause.using or name is None:
             return None
         left = self.sides.whole(LEFT)
         # Spark pads values that it compares with these columns; what workers return are such columns again.
         if not is_streaming and any(CHAR_TYPE in f.metadata for f in left.schema.fields):
             return None
         columns = _columns(left)
-        return Carried(name.text, columns, _numbers(keys, name.text, columns)) if columns else None
+        return Carried(name, columns, _numbers(keys, name, columns)) if columns else None
 
     def _distance(self, times: MatchCondition, types: tuple[t.DataType, t.DataType]) -> Distance | None:
         """How distances of times are measured, and the limit in WITHIN. Raises BindError (WITHIN_TYPE, ASOF_TYPES)."""

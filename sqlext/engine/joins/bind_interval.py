@@ -3,17 +3,21 @@ own."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import Union
 
 from pyspark.sql import DataFrame
 
 from sqlext.engine.joins import range_width
 from sqlext.engine.joins.bind_stream_join import bind_stream_join, join_keys
 from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.joins.local_interval import LocalInterval
 from sqlext.engine.queries.queries import with_outer_hint
 from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.operators.interval.plan import LOWER, TIME, UPPER
 from sqlext.rewriter.joins import join_conditions
 from sqlext.rewriter.joins.interval_sql import BoundRange, RewrittenJoin, bucket_join, copies_points, plain_join
 from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, TimeRange, other_side, time_ranges
@@ -28,23 +32,35 @@ _CELLS = 2
 _CELLS_OF_STREAM = 1  # stored in checkpoints: the state is divided by the bucket
 
 
+# Returns the join by one worker that reads the files of both relations, or the reason why Spark reads the rows.
+ByWorker = Callable[[TimeRange, Mapping[str, Text]], Union[LocalInterval, str]]
+
+
 def bind_interval(sides: JoinSides, time_zone: str) -> RewrittenJoin:
     """The join as text for Spark. `time_zone`: the session's time zone.
 
     May run a small job over both relations, if the width of the ranges varies by row. Raises the BindError that a plain
     JOIN would raise, BindError for types that do not fit, and UnsupportedError.
     """
-    return _IntervalBinder(sides, time_zone).bind()
+    bound = _IntervalBinder(sides, time_zone, None).bind()
+    assert isinstance(bound, RewrittenJoin)
+    return bound
+
+
+def bind_local_or_interval(sides: JoinSides, time_zone: str, by_worker: ByWorker) -> RewrittenJoin | LocalInterval:
+    """The join by a worker, or the result of `bind_interval` with the reason."""
+    return _IntervalBinder(sides, time_zone, by_worker).bind()
 
 
 class _IntervalBinder:
-    def __init__(self, sides: JoinSides, time_zone: str):
-        self.clause, self.sides, self.time_zone = sides.clause, sides, time_zone
+    def __init__(self, sides: JoinSides, time_zone: str, by_worker: ByWorker | None):
+        self.clause, self.sides, self.time_zone, self.by_worker = sides.clause, sides, time_zone, by_worker
 
-    def bind(self) -> RewrittenJoin:
-        return _with_filters(self.sides, self._rewritten())
+    def bind(self) -> RewrittenJoin | LocalInterval:
+        bound = self._bound()
+        return _with_filters(self.sides, bound) if isinstance(bound, RewrittenJoin) else bound
 
-    def _rewritten(self) -> RewrittenJoin:
+    def _bound(self) -> RewrittenJoin | LocalInterval:
         self._check_no_proctime()
         self.sides.check_scalar()
         rows = self._plain_join()
@@ -57,9 +73,20 @@ class _IntervalBinder:
             return bind_stream_join(self.sides, range_, streams, in_buckets, self.time_zone)
         if range_ is None:
             return plain_join(self.clause, ("equality", "the time is a key of Spark's own join."))
+        local: LocalInterval | str = ""
+        if self.by_worker is not None:
+            local = self.by_worker(range_, dict(zip((TIME, LOWER, UPPER), self._times(range_))))
+        if isinstance(local, LocalInterval):
+            return local
         rewritten = self._in_buckets(range_)
         assert rewritten is not None  # None is returned only for streams
-        return rewritten
+        reasons = (("read", f"Spark reads the rows: {local}."),) if local else ()
+        return replace(rewritten, reasons=(*rewritten.reasons, *reasons))
+
+    def _times(self, range_: TimeRange) -> tuple[Text, Text, Text]:
+        """The time of a range, and its ends."""
+        lower, upper = (bound_text(self.sides, bound) for bound in (range_.lower, range_.upper))
+        return self.sides.text(range_.time), lower, upper
 
     def _plain_join(self) -> DataFrame:
         """The plain JOIN of the same relations on the same condition; its errors are errors of this join, too."""
@@ -122,8 +149,7 @@ class _IntervalBinder:
         of = domain(types)
         if of is None:
             raise join_conditions.wrong_types(range_, types)
-        time = self.sides.text(range_.time)
-        lower, upper = (bound_text(self.sides, bound) for bound in (range_.lower, range_.upper))
+        time, lower, upper = self._times(range_)
         width = range_width.constant_width(range_, self.sides.source, of, self.sides.queries, self.time_zone)
         if width is not None and width.is_zero:
             equal = join("(", time, ") = (", lower, ")")

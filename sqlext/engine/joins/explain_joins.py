@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlext.engine.planning.planner import Section
-from sqlext.rewriter.joins.asof_pairs_sql import Pairs
 from sqlext.rewriter.joins.asof_sql import AsofJoin
-from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause
 from sqlext.rewriter.joins.join_differences import join_differences
 
@@ -24,15 +22,17 @@ HOW_WITH_TABLE = [
 ]
 
 
-def how_pairs(pairs: Pairs) -> list[str]:
-    """How workers compute an ASOF JOIN of tables."""
-    asof = pairs.asof
+def how_pairs(asof: AsofJoin, why_read: str | None) -> list[str]:
+    """How workers compute an ASOF JOIN of tables. `why_read`: why Spark reads the rows, as a clause of a sentence; None
+    if a worker does."""
     how = "workers order and pair the rows of both sides, which Spark only shuffles by their keys"
+    if why_read is None:
+        how = "local: one worker reads the files of both tables, and pairs their rows with the threads of all cores"
     if asof.carried is None:
         how += "; the matches are joined to the left relation"
     read = ", ".join(asof.carried.columns if asof.carried else ("its keys and times",))
     columns = f"read of the left relation: {read}; of the right one: {', '.join(asof.right_columns)}"
-    return [how, columns]
+    return [how, columns, *([f"Spark reads the rows: {why_read}"] if why_read else [])]
 
 
 def how_window(asof: AsofJoin, why: str) -> list[str]:
@@ -82,14 +82,13 @@ def explained_asof(
     return _section(lines)
 
 
-def explained_interval(rewritten: RewrittenJoin) -> Section:
-    """The section of an INTERVAL JOIN."""
-    clause = rewritten.clause
+def explained_interval(clause: JoinClause, reasons: Iterable[tuple[str, str]]) -> Section:
+    """The section of an INTERVAL JOIN. `reasons`: pairs (decision, why)."""
     lines = [
         f"{clause.join_type} INTERVAL JOIN, line {clause.keyword.place.line}",
         f"left {clause.left.text}",
         f"right {clause.right.text}",
-        *(f"{decision}: {why}" for decision, why in rewritten.reasons),
+        *(f"{decision}: {why}" for decision, why in reasons),
     ]
     return _section(lines)
 

@@ -61,6 +61,23 @@ class JoinSides:
             values += [RowValue("MATCH_CONDITION", operand) for operand in (condition.left, condition.right)]
         check_scalar(values, self.source, self.queries.is_aggregate)
 
+    def only_name(self, side: str) -> str | None:
+        """The name of a relation, as written, if nothing else can qualify its columns."""
+        relation = self.tree.relation_at(self.clause.left if side == LEFT else self.clause.right)
+        name = self.tree.name_of(relation) if relation is not None else None
+        if relation is None or name is None:
+            return None
+        # The columns of a table without an alias may be qualified by its whole path.
+        has_path = relation.table is not None and relation.aliases[-1] is None and len(relation.table.parts) > 1
+        if has_path or any(token.word == "_METADATA" for token in self.tree.tokens):
+            return None
+        return name.text
+
+    @property
+    def only_names(self) -> list[str]:
+        """The names of both relations, as written, where `only_name` has one."""
+        return [name for side in (LEFT, RIGHT) if (name := self.only_name(side)) is not None]
+
     def text(self, fragment: Fragment) -> Text:
         return self.source.of(fragment)
 

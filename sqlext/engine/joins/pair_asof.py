@@ -8,7 +8,7 @@ where filters around the join make it cheap: Spark applies a filter on a key bef
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import pyarrow as pa
@@ -18,10 +18,13 @@ from pyspark.sql import types as T
 
 from sqlext.engine.joins.bind_asof import BoundAsof
 from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.joins.local_asof import LocalAsof, local_asof
 from sqlext.engine.match.ordering import AUTO, SPARK
 from sqlext.engine.planning.planner import PlannedPart
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.scan.file_relation import NotRead
+from sqlext.engine.scan.scan_plan import reason_of
 from sqlext.engine.shipped.data_types import CHAR_TYPE
 from sqlext.expressions.spark_types import decimal_of, has_plain_equality, kind_of
 from sqlext.operators.asof.plan import LEFT, RIGHT, TIME, PairsPlan
@@ -29,6 +32,7 @@ from sqlext.rewriter.joins import join_conditions
 from sqlext.rewriter.joins.asof_pairs_sql import Pairs, asof_pairs, relation_sql, rows_sql, worker_plan
 from sqlext.rewriter.joins.asof_sql import AsofJoin
 from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause
+from sqlext.rewriter.joins.outer_filters import filtered_name
 from sqlext.rewriter.joins.stars import reader_of
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text.names import quoted, unquoted
@@ -41,20 +45,25 @@ from sqlext.spark.worker_functions import map_in_arrow
 
 @dataclass(frozen=True, kw_only=True)
 class JoinComputation:
-    """What decides who pairs the rows of a join. `order`: who orders rows, one of `ordering.MODES`; `is_portable`: the
+    """What decides who pairs the rows of a join. `order`: who orders rows, one of `ordering.MODES`; `read`: who reads
+    files, one of `scan_plan.MODES`; `cores`: those of this machine, None if Spark runs on others; `is_portable`: the
     join is printed as plain SQL; `why_windows`: why Spark's windows pair them if `order` is AUTO, or ""."""
 
     order: str
+    read: str
+    cores: int | None
     is_portable: bool
     why_windows: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairedAsof(PlannedPart):
-    """An ASOF JOIN that workers compute. `prefix`: the WITH clause that its relations need."""
+    """An ASOF JOIN that workers compute. `prefix`: the WITH clause that its relations need; `why_read`: why Spark reads
+    their rows, as a clause of a sentence."""
 
     pairs: Pairs
     prefix: Text
+    why_read: str = ""
     has_effect: ClassVar[bool] = False
     stream_clauses: ClassVar[tuple[StreamClause, ...]] = ()
 
@@ -87,9 +96,8 @@ class PairedAsof(PlannedPart):
 
 def plan_pairs(
     bound: BoundAsof, sides: JoinSides, statement: ParsedStatement, computation: JoinComputation
-) -> tuple[PairedAsof, DataFrame] | str:
-    """The join by workers and the rows that they read or, as a clause of a sentence, the reason why Spark pairs the
-    rows."""
+) -> tuple[PairedAsof | LocalAsof, DataFrame] | str:
+    """The join by workers and its result or, as a clause of a sentence, the reason why Spark pairs the rows."""
     if computation.is_portable:
         return "plain SQL has no workers"
     why = _refusal_by_text(bound, sides, statement, computation.order)
@@ -107,7 +115,17 @@ def plan_pairs(
     )
     paired = PairedAsof(pairs=pairs, prefix=sides.prefix)
     rows = paired.rows(sides.queries)
-    return _refusal_by_types(paired.plan, rows.schema) or (paired, rows)
+    if why := _refusal_by_types(paired.plan, rows.schema):
+        return why
+    spark = rows.sparkSession
+    try:
+        local = local_asof(pairs, sides.prefix, sides.queries, computation.read, computation.cores)
+        return local, local.frame(sides.queries, spark)
+    except NotRead as refusal:
+        paired = replace(paired, why_read=reason_of(refusal, computation.read, sides.clause.words.place))
+    if computation.order == AUTO and not bound.asof.conditions.keys:
+        return "without keys one worker would hold all rows"
+    return paired, paired.result(rows, sides.queries)
 
 
 def _refusal_by_text(bound: BoundAsof, sides: JoinSides, statement: ParsedStatement, mode: str) -> str | None:
@@ -120,8 +138,6 @@ def _refusal_by_text(bound: BoundAsof, sides: JoinSides, statement: ParsedStatem
         return "two right columns have the same name"
     if mode != AUTO:
         return None
-    if not asof.conditions.keys:
-        return "without keys one worker would hold all rows"
     if name := _filtered_key(asof, clause, statement):
         return f"Spark applies a WHERE on {name} before it"
     return None
@@ -138,14 +154,7 @@ def _filtered_key(asof: AsofJoin, clause: JoinClause, statement: ParsedStatement
         if token.is_name and any(start <= token.start < stop for start, stop in [side.span or (0, 0)])
     }
     relations = {unquoted(name).lower() for name in (asof.name, asof.carried.name if asof.carried else "")}
-    wheres = {r.query.where for r in tree.relations if r.query is not None and r.query.where is not None}
-    outside = (
-        token
-        for lo, hi in wheres
-        for token in tree.tokens[lo:hi]
-        if token.is_name and not clause.whole.start <= token.start < clause.whole.stop
-    )
-    return next((t.text for t in outside if unquoted(t.text).lower() in names - relations), None)
+    return filtered_name(tree, clause, names - relations)
 
 
 def _unread(asof: AsofJoin, sides: JoinSides) -> Sequence[str]:

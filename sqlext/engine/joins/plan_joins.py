@@ -11,7 +11,7 @@ from itertools import chain
 from pyspark.sql import SparkSession
 
 from sqlext.engine.joins.bind_asof import BoundAsof, bind_asof, take_condition
-from sqlext.engine.joins.bind_interval import bind_interval
+from sqlext.engine.joins.bind_interval import bind_local_or_interval
 from sqlext.engine.joins.explain_joins import (
     HOW_WITH_TABLE,
     explained_asof,
@@ -21,18 +21,24 @@ from sqlext.engine.joins.explain_joins import (
     how_window,
 )
 from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.joins.local_asof import LocalAsof
+from sqlext.engine.joins.local_interval import LOCAL, LocalInterval, local_interval
 from sqlext.engine.joins.pair_asof import JoinComputation, plan_pairs
 from sqlext.engine.joins.run_asof import StreamAsof, check_key_types, check_stream_and_table, check_streams
 from sqlext.engine.planning.answers import Analysis, Explained, WhyQuestion
 from sqlext.engine.planning.planner import Planned, PlannedPart
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import time_zone
+from sqlext.engine.scan.file_relation import NotRead
+from sqlext.engine.scan.scan_plan import reason_of
 from sqlext.engine.streams import side_tables
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.joins.asof_sql import AsofJoin, asof_sql, hidden_columns
 from sqlext.rewriter.joins.asof_stream_sql import hidden_columns_with_table, joined_stream, with_table
+from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 from sqlext.rewriter.joins.join_clause import JoinClause
-from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
+from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, TimeRange
+from sqlext.rewriter.joins.outer_filters import filtered_name
 from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around, reader_of
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text.names import unquoted
@@ -112,9 +118,32 @@ class JoinPlanner:
         if clause.kind == "ASOF":
             take_condition(sides)
             return self._planned_asof(sides.clause, sides)
-        interval = bind_interval(sides, self.time_zone)
+        interval = bind_local_or_interval(sides, self.time_zone, partial(self._by_worker, sides))
         self._hide(clause, {"": interval.hidden} if interval.hidden else {})
-        return Planned(edits=interval.edits, sections=[explained_interval(interval)])
+        if isinstance(interval, RewrittenJoin):
+            section = explained_interval(clause, interval.reasons)
+            return Planned(edits=interval.edits, sections=[section])
+        name = self.queries.name(interval.frame(self.queries, self.spark))
+        edit = Edit(clause.whole.start, clause.whole.stop, interval.text(name, sides.number))
+        section = explained_interval(clause, [LOCAL])
+        return Planned(edits=[edit], relations={name: interval}, sections=[section], needs_workers=True)
+
+    def _by_worker(self, sides: JoinSides, range_: TimeRange, times: Mapping[str, Text]) -> LocalInterval | str:
+        """The join by one worker, or the reason why Spark reads the rows."""
+        try:
+            return self._local_interval(sides, range_, times)
+        except NotRead as refusal:
+            return reason_of(refusal, self.computation.read, sides.clause.words.place)
+
+    def _local_interval(self, sides: JoinSides, range_: TimeRange, times: Mapping[str, Text]) -> LocalInterval:
+        """The join by one worker. Raises NotRead."""
+        computation, tree = self.computation, self.statement.tree
+        if computation.is_portable or computation.why_windows:
+            raise NotRead(computation.why_windows)
+        columns = {name.lower() for side in (LEFT, RIGHT) for name in sides.whole(side).columns}
+        if name := filtered_name(tree, sides.clause, columns - {unquoted(n).lower() for n in sides.only_names}):
+            raise NotRead(f"it applies a WHERE on {name} before the join")
+        return local_interval(sides, range_, times, computation.read, computation.cores)
 
     def _planned_asof(self, clause: JoinClause, sides: JoinSides) -> Planned:
         bound = bind_asof(sides)
@@ -132,9 +161,10 @@ class JoinPlanner:
         if isinstance(by_workers, str):
             return self._rewritten(clause, asof, asof_sql(asof), how_window(asof, by_workers))
         paired, rows = by_workers
-        name = self.queries.name(paired.result(rows, self.queries))
+        name = self.queries.name(rows)
         text = asof_sql(asof, join(f"SELECT * FROM {name}"))
-        planned = self._rewritten(clause, asof, text, how_pairs(paired.pairs))
+        how = how_pairs(asof, None if isinstance(paired, LocalAsof) else paired.why_read)
+        planned = self._rewritten(clause, asof, text, how)
         return replace(planned, relations={name: paired}, needs_workers=True)
 
     def _rewritten(self, clause: JoinClause, asof: AsofJoin, text: Text, how: Sequence[str]) -> Planned:

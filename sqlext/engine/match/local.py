@@ -17,7 +17,6 @@ from sqlext.engine.queries.queries import Queries
 from sqlext.engine.scan import scan_plan
 from sqlext.engine.scan.file_relation import NotRead
 from sqlext.engine.scan.scan_plan import LocalScan
-from sqlext.errors import UnsupportedError
 from sqlext.operators.rows.limits import Limits
 from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.lowering.operator_plan import mask_conditions, sort_keys, sort_of, worker_plan
@@ -41,11 +40,7 @@ def scan_of(clause: BoundClause, mode: str, cores: int | None, asked: str) -> tu
     try:
         return _scan(clause, cores), scan_plan.REASON
     except NotRead as refusal:
-        why = str(refusal)
-    if mode == scan_plan.WORKER:
-        message = f"no worker can read the input: {why or 'it is no table of files'}"
-        place = clause.plan.clause.keyword.place
-        raise UnsupportedError("READ_BY_WORKER", message, place=place, hint="SET sqlext.read = auto.")
+        why = scan_plan.reason_of(refusal, mode, clause.plan.clause.keyword.place)
     return None, f"Spark reads the rows: {why}." if why else ""
 
 

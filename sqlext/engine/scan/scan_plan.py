@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 
 from sqlext.engine.scan.file_relation import FileRelation, NotRead, check_functions, file_relation
-from sqlext.errors import SqlExtError
+from sqlext.errors import Place, SqlExtError, UnsupportedError
 from sqlext.expressions.column_values import is_computed_at_once, text_search
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Column, Scalar, ScalarCall, columns_in, substituted
@@ -32,12 +32,13 @@ REASON = "one worker reads the files of the table and matches their rows with th
 
 @dataclass(frozen=True, kw_only=True)
 class LocalScan:
-    """The list of `files` that one worker reads, and what it reads and computes. `held_bytes`: how many bytes of rows
-    it may hold in memory."""
+    """The list of `files` that one worker reads, and what it reads and computes. `needed_bytes`: how many bytes of rows
+    these are at most; `held_bytes`: how many it may hold in memory."""
 
     relation: FileRelation
     settings: ExecutionSettings
     plan: ScanPlan
+    needed_bytes: int
     held_bytes: int
 
     @property
@@ -75,7 +76,26 @@ def local_scan(
     )
     filters = tuple(_checked(each, "the filter of the input") for each in relation.filters)
     plan = _plan(relation, filters, columns, conditions, threads)
-    return LocalScan(relation=relation, settings=settings, plan=plan, held_bytes=_held_bytes(relation, plan))
+    needed, held = _needed_bytes(relation, plan), _held_bytes()
+    check_bytes(needed, held)
+    return LocalScan(relation=relation, settings=settings, plan=plan, needed_bytes=needed, held_bytes=held)
+
+
+def check_bytes(needed: int, held: int) -> None:
+    """Raise NotRead if rows need more bytes than a worker may hold."""
+    if needed > held:
+        raise NotRead(f"the rows need {needed >> 20:,} MB, and a third of the free memory is {held >> 20:,} MB")
+
+
+def reason_of(refusal: NotRead, mode: str, place: Place | None) -> str:
+    """The reason why Spark reads the rows; empty where no table is read. `mode`: one of MODES.
+
+    Raises UnsupportedError: READ_BY_WORKER, if the session asks for a worker.
+    """
+    if mode == WORKER:
+        message = f"no worker can read the input: {str(refusal) or 'it is no table of files'}"
+        raise UnsupportedError("READ_BY_WORKER", message, place=place, hint="SET sqlext.read = auto.")
+    return str(refusal)
 
 
 def _scalar_or_none(relation: FileRelation, settings: ExecutionSettings, text: Text) -> Scalar | None:
@@ -146,15 +166,12 @@ def _with_whole_texts(scalars: Iterable[Scalar]) -> Iterable[str]:
             yield from _with_whole_texts(scalar.arguments)
 
 
-def _held_bytes(relation: FileRelation, plan: ScanPlan) -> int:
-    """How many bytes of rows the worker may hold: to order and match them takes their bytes about twice more.
-
-    Raises NotRead if the table has more.
-    """
+def _needed_bytes(relation: FileRelation, plan: ScanPlan) -> int:
     size = relation.size(plan.columns)
-    needed = max(size.bytes, size.rows * sum(_WIDTHS.get(column.spark_type, 16) for column in plan.columns))
+    return max(size.bytes, size.rows * sum(_WIDTHS.get(column.spark_type, 16) for column in plan.columns))
+
+
+def _held_bytes() -> int:
+    """How many bytes of rows the worker may hold: to order and match them takes their bytes about twice more."""
     free = free_bytes()
-    held = (_UNKNOWN_MEMORY if free is None else free) // 3
-    if needed > held:
-        raise NotRead(f"the rows need {needed >> 20:,} MB, and a third of the free memory is {held >> 20:,} MB")
-    return held
+    return (_UNKNOWN_MEMORY if free is None else free) // 3

@@ -106,7 +106,13 @@ def _windows(p: Planning) -> MatchWindowPlanner:
 
 
 def _joins(p: Planning) -> JoinPlanner:
-    computation = JoinComputation(order=p.settings.order, is_portable=p.is_portable, why_windows=p.why_windows)
+    computation = JoinComputation(
+        order=p.settings.order,
+        read=p.settings.read,
+        cores=p.settings.cores,
+        is_portable=p.is_portable,
+        why_windows=p.why_windows,
+    )
     return JoinPlanner(p.call.spark, p.statement, p.queries, computation, p.hidden_in_inputs, p.joins)
 
 

@@ -1,7 +1,7 @@
 """ASOF JOIN of two relations that one process has read: left rows with their partners out. Loads Numba.
 
-Right rows are ordered by key and time, with one row of each time, the smallest one. Left rows stay as they came: the
-place of each among the right rows is searched.
+Both sides are ordered by key and time, the right one with one row of each time, the smallest one. Two pointers find the
+place of each left row among the right rows. No column is copied into a union of both sides.
 """
 
 from __future__ import annotations
