@@ -154,11 +154,18 @@ def pattern_runners(
 ) -> dict[str, Runner]:
     path = tables.ensure(spark, workload, rows)
     runners = spark_runners(spark, workload, rows, f"delta.`{path}`", peers)
+    check_form(spark, workload.query(f"delta.`{path}`", rows))
     for name in sorted(peers & external.keys()):
         lacks = {"flink": bool(workload.flink_lacks), "duckdb": workload.lead is None}
         if not workload.is_peerless and not lacks.get(name, False):
             runners[name] = partial(answer, external[name].prepare(workload, rows, path))
     return runners
+
+
+def check_form(spark, query: str) -> None:
+    """Ours is the form in which a worker reads the files; the variants are others."""
+    (explained,) = spark.sql(f"EXPLAIN MATCH {query}").collect()[0]
+    assert "read: one worker reads" in explained, explained
 
 
 def answer(query: Callable[[], list[tuple]]) -> Result:

@@ -60,11 +60,14 @@ def matched(
         from sqlext.operators.match.match_rows import match_batches  # loads Numba, which the driver does not need
         from sqlext.operators.rows.arrow import renamed
 
-        if scan is not None:
+        if scan is None:
+            matches = match_batches(batches, worker)
+        else:
+            from sqlext.operators.rows.worker_memory import free_bytes
             from sqlext.operators.scan.read_files import read_files
 
-            batches = read_files(batches, scan)
-        matches = match_batches(batches, worker)
+            limits = worker.limits.within(free_bytes())
+            matches = match_batches(read_files(batches, scan), replace(worker, limits=limits))
         return matches if names is None else renamed(matches, names)
 
     returned = output_schema(plan, schema)

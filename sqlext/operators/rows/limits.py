@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -20,3 +20,12 @@ class Limits:
     held_bytes: int = 1 << 28
     free_bytes: int | None = None
     threads: int = 1
+
+    def within(self, free: int | None) -> Limits:
+        """The limits of a worker with `free` bytes, None if unknown: to order and match rows takes their bytes about
+        twice more.
+
+        >>> Limits(held_bytes=100).within(60).held_bytes, Limits(held_bytes=100).within(None).held_bytes
+        (20, 100)
+        """
+        return self if free is None else replace(self, held_bytes=min(self.held_bytes, free // 3))
