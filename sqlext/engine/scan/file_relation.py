@@ -43,7 +43,10 @@ _NUL = "\0"  # between the parts of a list that Spark's JVM prints
 _DELTA_INDEX = "TahoeLogFileIndex"
 _INDEXES = ("InMemoryFileIndex", "CatalogFileIndex", _DELTA_INDEX)
 _OPTIONS = {"path", "serialization.format"}
-_FEATURES = {"", "timestampNtz", "vacuumProtocolCheck", "v2Checkpoint", "columnMapping", "deletionVectors"}
+_FEATURES = {  # of readers of a Delta table; the types that some of them bring are found in the files
+    *("", "timestampNtz", "vacuumProtocolCheck", "v2Checkpoint", "columnMapping", "deletionVectors"),
+    *("typeWidening", "typeWidening-preview", "variantType", "variantType-preview"),
+}
 _STORED = "delta.columnMapping.physicalName"  # in the metadata of a column
 _LISTED = ("path", "modificationtime", "length", "content")  # columns of the list of files
 _FILES = "org.apache.spark.sql.execution.datasources"
