@@ -17,6 +17,7 @@ import pyarrow as pa
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.asof.plan import OF_LEFT, OF_RIGHT, SIDE, TIME, PairsPlan
+from sqlext.operators.interval.plan import LOWER, UPPER, RangesPlan
 from sqlext.operators.match.operator import MatchOperator
 from sqlext.operators.rows.columns import WITHIN_END
 from sqlext.operators.rows.limits import Limits
@@ -62,6 +63,7 @@ _BATCH_STRATEGIES = tuple(name for name in STRATEGIES if name not in ("reference
 def warm() -> Iterator[str]:
     """Compile the kernels; yields each clause as soon as the kernels that it needs have been compiled."""
     pair_both_sides()
+    pair_read_sides()
     order_texts()
     for text in clauses():
         plan, types = lowered(text)
@@ -137,6 +139,21 @@ def pair_both_sides() -> int:
     rows = pa.record_batch([pa.array(sides, pa.int8()), pa.array(range(len(sides)))], [SIDE, TIME])
     plan = PairsPlan(operator=">=", keys=(), ties=(), of_left={"at": TIME}, of_right={"of": TIME}, is_left=False)
     return sum(batch.num_rows for batch in pair_batches(iter([rows]), plan))
+
+
+def pair_read_sides() -> int:
+    """Pair rows of two relations by both joins on time, as a worker that has read them. Returns the number of pairs."""
+    from sqlext.operators.asof.pair_sides import pair_sides  # loads Numba
+    from sqlext.operators.interval.pair_ranges import range_batches
+
+    times = pa.array(range(ROWS_A_KEY))
+    nearest = PairsPlan(operator=">=", keys=(), ties=(), of_left={"at": TIME}, of_right={"of": TIME}, is_left=False)
+    within = RangesPlan(join_type="INNER", time_is_left=True, of_left={"at": TIME}, of_right={"from": LOWER})
+    pairs = [
+        *pair_sides({TIME: times}, {TIME: times}, nearest),
+        *range_batches({TIME: times}, {LOWER: times, UPPER: times}, within),
+    ]
+    return sum(batch.num_rows for batch in pairs)
 
 
 def order_texts() -> int:

@@ -63,7 +63,7 @@ def time_order(codes: np.ndarray, times: np.ndarray, ties: Mapping[str, pa.Array
     """`int[n]`: the rows by their codes, times and `ties`."""
     columns = {_KEY: as_arrow(codes), _TIME: as_arrow(times), **ties}
     order, _ = grouped_order(columns, [_KEY], [SortKey(_TIME), *map(SortKey, ties)], threads)
-    return np.arange(len(codes)) if order is None else order
+    return np.arange(len(codes), dtype=np.int32 if len(codes) < 2**31 else np.int64) if order is None else order
 
 
 def common_codes(sides: Sequence[Sequence[pa.Array]], lengths: Sequence[int]) -> tuple[list[np.ndarray], int]:
