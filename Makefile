@@ -13,6 +13,7 @@ SPARKS ?= 4.0 4.1 4.2 4.3
 COMET := 1.2.0
 COMET_SPARK := 4.1
 COMET_PYTHON = $(CURDIR)/.venv/spark-$(COMET_SPARK)/bin/python
+WITH_COMET = SQLEXT_TEST_COMET=$(COMET) PYSPARK_PYTHON=$(COMET_PYTHON) PYTHONPATH=$(CURDIR)
 # The Python of a cluster's workers: what sqlext needs, as it is in .venv, but not sqlext.
 WORKERS := .venv/workers
 # What finds accessibility problems of pages (tests/browser.py). Without npm or its registry these tests are skipped,
@@ -82,7 +83,9 @@ test-chaos: $(WORKERS)/installed check-java  ## kill 50 processes of a cluster a
 	  $(CURDIR)/$(BIN)/python -m tests.cluster.chaos $$chaos 50
 
 test-comet: .venv/spark-$(COMET_SPARK)/installed check-java  ## compare rows with and without Apache DataFusion Comet, as a plugin of Spark 4.1
-	SQLEXT_TEST_COMET=$(COMET) PYSPARK_PYTHON=$(COMET_PYTHON) PYTHONPATH=$(CURDIR) $(COMET_PYTHON) -m pytest -p no:cacheprovider tests/comet/on_comet.py
+	$(WITH_COMET) $(COMET_PYTHON) -m pytest -p no:cacheprovider tests/comet/on_comet.py
+	SQLEXT_WORKER_PYTHON=$(COMET_PYTHON) $(WITH_COMET) $(COMET_PYTHON) -m tests.cluster.standalone \
+	  $(COMET_PYTHON) -m pytest -p no:cacheprovider tests/comet/on_comet.py -k 'stay_in and in_parquet'
 
 test-soak: $(STAMP) check-java  ## run one streaming table of each kind for 1,000 micro-batches under random changes
 	soak=$$(mktemp -d) && $(BIN)/python -m tests.engine.streams.soak $$soak 200

@@ -145,7 +145,8 @@ def test_rows_of_all_types_are_those_without_comet(tables, kind):
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.split()[0] not in ("INTERVAL", "ASOF")])
 def test_rows_stay_in_arrow(tables, kind, table):
     statement = KINDS[kind].format(t=without(f"types.{table}", {*ONLY_SPARK}), key="s", value="at")
-    assert says_and_stays(tables.spark, statement) == (True, True)
+    with settings(tables.spark, {"sqlext.parallel": "off"}):  # on a cluster, ranges of the order are Spark's
+        assert says_and_stays(tables.spark, statement) == (True, True)
 
 
 def test_explain_says_why_rows_leave_arrow(tables):
