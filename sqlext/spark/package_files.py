@@ -25,6 +25,7 @@ _DRIVER_ONLY = (
     "engine/queries",
     "engine/reports",
     "engine/rules",
+    "engine/scan",
     "engine/statements",
     "engine/streams",
     "engine/views",

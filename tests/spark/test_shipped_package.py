@@ -130,6 +130,7 @@ def test_warming_up_matches_by_every_strategy_in_ranges_and_on_a_stream():
     assert warm.match_in_ranges(plan, rows) > 0
     assert warm.match_on_stream(plan, rows) > 0
     assert warm.pair_both_sides() > 0
+    assert warm.pair_read_sides() > 0
     assert warm.order_texts() == 2
 
 

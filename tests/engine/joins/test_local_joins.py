@@ -6,7 +6,7 @@ import pytest
 
 from tests.engine.joins.conftest import VIEWS
 from tests.engine.joins.test_statements import GROUPS, QUERIES, alike
-from tests.statements.cases import expected_of, results_of
+from tests.statements.cases import expected_of, message, results_of, settings
 
 pytestmark = pytest.mark.spark
 
@@ -37,3 +37,12 @@ def test_most_queries_over_files_are_read_by_a_worker(tables):
     ]
     found = [text for text in explained if "local: one worker reads" in text]
     assert len(found) > 50
+
+
+@pytest.mark.parametrize(
+    "join", ["INTERVAL JOIN b ON b.t BETWEEN a.t AND a.t + 1", "ASOF JOIN b ON a.k = b.k AND a.t >= b.t"]
+)
+def test_a_session_that_asks_for_a_worker_is_told_why_it_cannot(given, join):
+    query = f"WITH a AS (SELECT 1 AS k, 1 AS t), b AS (SELECT 1 AS k, 2 AS t) SELECT a.t FROM a {join}"
+    with settings(given, {"sqlext.read": "worker"}):
+        assert message(lambda: given.sql(query)).startswith("SQLEXT_READ_BY_WORKER: no worker can read the input")
