@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -15,6 +13,7 @@ from sqlext.expressions.column_values import ColumnValues
 from sqlext.expressions.scalar_tree import Column, Scalar, ScalarCall, columns_in
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.rows.arrow import as_arrow, one_chunk
+from sqlext.operators.rows.threads import one_after_another
 from sqlext.operators.scan.delta_log import check_log
 from sqlext.operators.scan.footers import OtherFile, changed, names_in_file, open_file
 from sqlext.operators.scan.plan import FileColumn, MaskColumn, ScanPlan
@@ -22,7 +21,6 @@ from sqlext.operators.scan.pruning import may_be_true, ranges_of
 
 _CODED = pa.dictionary(pa.int32(), pa.string())
 PATH = "path"  # the column with the paths of files in the list of files
-_T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
@@ -45,7 +43,8 @@ def read_files(files: Iterable[pa.RecordBatch], plan: ScanPlan) -> Iterator[pa.R
     if plan.log is not None:
         check_log(plan.log)
     found = [piece for batch in files for piece in _pieces(batch, plan)]
-    yield from _in_order(found, lambda piece: _read_piece(piece, plan, is_alone=len(found) == 1), plan.threads)
+    reading = (_rows_of(piece, plan, is_alone=len(found) == 1) for piece in found)
+    yield from one_after_another(reading, plan.threads)
 
 
 def _pieces(files: pa.RecordBatch, plan: ScanPlan) -> Iterator[Piece]:
@@ -88,20 +87,8 @@ def local_path(path: str) -> str:
     return "/" + path.lstrip("/")
 
 
-def _in_order(values: list[_T], function: Callable[[_T], _R], threads: int) -> Iterator[_R]:
-    """`map(function, values)` by several threads; at most one more result than there are threads is ahead."""
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[_R]] = deque()
-        for value in values:
-            waiting.append(pool.submit(function, value))
-            if len(waiting) > threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-
-
-def _read_piece(piece: Piece, plan: ScanPlan, *, is_alone: bool) -> pa.RecordBatch:
-    """The rows of a piece. The columns of a piece that `is_alone` are read by several threads."""
+def _rows_of(piece: Piece, plan: ScanPlan, *, is_alone: bool) -> Iterator[pa.RecordBatch]:
+    """The rows of a piece, in one batch. The columns of a piece that `is_alone` are read by several threads."""
     coded = [name for name, column in zip(piece.names, plan.columns) if name is not None and column.is_coded]
     with open_file(piece.path, coded) as file:
         rows = file.metadata.row_group(piece.group).num_rows
@@ -110,7 +97,7 @@ def _read_piece(piece: Piece, plan: ScanPlan, *, is_alone: bool) -> pa.RecordBat
     columns = {c.name: _column(table, name, c, rows) for name, c in zip(piece.names, plan.columns)}
     for constant in plan.constants:
         columns[constant.name] = piece.constants[constant.name].take(as_arrow(np.zeros(rows, np.int64)))
-    return computed_rows(columns, rows, plan)
+    yield computed_rows(columns, rows, plan)
 
 
 def _column(table: pa.Table, name: str | None, column: FileColumn, rows: int) -> pa.Array:
