@@ -24,6 +24,7 @@ from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.kind import is_connect
 
 NAME = "local"
+ROWS, BYTES = 1 << 19, 1 << 26  # of a chunk: threads share Python, of which each chunk takes about as much as another
 
 
 def scan_of(clause: BoundClause, mode: str, cores: int | None, asked: str) -> tuple[LocalScan | None, str]:
@@ -61,7 +62,6 @@ def _scan(clause: BoundClause, cores: int | None) -> LocalScan:
 def run_local(plan: MatchPlan, scan: LocalScan, queries: Queries, prefix: Text) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need."""
     schema = queries.run(join(prefix, unsorted_query(plan))).schema
-    worker = replace(
-        worker_plan(plan), sort=sort_of(plan), limits=Limits(held_bytes=scan.held_bytes, threads=scan.plan.threads)
-    )
+    limits = Limits(rows=ROWS, bytes=BYTES, held_bytes=scan.held_bytes, threads=scan.plan.threads)
+    worker = replace(worker_plan(plan), sort=sort_of(plan), limits=limits)
     return matched(plan, worker, scan.files, schema, queries, prefix, scan.plan)
