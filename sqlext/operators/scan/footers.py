@@ -1,8 +1,8 @@
 """Whether PyArrow reads a column of a Parquet file as Spark reads it.
 
-PyArrow has a type of its own for some columns that Spark reads otherwise or refuses, and it does not know the calendar
-of files of Spark 2. Each type of Spark has the types of files here that both read alike; `shared/readers.md` and
-docs/local.md list what was seen of the others.
+PyArrow reads some columns otherwise than Spark, or reads what Spark refuses: unsigned integers, times in nanoseconds,
+durations, halves of floats, and times of Spark 2 before 1582. So each type of Spark has here the types of files that
+both read alike, and a file with another type goes the old way (docs/speed.md).
 """
 
 from __future__ import annotations
