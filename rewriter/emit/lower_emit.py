@@ -45,6 +45,7 @@ from sqlext.rewriter.text.lexemes import BEFORE_ALL_COLUMNS, lexemes, names_in
 from sqlext.rewriter.text.names import column_name, only_column, quoted, unquoted
 from sqlext.rewriter.text.paths import words_of_paths
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
+from sqlext.rewriter.text.where import where as where_text
 
 TIME, KEY, ARGUMENT = "__time", "__key", "__argument"
 # The columns of a firing: the user's name of each, and its text over the columns that workers return.
@@ -146,7 +147,7 @@ class _EmitLowering:
         relation = data = call.data_as(clause.alias, self.source)
         where: Sequence[Fragment] = ()
         if clause.where is not None:
-            relation, where = join(data, "\n WHERE ", self.source.of(clause.where)), and_list(clause.where)
+            relation, where = join(data, "\n ", where_text(self.source.of(clause.where))), and_list(clause.where)
         return EmitPlan(
             clause=clause,
             relation=relation,

@@ -27,6 +27,7 @@ from sqlext.operators.rows.columns import IS_ABLE
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Names
 from sqlext.rewriter.text.shuffle import distribute_by
 from sqlext.rewriter.text.splice import Text, TextLike, join
+from sqlext.rewriter.text.where import where
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def sides_sql(pairs: Pairs) -> tuple[Text, Text]:
     are rows without a partner, TIME, the keys, and the values under their own names."""
     asof, conditions = pairs.asof, pairs.asof.conditions
     own = [join(*(join("(", c, ")") for c in some), separator=" AND ") for some in (conditions.left, conditions.right)]
-    wheres = [join(" WHERE ", condition) if condition.pieces else join() for condition in own]
+    wheres = [join(" ", where(condition)) if condition.pieces else join() for condition in own]
     able: dict[str, TextLike] = {}
     if asof.is_left and conditions.left:
         able, wheres[0] = {IS_ABLE: join("(", own[0], ")")}, join()

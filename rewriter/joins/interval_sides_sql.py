@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sqlext.operators.rows.columns import IS_ABLE
 from sqlext.rewriter.text.splice import Text, TextLike, join, sql
+from sqlext.rewriter.text.where import where
 
 KEY = "__key"  # prefix of the columns of the keys
 
@@ -41,8 +42,8 @@ def side_sql(side: Side, keys: Sequence[Text]) -> Text:
     if able is not None and side.is_whole:
         named[IS_ABLE] = join("(", able, ")")
     columns = [join(text, f" AS {name}") for name, text in named.items()]
-    where = join() if able is None or side.is_whole else join(" WHERE ", able)
-    return sql("SELECT {columns} FROM {relation}{where}", columns=columns, relation=side.relation, where=where)
+    rows = side.relation if able is None or side.is_whole else join(side.relation, " ", where(able))
+    return sql("SELECT {columns} FROM {rows}", columns=columns, rows=rows)
 
 
 def result_sql(result: str, own: str, sides: Sequence[Side]) -> Text:

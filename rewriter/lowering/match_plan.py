@@ -11,6 +11,7 @@ from sqlext.operators.match.plan import Bound, FrameEnd, OperandColumn, Slot
 from sqlext.pattern.task.task import Condition, Task
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.text.splice import Text, join
+from sqlext.rewriter.text.where import where
 
 if TYPE_CHECKING:  # it loads sqlglot, which a worker that matches does not need
     from sqlext.rewriter.scalars.row_filter import Pushable, RowFilter
@@ -113,7 +114,7 @@ class MatchPlan:
         """The text after FROM in the input query: the relation with its filters."""
         if not self.filters:
             return self.relation
-        return join(self.relation, "\n WHERE ", join(*(f.sql for f in self.filters), separator="\n   AND "))
+        return join(self.relation, "\n ", where(join(*(f.sql for f in self.filters), separator="\n   AND ")))
 
     @property
     def key_hash(self) -> Text:

@@ -352,7 +352,7 @@ def _list_of_files(rows: DataFrame, relation: Any) -> DataFrame:
     jvm = spark._jvm
     assert jvm is not None
     schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(
-        "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
+        "path STRING, modificationTime TIMESTAMP_LTZ, length BIGINT, content BINARY"
     )
     partitions = relation.partitionSchema()
     names = _schema(partitions).names

@@ -103,7 +103,7 @@ def test_a_uniform_sample_is_not_trusted(tables, monkeypatch, steps, expected):
         SELECT id AS t, id % 500 AS k, {steps} AS step FROM range(0, 120000, 1, 1)""")
     query = """SELECT k, n FROM log MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES COUNT(*) AS n
                PATTERN (A X* B) DEFINE A AS step = 'login', B AS step = 'buy')"""
-    with settings(tables, {"sqlext.prefilter": "auto"}):
+    with settings(tables, {"sqlext.prefilter": "auto", "sqlext.read": "spark"}):
         (line,) = re.findall("^prefilter: (.*)$", sqlext.explain(query, spark=tables), re.M)
         found = sorted(map(tuple, tables.sql(query).collect()))
     assert re.match(expected, line), line
@@ -126,7 +126,7 @@ def test_keys_are_not_dropped_where_few_rows_are_read(tables, monkeypatch, steps
         SELECT id AS t, id % 500 AS k, {steps} AS step FROM range(0, 120000, 1, 1)""")
     query = """SELECT k, n FROM log MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES COUNT(*) AS n
                PATTERN (A -> B) DEFINE A AS step = 'login', B AS step = 'buy')"""
-    with settings(tables, {"sqlext.prefilter": "auto"}):
+    with settings(tables, {"sqlext.prefilter": "auto", "sqlext.read": "spark"}):
         text = sqlext.explain(query, spark=tables)
         found = sorted(map(tuple, tables.sql(query).collect()))
     (line,) = re.findall("^prefilter: (.*)$", text, re.M)
@@ -159,7 +159,7 @@ def test_a_version_of_a_table_is_sampled_once(tables, monkeypatch):
     def plan_lines(word: str) -> list[str]:
         return re.findall("^prefilter: .*$", sqlext.explain(query.format(word), spark=tables), re.M)
 
-    with settings(tables, {"sqlext.prefilter": "auto"}):
+    with settings(tables, {"sqlext.prefilter": "auto", "sqlext.read": "spark"}):
         first = plan_lines("buy")
         assert plan_lines("buy") == first and len(read) == 1
         plan_lines("leave")
