@@ -48,7 +48,8 @@ _FEATURES = {  # of readers of a Delta table; the types that some of them bring 
     *("typeWidening", "typeWidening-preview", "variantType", "variantType-preview"),
 }
 _STORED = "delta.columnMapping.physicalName"  # in the metadata of a column
-_LISTED = ("path", "modificationtime", "length", "content")  # columns of the list of files
+# the columns of the list of files, as the format binaryFile has them
+_LISTED = {PATH: "STRING", "modificationTime": "TIMESTAMP_LTZ", "length": "BIGINT", "content": "BINARY"}
 _FILES = "org.apache.spark.sql.execution.datasources"
 _OFF = (  # settings that change what Spark reads of a file, and are off by default
     "spark.sql.files.ignoreCorruptFiles",
@@ -351,13 +352,11 @@ def _list_of_files(rows: DataFrame, relation: Any) -> DataFrame:
     spark = rows.sparkSession
     jvm = spark._jvm
     assert jvm is not None
-    schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(
-        "path STRING, modificationTime TIMESTAMP_LTZ, length BIGINT, content BINARY"
-    )
+    schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(", ".join(map(" ".join, _LISTED.items())))
     partitions = relation.partitionSchema()
     names = _schema(partitions).names
-    if any(name.lower() in _LISTED for name in names):
-        raise NotRead(f"a partition column has one of the names {', '.join(_LISTED)}")
+    if {name.lower() for name in names} & {name.lower() for name in _LISTED}:
+        raise NotRead(f"a partition column has one of the names {', '.join(_LISTED).lower()}")
     listed = jvm.org.apache.spark.sql.execution.datasources.HadoopFsRelation(
         relation.location(),
         partitions,

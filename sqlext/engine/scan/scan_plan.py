@@ -18,6 +18,7 @@ from sqlext.expressions.column_values import is_computed_at_once, text_search
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Column, Scalar, ScalarCall, columns_in, substituted
 from sqlext.operators.rows.columns import SORT_ONLY
+from sqlext.operators.rows.limits import SHARE_OF_MEMORY
 from sqlext.operators.rows.worker_memory import free_bytes
 from sqlext.operators.scan.footers import is_type_read
 from sqlext.operators.scan.plan import FileColumn, MaskColumn, ScanPlan
@@ -172,6 +173,6 @@ def _needed_bytes(relation: FileRelation, plan: ScanPlan) -> int:
 
 
 def _held_bytes() -> int:
-    """How many bytes of rows the worker may hold: to order and match them takes their bytes about twice more."""
+    """How many bytes of rows the worker may hold."""
     free = free_bytes()
-    return (_UNKNOWN_MEMORY if free is None else free) // 3
+    return (_UNKNOWN_MEMORY if free is None else free) // SHARE_OF_MEMORY

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+SHARE_OF_MEMORY = 3  # one part in this many is for rows: to order and match them takes their bytes about twice more
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -22,10 +24,9 @@ class Limits:
     threads: int = 1
 
     def within(self, free: int | None) -> Limits:
-        """The limits of a worker with `free` bytes, None if unknown: to order and match rows takes their bytes about
-        twice more.
+        """The limits of a worker with `free` bytes, None if unknown.
 
         >>> Limits(held_bytes=100).within(60).held_bytes, Limits(held_bytes=100).within(None).held_bytes
         (20, 100)
         """
-        return self if free is None else replace(self, held_bytes=min(self.held_bytes, free // 3))
+        return self if free is None else replace(self, held_bytes=min(self.held_bytes, free // SHARE_OF_MEMORY))
