@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -84,6 +84,12 @@ class FileRelation:
     snapshot: str
     log: DeltaLog | None
     stored: Mapping[str, str]
+    settings: ExecutionSettings
+
+    @cached_property
+    def binder(self) -> StaticBinder:
+        """Binds expressions over the columns of the relation."""
+        return StaticBinder(columns={name: s.type for name, s in self.columns.items()}, settings=self.settings)
 
     def size(self, columns: tuple[FileColumn, ...]) -> FileSize:
         """The size of the columns in all files. Raises NotRead if PyArrow does not read them as Spark does.
@@ -169,6 +175,7 @@ def _file_relation(rows: DataFrame, settings: ExecutionSettings) -> FileRelation
         snapshot=delta.snapshot,
         log=delta.log,
         stored=delta.stored,
+        settings=settings,
     )
 
 

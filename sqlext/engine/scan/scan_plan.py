@@ -22,7 +22,6 @@ from sqlext.operators.rows.limits import SHARE_OF_MEMORY
 from sqlext.operators.rows.worker_memory import free_bytes
 from sqlext.operators.scan.footers import is_type_read
 from sqlext.operators.scan.plan import FileColumn, MaskColumn, ScanPlan
-from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.splice import Text
 
 MODES = AUTO, SPARK, WORKER = "auto", "spark", "worker"
@@ -37,7 +36,6 @@ class LocalScan:
     these are at most; `held_bytes`: how many it may hold in memory."""
 
     relation: FileRelation
-    settings: ExecutionSettings
     plan: ScanPlan
     needed_bytes: int
     held_bytes: int
@@ -49,7 +47,7 @@ class LocalScan:
     def filtered(self, conditions: Iterable[Text]) -> LocalScan:
         """The scan of the rows on which these conditions hold as well, as far as workers compute them: conditions
         that only drop rows which change nothing."""
-        found = (_scalar_or_none(self.relation, self.settings, condition) for condition in conditions)
+        found = (_scalar_or_none(self.relation, condition) for condition in conditions)
         filters = (*self.plan.filters, *(scalar for scalar in found if scalar is not None))
         return replace(self, plan=_plan(self.relation, filters, self.plan.computed, self.plan.masks, self.plan.threads))
 
@@ -69,7 +67,7 @@ def local_scan(
     relation = file_relation(rows, settings)
 
     def scalar(text: Text) -> Scalar:
-        return _scalar(relation, settings, text)
+        return _scalar(relation, text)
 
     columns = tuple((name, scalar(text)) for name, text in computed)
     conditions = tuple(
@@ -79,7 +77,7 @@ def local_scan(
     plan = _plan(relation, filters, columns, conditions, threads)
     needed, held = _needed_bytes(relation, plan), _held_bytes()
     check_bytes(needed, held)
-    return LocalScan(relation=relation, settings=settings, plan=plan, needed_bytes=needed, held_bytes=held)
+    return LocalScan(relation=relation, plan=plan, needed_bytes=needed, held_bytes=held)
 
 
 def check_bytes(needed: int, held: int) -> None:
@@ -99,19 +97,18 @@ def reason_of(refusal: NotRead, mode: str, place: Place | None) -> str:
     return str(refusal)
 
 
-def _scalar_or_none(relation: FileRelation, settings: ExecutionSettings, text: Text) -> Scalar | None:
+def _scalar_or_none(relation: FileRelation, text: Text) -> Scalar | None:
     try:
-        return _scalar(relation, settings, text)
+        return _scalar(relation, text)
     except NotRead:
         return None
 
 
-def _scalar(relation: FileRelation, settings: ExecutionSettings, text: Text) -> Scalar:
+def _scalar(relation: FileRelation, text: Text) -> Scalar:
     """An expression over the columns of a relation, over those of its files. Raises NotRead."""
     check_functions(relation.files.sparkSession, str(text))
-    binder = StaticBinder(columns={name: s.type for name, s in relation.columns.items()}, settings=settings)
     try:
-        tree = binder.tree(text)
+        tree = relation.binder.tree(text)
     except SqlExtError as error:
         raise NotRead(f"{text} is computed by Spark: {error.message}") from None
     return _checked(substituted(tree, relation.columns), str(text))
