@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
+DEMO := .venv/installed-demo
 COMMA := ,
 # dbt needs an older protobuf than Spark Connect gets, so it has an environment of its own, which sees the libraries of .venv.
 DBT ?= 1.11
@@ -40,7 +41,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(STAMP) check-java  ## show a guided tour on sample data
+demo: $(DEMO) check-java  ## show a guided tour on sample data
 	$(BIN)/sqlext demo
 
 test: lint check-java $(DBT_STAMP) $(AXE)/installed  ## run the linters, then all tests in two processes, each with a Spark session of its own
@@ -133,14 +134,20 @@ address:  ## write another address of the repository wherever it is named, TO=ht
 clean:  ## remove the virtual environment and all caches
 	rm -rf .venv build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
-$(STAMP): pyproject.toml
+$(DEMO): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
 	  echo "sqlext needs Python 3.10 or newer, $(PYTHON) is: $$($(PYTHON) --version 2>&1)"; \
 	  echo "Hint: make PYTHON=/path/to/python3.11 …"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { \
 	  echo "Hint: Debian and Ubuntu have it in a separate package: apt-get install python3-venv"; exit 1; }
+	@echo "Installing sqlext, PySpark (430 MB) and the libraries of both into .venv, once; pip says what it does:"
+	$(BIN)/python -m pip install --disable-pip-version-check -e '.[delta,shell]'
+	@touch $@
+
+$(STAMP): $(DEMO)
+	@echo "Installing notebooks, linters and what tests need into .venv, once:"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[delta,shell,notebook]' --group dev
+	$(BIN)/python -m pip install --disable-pip-version-check -e '.[delta,shell,notebook]' --group dev
 	@touch $@
 
 $(DBT_STAMP): $(STAMP) dbt/pyproject.toml
@@ -189,5 +196,5 @@ $(AXE)/installed: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	@touch $@
 
-check-java: $(STAMP)
+check-java: $(DEMO)
 	@$(BIN)/python -c 'import sys; from sqlext.sessions.start import java_problem; sys.exit(java_problem())'

@@ -1,7 +1,7 @@
 """python -m benchmarks [--quick] [--growth] [--only NAME,…] [--peers NAME,…] [--rows N] [--runs N]
 
-NAME is the name of a workload, `patterns` or `joins`. Peers of patterns are lead, pandas, trino, flink and duckdb;
-peers of joins are spark, duckdb, flink and polars.
+NAME is the name of a workload, `patterns` or `joins`. Peers of patterns are lead, pandas, trino, flink, duckdb and
+polars; peers of joins are spark, duckdb, flink and polars.
 
 Each workload runs at its own size and, with --growth, also at 1 M and 10 M rows, against the floor alone. Results go to
 results.json and RESULTS.md, where they replace those of the same workloads, sizes and programs. Results of --quick are
@@ -33,7 +33,7 @@ from benchmarks.workloads import MILLION, WORKLOADS
 
 BY_NAME: dict[str, Workload | Join] = {w.name: w for w in (*WORKLOADS, *JOINS)}
 GROUPS = {"patterns": [w.name for w in WORKLOADS], "joins": [w.name for w in JOINS]}
-PATTERN_PEERS = (LEAD, PANDAS, "trino", "flink", "duckdb")
+PATTERN_PEERS = (LEAD, PANDAS, "trino", "flink", "duckdb", "polars")
 PEERS = tuple(dict.fromkeys((*PATTERN_PEERS, *joins.PEERS)))
 GROWTH = (MILLION, 10 * MILLION)
 QUICK_ROWS, QUICK_RUNS = 100_000, 1
@@ -156,7 +156,8 @@ def pattern_runners(
     runners = spark_runners(spark, workload, rows, f"delta.`{path}`", peers)
     check_form(spark, workload.query(f"delta.`{path}`", rows))
     for name in sorted(peers & external.keys()):
-        lacks = {"flink": bool(workload.flink_lacks), "duckdb": workload.lead is None}
+        has_no_lead = workload.lead is None
+        lacks = {"flink": bool(workload.flink_lacks), "duckdb": has_no_lead, "polars": has_no_lead}
         if not workload.is_peerless and not lacks.get(name, False):
             runners[name] = partial(answer, external[name].prepare(workload, rows, path))
     return runners

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 JSON, REPORT = HERE / "results.json", HERE / "RESULTS.md"
 NAMES = {
     LEAD: "window functions in Spark", PANDAS: "`applyInPandas` loop", "trino": "Trino", "flink": "Flink",
-    DUCKDB: "window functions in DuckDB",
+    DUCKDB: "window functions in DuckDB", POLARS: "window functions in Polars",
 }  # fmt: skip
 JOIN_NAMES = {
     FLOOR: "the floor", BY_SPARK: "our window in Spark", SPARK: "plain Spark", DUCKDB: "DuckDB", POLARS: "Polars",

@@ -64,6 +64,28 @@ def three_steps(key: str, order: str) -> str:
             WHERE step = 'browse' AND second = 'select' AND third = 'checkout'"""
 
 
+def runs(column: str, belongs: str, key: str = "k", order: str = "t") -> str:
+    """The lengths of the runs of rows, each of which `belongs` to the run of the row before it: `lag` is the value of
+    the column in that row."""
+    return f"""SELECT count(*) AS n FROM (
+            SELECT {key}, sum(IF({belongs}, 0, 1)) OVER (PARTITION BY {key} ORDER BY {order}) AS run FROM (
+                SELECT *, lag({column}) OVER (PARTITION BY {key} ORDER BY {order}) AS lag FROM {{table}}))
+            GROUP BY {key}, run"""
+
+
+def falls(order: str = "t") -> str:
+    """A fall is a longest run of rows below the row before them; a match is a fall that a rise follows at once."""
+    return f"""SELECT high, low, high - low AS fall, 1 + n + lead_n AS n FROM (
+            SELECT *, lead(d) OVER w AS lead_d, lead(n) OVER w AS lead_n FROM (
+                SELECT k, run, d, count(*) AS n, max(lag) AS high, min(v) AS low FROM (
+                    SELECT *, sum(IF(d = lag_d, 0, 1)) OVER (PARTITION BY k ORDER BY {order}) AS run FROM (
+                        SELECT *, lag(d) OVER (PARTITION BY k ORDER BY {order}) AS lag_d FROM (
+                            SELECT *, sign(v - lag) AS d FROM (
+                                SELECT *, lag(v) OVER (PARTITION BY k ORDER BY {order}) AS lag FROM {{table}}))))
+                GROUP BY k, run, d)
+            WINDOW w AS (PARTITION BY k ORDER BY run)) WHERE d = -1 AND lead_d = 1"""
+
+
 PARTITIONED = (
     Workload(
         name="partitions",
@@ -111,6 +133,7 @@ PARTITIONED = (
         totals="count(*), sum(n), max(n)",
         goal=FAST,
         expected=lambda rows: None if rows % 50 else (rows // 50, rows, 50),
+        lead=runs("t", "t - lag <= 100", "visitor"),
         flink_lacks=ENDS_GREEDY,
         limits={"pandas": MILLION},
     ),
@@ -123,6 +146,7 @@ PARTITIONED = (
         match="MEASURES COUNT(*) AS n PATTERN (A B*) DEFINE B AS B.v > PREV(B.v)",
         totals="count(*), sum(n), max(n)",
         goal=FAST,
+        lead=runs("v", "v > lag", "sensor", "i"),
         flink_lacks=ENDS_GREEDY,
         limits={"pandas": MILLION},
     ),
@@ -132,16 +156,17 @@ PARTITIONED = (
         columns={"i": "i", "k": "i % least(1000, {rows} div 10)", "v": "pmod(xxhash64(i), 1000)"},
         reads=("k", "i", "v"),
         keys=("k",),
-        match="""MEASURES A.v AS top, LAST(B.v) AS bottom, A.v - LAST(B.v) AS fall, COUNT(*) AS n
+        match="""MEASURES A.v AS high, LAST(B.v) AS low, A.v - LAST(B.v) AS fall, COUNT(*) AS n
     AFTER MATCH SKIP TO LAST C
     PATTERN (A B+ C+)
     DEFINE B AS B.v < PREV(B.v), C AS C.v > PREV(C.v)""",
-        totals="count(*), sum(top), sum(bottom), sum(fall), sum(n)",
+        totals="count(*), sum(high), sum(low), sum(fall), sum(n)",
         goal=FAST,
         tiny_rows=1_000,
+        lead=falls("i"),
         flink_lacks=ENDS_GREEDY,
         limits={"pandas": MILLION},
-        window=("n", "top", "bottom", "fall"),
+        window=("n", "high", "low", "fall"),
     ),
     Workload(
         name="bin_packing",
@@ -184,26 +209,6 @@ SPARK_SORTS = {"Spark sorts": {"sqlext.order": "spark"}}
 FUNNEL = next(w for w in PARTITIONED if w.name == "funnel")
 
 
-def runs(column: str, belongs: str) -> str:
-    """The lengths of the runs of rows, each of which `belongs` to the run of the row before it: `lag` is the value of
-    the column in that row."""
-    return f"""SELECT count(*) AS n FROM (
-            SELECT k, sum(IF({belongs}, 0, 1)) OVER (PARTITION BY k ORDER BY t) AS run FROM (
-                SELECT *, lag({column}) OVER (PARTITION BY k ORDER BY t) AS lag FROM {{table}})) GROUP BY k, run"""
-
-
-# A fall is a longest run of rows below the row before them; a match is a fall that a rise follows at once.
-V_SHAPE = """SELECT top, bottom, 1 + n + lead_n AS n FROM (
-            SELECT *, lead(d) OVER w AS lead_d, lead(n) OVER w AS lead_n FROM (
-                SELECT k, run, d, count(*) AS n, max(lag) AS top, min(v) AS bottom FROM (
-                    SELECT *, sum(IF(d = lag_d, 0, 1)) OVER (PARTITION BY k ORDER BY t) AS run FROM (
-                        SELECT *, lag(d) OVER (PARTITION BY k ORDER BY t) AS lag_d FROM (
-                            SELECT *, sign(v - lag) AS d FROM (
-                                SELECT *, lag(v) OVER (PARTITION BY k ORDER BY t) AS lag FROM {table}))))
-                GROUP BY k, run, d)
-            WINDOW w AS (PARTITION BY k ORDER BY run)) WHERE d = -1 AND lead_d = 1"""
-
-
 def interleaved(name: str, keys: int, time: str) -> tuple[Workload, ...]:
     """Event logs: rows come in the order of time, or AT_RANDOM, and each is of any key and any step.
 
@@ -243,10 +248,10 @@ def interleaved(name: str, keys: int, time: str) -> tuple[Workload, ...]:
         Workload(
             name=f"{name}_v_shape_{keys}",
             reads=("k", "t", "v"),
-            match="""MEASURES A.v AS top, LAST(B.v) AS bottom, COUNT(*) AS n AFTER MATCH SKIP TO LAST C
+            match="""MEASURES A.v AS high, LAST(B.v) AS low, COUNT(*) AS n AFTER MATCH SKIP TO LAST C
     PATTERN (A B+ C+) DEFINE B AS B.v < PREV(B.v), C AS C.v > PREV(C.v)""",
-            totals="count(*), sum(top), sum(bottom), sum(n)",
-            lead=V_SHAPE,
+            totals="count(*), sum(high), sum(low), sum(n)",
+            lead=falls(),
             flink_lacks=ENDS_GREEDY,
             **shared,
         ),

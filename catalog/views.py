@@ -278,7 +278,7 @@ def _views(sql: Callable[..., Any], schema: Parts, properties: Mapping[str, str]
     if _FORMAT not in properties:
         return _views_in_rows(sql, schema)
     values = [value for key, value in properties.items() if key.startswith(_VIEW) and value]
-    views = (_view(json.loads(_decoded(value))) for value in values)
+    views = (_view(json.loads(decoded(value))) for value in values)
     return {view.name: view for view in views}
 
 
@@ -316,11 +316,11 @@ def _change(
 
 def _settings(views: Mapping[str, View | None]) -> str:
     """The properties that store these views; an empty one stands for no view."""
-    return ", ".join(f"'{_key(name)}' = '{_encoded(json.dumps(asdict(v))) if v else ''}'" for name, v in views.items())
+    return ", ".join(f"'{_key(name)}' = '{encoded(json.dumps(asdict(v))) if v else ''}'" for name, v in views.items())
 
 
 def _key(name: str) -> str:
-    return _VIEW + _encoded(name)
+    return _VIEW + encoded(name)
 
 
 def _views_in_rows(sql: Callable[..., Any], schema: Parts) -> dict[str, View]:
@@ -337,17 +337,17 @@ def _view(stored: Mapping[str, Any]) -> View:
     )
 
 
-def _encoded(text: str) -> str:
+def encoded(text: str) -> str:
     """A text in the letters a to p, which mean the same in a literal under every parser setting, and in which Spark
     finds nothing to redact: in other texts it does, for example in one that contains "url".
 
-    >>> _encoded("v1"), _decoded(_encoded("v1"))
+    >>> encoded("v1"), decoded(encoded("v1"))
     ('hgdb', 'v1')
     """
     return text.encode().hex().translate(str.maketrans(_DIGITS, _LETTERS))
 
 
-def _decoded(letters: str) -> str:
+def decoded(letters: str) -> str:
     return bytes.fromhex(letters.translate(str.maketrans(_LETTERS, _DIGITS))).decode()
 
 

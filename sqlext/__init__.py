@@ -18,6 +18,9 @@ from sqlext.version import __version__ as __version__
 if TYPE_CHECKING:
     from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtError, SqlExtErrors, UnsupportedError
     from sqlext.formatting.automaton_picture import PatternPicture
+    from sqlext.frames.joins import asof_join, interval_join
+    from sqlext.frames.match import match_recognize
+    from sqlext.frames.windows import windows
     from sqlext.sessions.draw import draw
     from sqlext.sessions.explain import compile, explain, why
     from sqlext.sessions.session import extend, is_extended, restore, session
@@ -34,15 +37,19 @@ __all__ = [
     "SqlExtErrors",
     "StreamState",
     "UnsupportedError",
+    "asof_join",
     "compile",
     "draw",
     "explain",
     "extend",
+    "interval_join",
     "is_extended",
+    "match_recognize",
     "restore",
     "session",
     "state",
     "why",
+    "windows",
 ]
 
 # Executors import this file too, and get neither the modules of the driver nor wait for them.
@@ -51,6 +58,9 @@ _MODULES = {
         "BindError", "DataError", "ParseError", "SetupError", "SqlExtError", "SqlExtErrors", "UnsupportedError",
     ),
     "sqlext.formatting.automaton_picture": ("PatternPicture",),
+    "sqlext.frames.joins": ("asof_join", "interval_join"),
+    "sqlext.frames.match": ("match_recognize",),
+    "sqlext.frames.windows": ("windows",),
     "sqlext.sessions.draw": ("draw",),
     "sqlext.sessions.explain": ("compile", "explain", "why"),
     "sqlext.sessions.session": ("extend", "is_extended", "restore", "session"),

@@ -30,11 +30,13 @@ _LONGEST_LINE, _AROUND = 400, 120  # characters; a longer line is cut around its
 
 @dataclass(frozen=True)
 class Place:
-    """Characters `start` to `stop` (exclusive) of a user's statement `text`."""
+    """Characters `start` to `stop` (exclusive) of a user's statement `text`, or of the text in an argument of a Python
+    function, which `argument` names as its caller does: `define["down"]`."""
 
     text: str
     start: int
     stop: int
+    argument: str = ""
 
     @property
     def written(self) -> str:
@@ -60,7 +62,7 @@ class Place:
         return start + (start < self.start and self.text[start] == BYTE_ORDER_MARK)
 
     def excerpt(self) -> str:
-        """The offending line with carets under it; a long line is cut around them.
+        """The offending line with carets under it, below the name of the argument; a long line is cut around them.
 
         >>> print(Place("SELECT '東京' AS x y", 17, 18).excerpt())
           1 | SELECT '東京' AS x y
@@ -77,7 +79,8 @@ class Place:
         pad = "".join("\t" if c == "\t" else " " * _columns(c) for c in before + line[lo:start])
         carets = "^" * max(1, sum(map(_columns, line[start : min(stop, hi)])))
         number = f"{self.line:3}"
-        return f"{number} | {before}{line[lo:hi]}{after}\n{' ' * len(number)} | {pad}{carets}"
+        argument = f"in {self.argument}\n" if self.argument else ""
+        return f"{argument}{number} | {before}{line[lo:hi]}{after}\n{' ' * len(number)} | {pad}{carets}"
 
 
 def characters(line: str, columns: int) -> int:
@@ -132,6 +135,10 @@ class SqlExtError(Exception):
     def placed(self: E, place: Place) -> E:
         """The same error, with this place if it has none."""
         return self.each(lambda e: e if e.place is not None else e.with_(place=place))
+
+    def at(self: E, place: Place | None) -> E:
+        """The same error at another place, or (None) at none."""
+        return self.each(lambda e: type(e)(e._name, e.message, place=place, hint=e.hint))
 
     def in_text(self: E, text: str) -> E:
         """The same error with its place in another text, in which the offsets are the same."""
@@ -192,10 +199,11 @@ class SetupError(SqlExtError):
 
 
 class SqlExtErrors(ParseError):
-    """Several errors of one statement, reported together; `errors` are in the order of the text."""
+    """Several errors of one statement, reported together; `errors` are in the order of the text, and those in arguments
+    of a function as they are given."""
 
     def __init__(self, errors: list[SqlExtError]):
-        self.errors = sorted(errors, key=lambda e: e.place.start if e.place else -1)
+        self.errors = sorted(errors, key=lambda e: e.place.start if e.place and not e.place.argument else -1)
         first = self.errors[0]
         super().__init__(first._name, first.message, place=first.place, hint=first.hint)
 

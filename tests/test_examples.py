@@ -4,11 +4,15 @@ sql_examples/, and the SQL of documents with rows below it."""
 from __future__ import annotations
 
 import ast
+import contextlib
 import doctest
 import importlib.util
+import inspect
+import io
 import os
 import pkgutil
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +29,8 @@ STATEMENTS = sorted((ROOT / "sql_examples").glob("*.sql"))
 EXPECT = "-- expect:"
 # A fenced block of SQL that ends in comments: the rows of the result, with two or more spaces between cells.
 BLOCK = re.compile(r"^```sql\n((?:(?!```).*\n)*?)((?:^-- .*\n)+)```", re.MULTILINE)
-WALKS = ("operations", "rules", "streams", "times", "tutorial", "why")  # documents whose blocks run one after the other
+# documents whose blocks run one after the other
+WALKS = ("materialized-views", "operations", "rules", "streams", "times", "tutorial", "why")
 FENCED = re.compile(r"^```(sql|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/migration").glob("*.md"))]
 RECIPES = sorted((ROOT / "docs" / "cookbook").glob("*.md"))
@@ -52,10 +57,31 @@ def test_every_module_can_be_imported():
         importlib.import_module(name)
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if ">>>" in source_of(name)])
+ON_SPARK = [name for name in MODULES if name.startswith("sqlext.frames.")]  # their examples read DataFrames
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if ">>>" in source_of(name) and name not in ON_SPARK])
 def test_the_examples_of_a_module_run(name):
     failed, _ = doctest.testmod(importlib.import_module(name))
     assert failed == 0
+
+
+@pytest.mark.parametrize("name", ON_SPARK)
+def test_the_examples_on_dataframes_run(spark, name):
+    failed, _ = doctest.testmod(importlib.import_module(name), extraglobs={"spark": spark})
+    assert failed == 0
+
+
+def test_the_python_page_prints_what_it_shows(spark):
+    blocks = re.findall(r"^```(python|text)\n(.*?)^```", (ROOT / "docs/python.md").read_text("utf-8"), re.M | re.S)
+    names, printed, shown = {"spark": spark}, io.StringIO(), [text for language, text in blocks if language == "text"]
+    with contextlib.redirect_stdout(printed):
+        for program in (text for language, text in blocks if language == "python"):
+            try:
+                exec(program, names)
+            except sqlext.SqlExtError as error:
+                print(error)
+    assert len(shown) > 5 and [text for text in shown if text not in printed.getvalue()] == []
 
 
 def expected_results(text):
@@ -111,6 +137,29 @@ def test_a_file_of_sql_examples_shows_the_rows_of_its_header(spark, clean_catalo
             assert lines == wanted
         else:
             assert without_order(lines) == without_order(wanted)
+
+
+IN_PYTHON = runpy.run_path(str(ROOT / "sql_examples/in_python.py"))
+
+
+@pytest.mark.random(every=3)
+@pytest.mark.parametrize(
+    "file", [file for file in STATEMENTS if file.stem[3:] in IN_PYTHON], ids=lambda file: file.stem
+)
+def test_the_python_of_an_example_gives_the_rows_of_the_file(spark, file):
+    text, function = file.read_text(encoding="utf-8"), IN_PYTHON[file.stem[3:]]
+    (statement,) = split_statements(text)
+    tables = statement[: statement.rindex("\n)\nSELECT") + 2]
+    frames = [spark.sql(f"{tables} SELECT * FROM {name}") for name in inspect.signature(function).parameters]
+    result = function(*frames)
+    cells = result.selectExpr(*(f"coalesce(CAST(`{name}` AS STRING), 'NULL')" for name in result.columns)).collect()
+    assert without_order([result.columns, *map(list, cells)]) == without_order(expected_results(text)[0])
+
+
+def test_most_examples_have_a_form_in_python():
+    stems = {file.stem[3:] for file in STATEMENTS}
+    names = {name for name, value in IN_PYTHON.items() if inspect.isfunction(value)}
+    assert names <= stems and len(names) > 20
 
 
 def test_sql_examples_are_many_and_numbered_without_gaps():

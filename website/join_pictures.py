@@ -25,7 +25,7 @@ _STYLE = (
 @dataclass(frozen=True, kw_only=True)
 class Side:
     """A side of a join: the name of its CTE, and the columns of its time, of its label and of its `names`, by which
-    rows of the result name it: pairs of a column and a place in the result."""
+    rows of the result name it: pairs of a column and a place in the result, where a list of values may be."""
 
     relation: str
     time: str
@@ -47,7 +47,7 @@ class Side:
         return [row for values in tuples if (row := dict(zip(columns, values)))[self.time] != "NULL"]
 
     def is_named(self, row: Row, result: Sequence[str]) -> bool:
-        return all(row[column] == result[place] for column, place in self.names)
+        return all(row[column] in result[place].strip("[]").split(", ") for column, place in self.names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,5 +137,20 @@ JOINS = {
         left=Side(relation="purchases", time="at", label="amount", names=(("visitor", 0), ("amount", 1))),
         right=Side(relation="touches", time="at", label="campaign", names=(("visitor", 0), ("campaign", 2))),
         key="visitor",
+    ),
+    "quotes-around-trades": JoinPicture(
+        left=Side(relation="trades", time="at", label="id", names=(("id", 0),)),
+        right=Side(relation="quotes", time="at", label="price", names=(("symbol", 1), ("price", 5))),
+        key="symbol",
+    ),
+    "readings-before-alarms": JoinPicture(
+        left=Side(relation="alarms", time="raised", label="raised", names=(("pump", 0), ("raised", 1))),
+        right=Side(relation="readings", time="at", label="celsius", names=(("pump", 0), ("celsius", 6))),
+        key="pump",
+    ),
+    "markouts": JoinPicture(
+        left=Side(relation="trades", time="at", label="id", names=(("id", 0),)),
+        right=Side(relation="quotes", time="at", label="price", names=(("price", 2),)),
+        key="symbol",
     ),
 }

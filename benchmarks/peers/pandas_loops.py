@@ -87,7 +87,7 @@ LOOPS = {
     "funnel": Loop(funnel, ("began",)),
     "sessionize": Loop(sessionize, ("n",)),
     "streak": Loop(streak, ("n",)),
-    "v_shape": Loop(v_shape, ("top", "bottom", "fall", "n")),
+    "v_shape": Loop(v_shape, ("high", "low", "fall", "n")),
 }
 
 

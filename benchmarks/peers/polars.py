@@ -16,9 +16,9 @@ THREADS = "2"  # Spark has local[2]
 
 
 class Polars:
-    """Joins over Delta tables, answered by a process that stays warm until the block ends.
+    """Queries over Delta tables, answered by a process that stays warm until the block ends.
 
-    `work` is for its messages. A join that takes longer than `limit_s` seconds raises TimeoutError.
+    `work` is for its messages. A query that takes longer than `limit_s` seconds raises TimeoutError.
     """
 
     def __init__(self, work: Path, limit_s: float = 600):
@@ -35,6 +35,10 @@ class Polars:
 
     def __exit__(self, *_) -> None:
         self._process.stop()
+
+    def query(self, sql: str, table: Path) -> list[tuple]:
+        """The rows of SQL over the files of a table, which is called `files` there."""
+        return self._process.ask({"sql": sql, "table": str(table)})
 
     def asof(self, left: Path, right: Path, *, keys: list[str], is_left: bool) -> list[tuple]:
         """The totals of an ASOF join by >= on `ts`, as `benchmarks.joins` defines them."""

@@ -69,12 +69,15 @@ def is_window_tvf(tokens: Tokens, i: int) -> bool:
     `FROM TUMBLE(t, ts, INTERVAL …)` count as calls too: for them the parser reports what to write instead.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
-    >>> [is_window_tvf(tokenize(t), 1) for t in ("FROM TUMBLE(TABLE t, 1)", "FROM tumble(3)")]
-    [True, False]
+    >>> calls = ("TUMBLE(TABLE t, 1)", "tumble(3)", "GLOBAL_WINDOW(DATA => TABLE t)")
+    >>> [is_window_tvf(tokenize(f"FROM {call}"), 1) for call in calls]
+    [True, False, True]
     """
     if tokens[i].word not in DURATIONS or not 0 < i < len(tokens) - 2 or tokens[i + 1].text != "(":
         return False
-    arguments = [tokens[k] for k in directly_inside(tokens, i + 1)]
+    arguments = tuple(tokens[k] for k in directly_inside(tokens, i + 1))
+    if is_at(arguments, 0, "DATA", "=>", "TABLE"):
+        arguments = arguments[2:]
     if any(a.word == "INTERVAL" for a in arguments) and _is_from_or_group(tokens, i):
         return True
     if tokens[i - 1].word not in _BEFORE_FUNCTION:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from sqlext.errors import BindError, ParseError, Place, SqlExtError, UnsupportedError
 from sqlext.rewriter.heads.statement import OwnStatement, Statement
+from sqlext.rewriter.heads.table_clauses import take_value, take_words
 from sqlext.rewriter.heads.triggers import TRIGGER_HINT, trigger_of
 from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
@@ -19,15 +20,6 @@ from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, clo
 from sqlext.rewriter.tree.keywords import begins_query
 
 STREAM_OPTIONS = ("checkpointLocation", "trigger")
-# The clauses of CREATE TABLE that Spark gets as they are written, and what follows the words.
-_GROUP, _TEXT = "a list in parentheses", "a string"
-_TABLE_CLAUSES = {
-    ("PARTITIONED", "BY"): _GROUP,
-    ("CLUSTER", "BY"): _GROUP,
-    ("TBLPROPERTIES",): _GROUP,
-    ("COMMENT",): _TEXT,
-    ("LOCATION",): _TEXT,
-}
 _AFTER_TYPE = frozenset({"NOT", "COMMENT", "DEFAULT", "GENERATED"})  # these words follow the type of a column
 _CONSTRAINTS = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN", "CHECK", "REFERENCES", "UNIQUE"})
 # the first word of a constraint → what follows it; without that it is the name of a column
@@ -230,11 +222,13 @@ class _TargetReader:
         elif cursor.take("USING"):
             is_new = self._take_delta()
         else:
-            words = next((words for words in _TABLE_CLAUSES if cursor.take(*words)), None)
+            words = take_words(cursor)
             if words is None:
                 return False
             is_new = words not in self.clauses
-            self.clauses[words] = self._table_clause(start, words)
+            self.clauses[words] = take_value(cursor, start, words)
+            if words == ("LOCATION",):
+                self.location = string_value(cursor.tokens[cursor.index - 1].text)
         if not is_new:
             raise cursor.error("this is written twice", start, cursor.index)
         return True
@@ -250,21 +244,6 @@ class _TargetReader:
                 hint="leave USING out.",
             )
         return True
-
-    def _table_clause(self, start: int, words: tuple[str, ...]) -> Fragment:
-        cursor, what = self.cursor, _TABLE_CLAUSES[words]
-        if what == _TEXT:
-            value = cursor.take_string()
-            if value is None:
-                raise cursor.expected(what)
-            if words == ("LOCATION",):
-                self.location = string_value(value)
-        else:
-            close = closing(cursor.tokens, cursor.index) if cursor.is_at("(") else None
-            if close is None:
-                raise cursor.expected(what)
-            cursor.index = close + 1
-        return cursor.fragment(start, cursor.index)
 
     def _columns(self) -> Iterator[TableColumn]:
         cursor = self.cursor

@@ -56,23 +56,26 @@ class Pairs:
 
 
 def asof_pairs(
-    asof: AsofJoin, types: Mapping[str, Mapping[str, Hashable]], unread: Collection[str], equal: Collection[str] = ()
+    asof: AsofJoin,
+    types: Mapping[str, Mapping[str, Hashable]],
+    unread: Mapping[str, Collection[str]],
+    equal: Collection[str] = (),
 ) -> Pairs:
-    """The values that workers need. `types`: the types of the columns, quoted, of LEFT and RIGHT; `unread`: the columns
-    that the query does not read; `equal`: the right columns that are equal in rows with the same key and time.
+    """The values that workers need. `types`: the types of the columns, quoted, of LEFT and RIGHT; `unread`: those of
+    them that the query does not read; `equal`: the right columns that are equal in rows with the same key and time.
 
     At least one column of each relation is read, because Spark has no relation without columns.
     """
     names = Names(asof)
     lefts: list[Value] = []
     if asof.carried is not None:
-        columns = _read(asof.carried.columns, unread, asof.carried.keys)
+        columns = _read(asof.carried.columns, unread.get(LEFT, ()), asof.carried.keys)
         qualifier = f"{asof.carried.name}."
         lefts = [Value(f"{LEFT}{i}", qualifier + c, types[LEFT][c]) for i, c in enumerate(columns)]
         lefts += [Value(name, bound.left) for name, bound in zip(names.bounds, asof.conditions.bounds)]
         asof = replace(asof, carried=replace(asof.carried, columns=columns, keys={}))
     every = asof.right_columns
-    read = _read(every, unread, equal)
+    read = _read(every, unread.get(RIGHT, ()), equal)
     last = max(every.index(column) for column in read)
     decisive = [c for c in every[: last + 1] if (asof.ties is None or c in asof.ties) and c not in equal]
     qualifier = f"{asof.name}." if asof.name else ""
@@ -102,7 +105,8 @@ def rows_sql(pairs: Pairs) -> Text:
     ...                 conditions=Conditions(keys=(Key(l_key, r_key),)), using=(), right_columns=("`k`", "`p`"),
     ...                 ties=None, own="a", carried=Carried("b", ("`k`", "`id`", "`x`")))
     >>> types = {LEFT: {"`k`": "string", "`id`": "int", "`x`": "int"}, RIGHT: {"`k`": "string", "`p`": "int"}}
-    >>> print(rows_sql(asof_pairs(asof, types, ["`k`", "`x`"], equal=["`k`"])))
+    >>> unread = {LEFT: ["`k`", "`x`"], RIGHT: ["`k`"]}
+    >>> print(rows_sql(asof_pairs(asof, types, unread, equal=["`k`"])))
     SELECT __side, __time, __key0, __value0 FROM (
       SELECT 0Y AS __side, (asks.t) AS __time, (asks.k) AS __key0, asks.`p` AS __value0
       FROM asks WHERE (asks.t) IS NOT NULL AND (asks.k) IS NOT NULL
@@ -176,6 +180,7 @@ def _plan(pairs: Pairs, columns: Mapping[str, Mapping[str, str]]) -> PairsPlan:
         of_right={name: columns[RIGHT][name] for name in pairs.shown},
         is_left=asof.is_left and asof.carried is not None,
         is_once=asof.carried is None,
+        takes_last=asof.takes_last,
     )
 
 

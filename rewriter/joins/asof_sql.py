@@ -151,7 +151,8 @@ class AsofJoin:
     the same name. `ties` are the columns that order rows of one time; None means all columns. `own` is a prefix that no
     other name begins with. `carried` is the left relation if its rows go through the window; None if the right rows are
     joined to it. `presort` is None for types that it cannot sort, and without keys. `distance` is None unless there is
-    a WITHIN or the operator is NEAREST.
+    a WITHIN or the operator is NEAREST. `takes_last`: of right rows with one time the largest is the partner, as
+    `sqlext.asof_join` wants it, not the smallest.
     """
 
     left: Text
@@ -170,6 +171,7 @@ class AsofJoin:
     carried: Carried | None = None
     presort: Presort | None = None
     distance: Distance | None = None
+    takes_last: bool = False
 
     @property
     def words(self) -> str:
@@ -441,14 +443,15 @@ def _within(asof: AsofJoin, names: Names) -> list[str]:
 def _window(asof: AsofJoin, names: Names, operator: str) -> str:
     """The window in which the partner of a left row is the last right row before it, or after it.
 
-    Among right rows of the same time, the smallest comes last.
+    Among right rows of the same time, the one that is taken comes last.
     """
     partition = (names.hash, *names.keys) if asof.presort else names.keys
     parts = f"PARTITION BY {', '.join(partition)} " if partition else ""
     direction = "" if is_backward(operator) else " DESC"
     takes_equal = operator in (">=", "<=")
     ties = (names.row,) if asof.ties is None else names.ties
-    keys = [names.time + direction, names.side + ("" if takes_equal else " DESC"), *(f"{tie} DESC" for tie in ties)]
+    of_tie = "" if asof.takes_last else " DESC"
+    keys = [names.time + direction, names.side + ("" if takes_equal else " DESC"), *(tie + of_tie for tie in ties)]
     return f"{parts}ORDER BY {', '.join(keys)}"
 
 

@@ -97,7 +97,8 @@ def with_table(asof: AsofJoin) -> Text:
     values: list[TextLike] = [join("(", asof.right_time, f") AS {names.time}")]
     values += [join("(", key, f") AS {name}") for key, name in zip(conditions.right_keys, names.keys)]
     keys = f"PARTITION BY {', '.join(names.keys)} " if names.keys else ""
-    of_time = f"PARTITION BY {', '.join((*names.keys, names.time))} ORDER BY {(*names.ties, names.row)[0]}"
+    tie = (*names.ties, names.row)[0] + (" DESC" if asof.takes_last else "")
+    of_time = f"PARTITION BY {', '.join((*names.keys, names.time))} ORDER BY {tie}"
     columns = ", ".join((names.time, *names.keys, names.row))
     neighbours = ", ".join(
         f"{call}({names.time}) OVER ({keys}ORDER BY {names.time}) AS {name}" for call, name in _neighbours(asof).items()

@@ -27,8 +27,9 @@ class Side:
     is_whole: bool
 
 
-def side_sql(side: Side, keys: Sequence[Text]) -> Text:
-    """The rows that a worker reads: times, keys, columns, and IS_ABLE if there are conditions on rows that are kept.
+def side_sql(side: Side, keys: Sequence[Text], values: Mapping[str, TextLike] | None = None) -> Text:
+    """The rows that a worker reads: times, keys, columns, `values`, and IS_ABLE if there are conditions on rows that
+    are kept.
 
     >>> r = Side(relation=join("r"), name="r", columns={"__right0": "`i`"}, times={"__time": join("r.t")},
     ...          own=(join("r.x > 1"),), is_whole=False)
@@ -39,6 +40,7 @@ def side_sql(side: Side, keys: Sequence[Text]) -> Text:
     named: dict[str, TextLike] = {name: join("(", text, ")") for name, text in side.times.items()}
     named.update({f"{KEY}{i}": join("(", key, ")") for i, key in enumerate(keys)})
     named.update({name: f"{side.name}.{column}" for name, column in side.columns.items()})
+    named.update(values or {})
     if able is not None and side.is_whole:
         named[IS_ABLE] = join("(", able, ")")
     columns = [join(text, f" AS {name}") for name, text in named.items()]

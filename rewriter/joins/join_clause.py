@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sqlext.errors import ParseError, Place, UnsupportedError
+from sqlext.rewriter.joins.range_aggregates import AggregateClause, parse_aggregates
 from sqlext.rewriter.text.and_list import and_list, top_level
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import name_of, unquoted
@@ -25,6 +26,12 @@ _TYPES = {
 }  # fmt: skip
 _TYPES_OF = {"INTERVAL": _TYPES, "ASOF": {k: v for k, v in _TYPES.items() if v in ("INNER", "LEFT")}}
 _COMPARISONS = frozenset({">=", ">", "<=", "<"})
+_AGGREGATE_HINTS = {
+    "RIGHT": "exchange the relations and write LEFT INTERVAL JOIN: each left row gets aggregates of right rows.",
+    "FULL": "write LEFT INTERVAL JOIN, and add the right rows in no range by UNION ALL and an ANTI INTERVAL JOIN.",
+    "LEFT SEMI": "write INTERVAL JOIN: it keeps the left rows with a partner.",
+    "LEFT ANTI": "a row without a partner has no rows to aggregate: leave AGGREGATE out.",
+}
 NEAREST = "NEAREST"
 
 
@@ -47,13 +54,14 @@ class JoinClause:
     """`left [type] INTERVAL JOIN right ON …`, `left [type] ASOF JOIN right MATCH_CONDITION (…) [ON … | USING (…)]`.
 
     `kind` is "INTERVAL" or "ASOF", `join_type` is "INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI" or "LEFT ANTI".
-    `whole` runs from the first character of `left`, the whole join tree before the join, to the end of ON, USING or
-    MATCH_CONDITION. `words` is `[type] INTERVAL JOIN`, `keyword` is the `INTERVAL JOIN` in it. `on` is the condition
-    after ON; `conjuncts` are the members of its AND list, without parentheses around them. An ON whose top is OR is one
-    conjunct. `using` are the names in USING; without a MATCH_CONDITION the last name is the time of both relations,
-    which an ASOF JOIN compares by >=. `comparisons` are those of ON by >=, >, <= and < if the join has no
-    MATCH_CONDITION: the binder takes the one that reads both relations, and a single one is taken before. `query` is
-    the query that the join is a part of.
+    `whole` runs from the first character of `left`, the whole join tree before the join, to the end of ON, USING,
+    MATCH_CONDITION or AGGREGATE. `words` is `[type] INTERVAL JOIN`, `keyword` is the `INTERVAL JOIN` in it. `on` is
+    the condition after ON; `conjuncts` are the members of its AND list, without parentheses around them. An ON
+    whose top is OR is one conjunct. `using` are the names in USING; without a MATCH_CONDITION the last name is the
+    time of both relations, which an ASOF JOIN compares by >=. `comparisons` are those of ON by >=, >, <= and < if
+    the join has no MATCH_CONDITION: the binder takes the one that reads both relations, and a single one is taken
+    before. `aggregate`: what an INTERVAL JOIN returns of each range instead of its pairs. `query` is the query that
+    the join is a part of.
     """
 
     kind: str
@@ -69,6 +77,7 @@ class JoinClause:
     using: tuple[Name, ...]
     query: Query
     comparisons: tuple[MatchCondition, ...] = ()
+    aggregate: AggregateClause | None = None
 
     def with_condition(self, condition: MatchCondition | None) -> JoinClause:
         """The clause with a comparison of ON, or none, as its MATCH_CONDITION."""
@@ -99,6 +108,7 @@ def _parse(tree: Tree, keyword: int) -> JoinClause:
     join_type = _join_type(tree, join)
     right = _right(tree, join)
     _check_criteria(tree, join)
+    aggregate = _aggregate(tree, join, join_type)
     on = tree.fragment(*join.on) if join.on and join.on[0] < join.on[1] else None
     conjuncts = and_list(on) if on else ()
     condition, comparisons = None, tuple[MatchCondition, ...]()
@@ -122,8 +132,27 @@ def _parse(tree: Tree, keyword: int) -> JoinClause:
         comparisons=comparisons,
         using=tuple(name_of(tree.text, token) for token in using if token.is_name),
         query=join.query,
+        aggregate=aggregate,
     )
     return replace(clause.with_condition(comparisons[0]), comparisons=comparisons) if len(comparisons) == 1 else clause
+
+
+def _aggregate(tree: Tree, join: Join, join_type: str) -> AggregateClause | None:
+    """What the join returns of each range. Raises ParseError for a join whose result is no left row with a range."""
+    clause = parse_aggregates(tree, join)
+    if clause is None:
+        return None
+    if tree.tokens[join.keyword].word == "ASOF":
+        raise ParseError(
+            "JOIN_AGGREGATE",
+            "ASOF JOIN finds one right row, and has no AGGREGATE",
+            place=clause.keyword.place,
+            hint="write INTERVAL JOIN with a range of time in ON.",
+        )
+    if join_type not in ("INNER", "LEFT"):
+        raise ParseError("JOIN_TYPE", f"{join_type} INTERVAL JOIN has no AGGREGATE", place=clause.keyword.place,
+                         hint=_AGGREGATE_HINTS[join_type])  # fmt: skip
+    return clause
 
 
 def check_right_time(tree: Tree, clause: JoinClause) -> None:

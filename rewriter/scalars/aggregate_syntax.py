@@ -59,6 +59,8 @@ def read_aggregate(words: Words, i: int) -> AggregateSyntax:
     if words.word(stop) == "FILTER" and words.raw(stop + 1) == "(":
         end = words.closing(stop + 1)
         condition, stop = (stop + 2 + (words.word(stop + 2) == "WHERE"), end), end + 1
+        if not nulls:
+            nulls, stop = _nulls(words, stop)
     return AggregateSyntax(
         is_distinct=has_quantifier and words.word(i + 2) == "DISTINCT",
         first=first,

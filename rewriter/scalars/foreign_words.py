@@ -31,6 +31,8 @@ _SESSION = (
     "GROUP BY k, window_start, window_end."
 )
 _EXPLODE = "write FROM explode(array(1, 2)) AS t(x), or FROM t, LATERAL explode(t.items) AS u(x)."
+_FILE = "write FROM csv.`/path/f.csv` WITH (header = true, inferSchema = true), parquet.`f` or json.`f`."
+_FILES = dict.fromkeys(("read_csv", "read_csv_auto", "read_parquet", "parquet_scan", "read_json", "read_files"), _FILE)
 _FUNCTIONS = {
     # Oracle
     "numtodsinterval": "write INTERVAL 5 MINUTES, or make_dt_interval(0, 0, n) for n minutes.",
@@ -127,7 +129,7 @@ _FUNCTIONS = {
     # kdb
     "aj": "write FROM trades t LEFT ASOF JOIN quotes q MATCH_CONDITION (t.time >= q.time) ON t.sym = q.sym.",
     "wj": "write FROM trades LEFT INTERVAL JOIN quotes ON … AND quotes.time BETWEEN trades.time - INTERVAL 2 SECONDS "
-    f"AND trades.time, and GROUP BY the trade: {_QUESTDB}.",
+    f"AND trades.time AGGREGATE (max(quotes.bid) AS bid) INCLUDING PREVAILING: {_QUESTDB}.",
 }
 # an enumeration method of Esper, which it calls on a pattern variable → what to write for variable A
 _METHODS_OF_VARIABLE = {
@@ -148,7 +150,7 @@ _TYPES = {
 _NAMES: dict[str, tuple[str, dict[str, str]]] = {
     "UNRESOLVED_ROUTINE": ("routineName", _FUNCTIONS),
     "UNRESOLVABLE_TABLE_VALUED_FUNCTION": (
-        "name", {"unnest": _EXPLODE, "generate_series": "write FROM explode(sequence(1, n)) AS t(x)."}
+        "name", {**_FILES, "unnest": _EXPLODE, "generate_series": "write FROM explode(sequence(1, n)) AS t(x)."}
     ),
     "NOT_A_TABLE_FUNCTION": ("functionName", {"flatten": _EXPLODE}),
     "TABLE_OR_VIEW_NOT_FOUND": ("relationName", {"dual": "leave FROM DUAL out: SELECT current_timestamp()."}),
@@ -174,7 +176,8 @@ _LAST_EVENT = (
     "(SELECT * FROM b WHERE condition) b MATCH_CONDITION (a.ts >= b.ts) WITHIN INTERVAL 1 HOUR."
 )
 _RANGE_JOIN = "write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts."
-_PREVAILING = f"{_RANGE_JOIN} With the row that prevails before: {_QUESTDB}."
+_OF_RANGE = f"{_RANGE_JOIN[:-1]} AGGREGATE (max(b.v) AS v)."
+_PREVAILING = f"{_OF_RANGE[:-1]} INCLUDING PREVAILING."
 _PATTERN = (
     "write FROM t MATCH_RECOGNIZE (… PATTERN (a -> b) WITHIN INTERVAL 10 MINUTES …), with (a | b) for OR and "
     f"a !-> b for an absent b: {_ESPER}."
@@ -195,6 +198,7 @@ _WINDOW_VIEW = f"write OVER (… ROWS | RANGE …) for a window of each row, TUM
 _NESTED = r"[^()]*(?:\([^()]*\)[^()]*)*"  # arguments that may call functions
 # the text up to the word at which Spark's parser stopped, that word included → hint
 _SYNTAX: tuple[tuple[str, str], ...] = (
+    (r"\b(FROM|JOIN)\s+'[^']*'$", _FILE),
     (r"\(\s*\+\s*\)$", "write FROM a LEFT JOIN b ON a.k = b.k."),
     (r"\bOFFSET\s+\d+\s+LIMIT$", "write LIMIT n OFFSET m."),
     (r"\bARRAY\s*\[[^\]]*$", _ARRAY),
@@ -237,7 +241,7 @@ _SYNTAX: tuple[tuple[str, str], ...] = (
     (r"\b(sequenceMatch|sequenceCount|sequenceNextNode)\s*\(.*\)\s*\(", _EXISTS),
     (r"^\s*aj0?\b", _ASOF),
     (r"^\s*wj\b", _PREVAILING),
-    (r"^\s*wj1\b", _RANGE_JOIN),
+    (r"^\s*wj1\b", _OF_RANGE),
     (r"\bFROM\s+PATTERN\s*\[$", _PATTERN),
     (r"^\s*FROM\s+EVERY\s+\w+\s*=", _PATTERN),
 )
@@ -322,6 +326,8 @@ def hint_of_name(condition: str, parameters: Mapping[str, str], text: str = "") 
 
     >>> hint_of_name("TABLE_OR_VIEW_NOT_FOUND", {"relationName": "`DUAL`"})
     'leave FROM DUAL out: SELECT current_timestamp().'
+    >>> hint_of_name("UNRESOLVABLE_TABLE_VALUED_FUNCTION", {"name": "`read_csv`"}) == _FILE
+    True
     """
     parameter, hints = _NAMES.get(condition) or _NAMES.get(condition.partition(".")[0]) or ("", {})
     name = parameters.get(parameter, "").replace("`", "").strip('"')
@@ -336,6 +342,8 @@ def hint_of_syntax(text: str, stop: int) -> str | None:
     """What to write instead of the syntax of another system, or None. Spark's parser stopped at the word that ends at
     character `stop`.
 
+    >>> hint_of_syntax("SELECT * FROM 'trips.csv'", 25)
+    'write FROM csv.`/path/f.csv` WITH (header = true, inferSchema = true), parquet.`f` or json.`f`.'
     >>> hint_of_syntax("SELECT * FROM t FETCH FIRST 5 ROWS ONLY", 27)
     'write LIMIT n.'
     >>> hint_of_syntax("readings.groupby('sensor')['temp'].shift(1)", 8)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from sqlext.rewriter.heads import materialized_views
 from sqlext.rewriter.heads.heads import parse_head
 from sqlext.rewriter.heads.statement import OtherStatement, OwnStatement, Script, Statement
 from sqlext.rewriter.heads.stream_heads import parse_command
@@ -28,6 +29,9 @@ HEADS: tuple[tuple[str, Callable[[str], Statement | None]], ...] = (
     ("(?:ALTER|DROP|DESC|DESCRIBE|ENABLE|DISABLE|ROLLBACK) PATTERN RULE", parse_rule_statement),
     ("CREATE (?:OR (?:REPLACE|REFRESH) )?STREAMING TABLE", parse_target),
     ("SHOW STREAMING TABLES|(?:DESC|DESCRIBE|STOP|REFRESH) STREAMING TABLE", parse_command),
+    ("CREATE (?:OR REPLACE )?MATERIALIZED VIEW", materialized_views.parse_create),
+    ("SHOW MATERIALIZED VIEWS", materialized_views.parse_command),
+    ("(?:DESC|DESCRIBE|DROP|(?:EXPLAIN )?REFRESH) MATERIALIZED VIEW", materialized_views.parse_command),
     ("EXPLAIN MATCH", parse_explain),
     ("EXECUTE IMMEDIATE", parse_execute_immediate),
     ("INSERT INTO", InsertInto),

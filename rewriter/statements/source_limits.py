@@ -34,7 +34,7 @@ class StreamOption:
 
 
 @dataclass(frozen=True)
-class _StreamTable:
+class StreamTable:
     """`STREAM name [WITH (options)]`; `stop` is the index of the token after the name."""
 
     name: Parts
@@ -51,7 +51,7 @@ def stream_options(tree: Tree) -> list[StreamOption]:
     >>> [(option.name, option.is_limit) for option in stream_options(tree)]
     [('maxfilespertrigger', True), ('failondataloss', False)]
     """
-    return [option for table in _stream_tables(tree) for option in table.options]
+    return [option for table in stream_tables(tree) for option in table.options]
 
 
 def has_watermark(tree: Tree) -> bool:
@@ -73,7 +73,7 @@ def without_limits(tree: Tree, is_table: Callable[[Parts], bool]) -> Iterator[Ed
     >>> edited("SELECT * FROM STREAM(t) WITH (startingVersion = 1, maxBytesPerTrigger = '1g')")
     'SELECT * FROM STREAM(t) WITH (startingVersion = 1, maxFilesPerTrigger = 2147483647)'
     """
-    for table in _stream_tables(tree):
+    for table in stream_tables(tree):
         if not is_table(table.name):
             continue
         after_name = tree.tokens[table.stop - 1].stop
@@ -84,7 +84,8 @@ def without_limits(tree: Tree, is_table: Callable[[Parts], bool]) -> Iterator[Ed
         yield Edit(after_name, tree.tokens[table.closing].stop, f" WITH ({', '.join([*kept, _ALL])})")
 
 
-def _stream_tables(tree: Tree) -> Iterator[_StreamTable]:
+def stream_tables(tree: Tree) -> Iterator[StreamTable]:
+    """Each relation that is a STREAM with a name."""
     tokens = tree.tokens
     starts = {relation.start for relation in tree.relations}
     for i in range(1, len(tokens)):
@@ -96,15 +97,15 @@ def _stream_tables(tree: Tree) -> Iterator[_StreamTable]:
                 yield _with_options(tree, name.parts, stop)
 
 
-def _with_options(tree: Tree, name: Parts, stop: int) -> _StreamTable:
+def _with_options(tree: Tree, name: Parts, stop: int) -> StreamTable:
     tokens = tree.tokens
     close = closing(tokens, stop + 1) if is_at(tokens, stop, "WITH", "(") else None
     if close is None:
-        return _StreamTable(name, stop, (), None)
+        return StreamTable(name, stop, (), None)
     commas = [k for k in range(stop + 2, close) if tokens[k].text == ","]
     ends = zip([stop + 2, *(k + 1 for k in commas)], [*commas, close])
     options = (_option(tokens, tree, lo, hi) for lo, hi in ends if lo < hi)
-    return _StreamTable(name, stop, tuple(options), close)
+    return StreamTable(name, stop, tuple(options), close)
 
 
 def _option(tokens: Tokens, tree: Tree, lo: int, hi: int) -> StreamOption:

@@ -104,6 +104,7 @@ class _Join:
     within: tuple[int, int] | None = None
     on: tuple[int, int] | None = None
     using: tuple[int, int] | None = None
+    aggregate: tuple[int, int] | None = None
     criteria: int = -1
     stop: int = -1
 
@@ -353,6 +354,8 @@ class _Level:
             return self._match_condition(i)
         elif self.part in (_RELATION, _CRITERIA, _DISTANCE) and word in ("ON", "USING"):
             return self._criteria(i)
+        elif self.part == _CONDITION and word in ("AGGREGATE", "INCLUDING") and ends_operand(tokens, i - 1):
+            return self._aggregate(i)
         elif ends_relations(tokens, i):
             is_pivot = self.part == _RELATION and word != "LATERAL"
             self._end_part(i)
@@ -418,4 +421,18 @@ class _Level:
             close = closing(self.tokens, i + 1)
             self.join.using = (i + 2, self.hi if close is None else close)
             self.join.stop = self.join.using[1] + 1
+        return i + 1
+
+    def _aggregate(self, i: int) -> int:
+        """Read AGGREGATE (…) INCLUDING PREVAILING after the condition of a join on time; no operand of a condition ends
+        before such a word."""
+        if self.join is None or self.tokens[self.join.keyword].word not in TIME_JOINS:
+            return i + 1
+        self._end_part(i)
+        opening = i + (self.tokens[i].word == "AGGREGATE")
+        close = closing(self.tokens, opening) if is_at(self.tokens, opening, "(") else None
+        stop = opening if close is None else close + 1
+        stop += is_at(self.tokens, stop, "INCLUDING")
+        stop += is_at(self.tokens, stop, "PREVAILING") and self.tokens[stop - 1].word == "INCLUDING"
+        self.join.aggregate, self.join.stop = (i, stop), stop
         return i + 1

@@ -13,8 +13,10 @@ from sqlext.rewriter.text.tokens import Tokens, index_at, is_at, tokens_inside
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.statement_tree import Cte, Tree
 
-_RANDOM = frozenset({"RAND", "RANDN", "RANDOM", "RANDSTR", "UNIFORM", "UUID", "SHUFFLE", "MONOTONICALLY_INCREASING_ID",
-                     "SPARK_PARTITION_ID"})  # fmt: skip
+RANDOM_FUNCTIONS = frozenset({
+    "RAND", "RANDN", "RANDOM", "RANDSTR", "UNIFORM", "UUID", "SHUFFLE", "MONOTONICALLY_INCREASING_ID",
+    "SPARK_PARTITION_ID",
+})  # fmt: skip
 
 
 def visible_ctes(tree: Tree, piece: Fragment) -> tuple[Cte, ...]:
@@ -107,7 +109,7 @@ def check_repeatable(tree: Tree, ctes: tuple[Cte, ...], read: Sequence[Fragment]
 def is_random(tokens: Tokens, piece: Fragment) -> bool:
     """Whether a piece of the statement calls a random function or takes a sample."""
     inside = tokens_inside(tokens, piece.start, piece.stop)
-    return any((a.word in _RANDOM and b.text == "(") or a.word == "TABLESAMPLE" for a, b in pairwise(inside))
+    return any((a.word in RANDOM_FUNCTIONS and b.text == "(") or a.word == "TABLESAMPLE" for a, b in pairwise(inside))
 
 
 def relations(text: str) -> tuple[RelationName, ...]:

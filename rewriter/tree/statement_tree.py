@@ -66,7 +66,8 @@ class Join:
     left operand, the whole join tree before the join, begins at `start` and ends at `first`. `right` is None if no
     relation follows. `match_condition` is the range of tokens of MATCH_CONDITION (…), `within` the range of the
     distance after its WITHIN, `on` the range of the condition after ON, `using` the range between the parentheses of
-    USING. `criteria` is the first token after the relation, its MATCH_CONDITION and WITHIN; the join ends at `stop`.
+    USING, `aggregate` the range of AGGREGATE (…) INCLUDING PREVAILING. `criteria` is the first token after the
+    relation, its MATCH_CONDITION and WITHIN; the join ends at `stop`.
     """
 
     start: int
@@ -78,6 +79,7 @@ class Join:
     within: tuple[int, int] | None
     on: tuple[int, int] | None
     using: tuple[int, int] | None
+    aggregate: tuple[int, int] | None
     criteria: int
     stop: int
     query: Query

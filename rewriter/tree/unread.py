@@ -36,35 +36,45 @@ def unread(tree: Tree, keyword: Fragment, names: Iterable[str]) -> frozenset[str
 
 
 def unread_by_query(
-    tree: Tree, query: Query, join: Fragment, relations: Iterable[str], names: Iterable[str]
+    tree: Tree, query: Query, join: Fragment, relations: Iterable[str], names: Iterable[str], other: str = ""
 ) -> frozenset[str]:
     """The names (in lower case) of columns that `query` certainly does not read from a `join` in its FROM, besides in
     the conditions of the join itself.
 
-    `relations`: the names of the relations that are joined.
+    `relations`: the names of the relations that are joined; `other`: the name, in lower case, of a relation that has
+    none of the columns, nor is there a column of this name.
 
     >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> text = "SELECT q.a, count(*) FROM t ASOF JOIN q MATCH_CONDITION (t.b > q.b) WHERE t.c > 1"
     >>> tree = read_tree(text)
     >>> whole = Fragment(text, 26, 67)
-    >>> sorted(unread_by_query(tree, tree.relations[0].query, whole, ["t", "q"], ["a", "b", "c"]))
-    ['b']
+    >>> [sorted(unread_by_query(tree, tree.relations[0].query, whole, ["t", "q"], "abc", other)) for other in ("", "q")]
+    [['b'], ['a', 'b']]
     """
     if query.select is None:
         return frozenset()
     tokens = tree.tokens[query.select : query.end]
     outside = [token for token in tokens if not join.start <= token.start < join.stop]
-    return _not_named(outside, [unquoted(name).lower() for name in relations], names)
+    return _not_named(outside, [unquoted(name).lower() for name in relations], names, other)
 
 
-def _not_named(outside: Sequence[Token], aliases: Sequence[str], names: Iterable[str]) -> frozenset[str]:
-    """The names, in lower case, that do not occur among these tokens; none if the tokens may read columns that they do
-    not name."""
+def _not_named(
+    outside: Sequence[Token], aliases: Sequence[str], names: Iterable[str], other: str = ""
+) -> frozenset[str]:
+    """The names, in lower case, that do not occur among these tokens but after the qualifier `other`; none if the
+    tokens may read columns that they do not name."""
     if any(t.word in _NAMES_NOTHING for t in outside):
         return frozenset()
     if any(is_star(outside, i) or any(_is_row(outside, i, alias) for alias in aliases) for i in range(len(outside))):
         return frozenset()
-    return frozenset(name.lower() for name in names) - {_name(t) for t in outside}
+    read = {_name(token) for i, token in enumerate(outside) if not (other and _is_of(outside, i, other))}
+    return frozenset(name.lower() for name in names) - read
+
+
+def _is_of(tokens: Sequence[Token], i: int, relation: str) -> bool:
+    """True if token i is a column of the relation, by its qualified name."""
+    before = [token.text for token in tokens[max(0, i - 3) : i]]
+    return before[-1:] == ["."] and _name(tokens[i - 2]) == relation and before[:-2] != ["."]
 
 
 def _name(token: Token) -> str:

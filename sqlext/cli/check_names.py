@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog.pattern_rules import RulesTable
 from sqlext.cli.check_reports import Finding
-from sqlext.cli.declared_tables import DeclaredTable, declared_table, declared_tables, take_table
 from sqlext.cli.sql_files import SqlFile
 from sqlext.engine.queries.quoted_names import names_in_backticks
 from sqlext.engine.queries.spark_errors import user_error
@@ -26,7 +25,9 @@ from sqlext.engine.statements.plan_statement import plan_statement
 from sqlext.engine.streams.target_table import renamed
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, raise_all
 from sqlext.formatting.check_syntax import check_text
+from sqlext.formatting.declared_tables import DeclaredTable, declared_table, declared_tables, take_table
 from sqlext.rewriter.heads.heads import CREATE_VIEW, Head, parse_view
+from sqlext.rewriter.heads.materialized_views import CreateMaterializedView
 from sqlext.rewriter.heads.statement import OtherStatement, Script, Statement
 from sqlext.rewriter.heads.stream_target import target_of
 from sqlext.rewriter.rules.rule_statements import CREATE, RuleStatement
@@ -165,6 +166,10 @@ class NameChecker:
             frame = self._frame(replace(call, text=view.query.in_place))
             frame = frame.toDF(*view.columns) if view.columns else frame
             self._create_view(view.head.name.parts, frame)
+        elif isinstance(statement, CreateMaterializedView):
+            frame = self._frame(replace(call, text=statement.query.in_place))
+            names = [column.name for column in statement.columns] or frame.columns
+            self._create(statement.name, frame.toDF(*names))
         elif target is not None:
             frame = self._frame(replace(call, text=target.query.in_place))
             if not target.is_insert:

@@ -180,7 +180,12 @@ def _strategy(spark: SparkSession, sql: str) -> str:
 
 
 def _print_rows(console: Console, result: DataFrame) -> None:
-    table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
+    # without padding beside the edges of the box, so that all columns fit into 80 characters
+    table = Table(
+        box=box.SIMPLE_HEAD if console.is_terminal else None,
+        pad_edge=False,
+        padding=0 if console.is_terminal else (0, 1),
+    )
     for name, kind in result.dtypes:
         table.add_column(name, justify="left" if kind in ("string", "timestamp_ntz") else "right", no_wrap=True)
     for row in result.collect():

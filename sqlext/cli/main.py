@@ -1,36 +1,15 @@
-"""The command line: its commands, each of which adds itself. PySpark is loaded only by those that start Spark."""
+"""The command line. A command that a running server takes loads no other module of ours."""
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
-from sqlext.cli import (
-    check_command,
-    completion_command,
-    demo_command,
-    explain_command,
-    explain_error_command,
-    format_command,
-    hook_command,
-    notebook_command,
-    pack_command,
-    playground_command,
-    rules_command,
-    run_command,
-    shell_command,
-)
-from sqlext.spark.user_warnings import show_warnings_by
-from sqlext.version import __version__
+from sqlext.server.client import hand_over
 
-COMMANDS = (  # in the order in which `sqlext --help` lists them; one module may add several
-    run_command, explain_command, rules_command, check_command, notebook_command, format_command, shell_command,
-    playground_command, explain_error_command, pack_command, hook_command, completion_command, demo_command,
-)  # fmt: skip
 FAILED = 1  # exit status
 _LIBRARIES = frozenset({"pyspark", "py4j", "numpy", "numba", "pyarrow", "pandas"})
 
@@ -42,7 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     use_utf8(sys.stdin, sys.stdout, sys.stderr)
     try:
-        status = _run(list(sys.argv[1:] if argv is None else argv))
+        status = hand_over(sys.argv[1:]) if argv is None else None
+        status = _run(list(sys.argv[1:] if argv is None else argv)) if status is None else status
         sys.stdout.flush()
         return status
     except BrokenPipeError:
@@ -73,27 +53,6 @@ def use_utf8(*streams: TextIO) -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    show_warnings_by(lambda sentence: print(f"sqlext: {sentence}", file=sys.stderr))
-    parser = _parser()
-    completion_command.complete(parser)
-    options = parser.parse_args(arguments)
-    return int(options.tool(options))
+    from sqlext.cli.commands import run  # loads all commands and their parsers, a quarter of a second
 
-
-class _CommandParser(argparse.ArgumentParser):
-    """A parser of a command that reports what it does not know with its own usage, not with that of `sqlext`."""
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # as the parser of `sqlext` calls it
-        options, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return options, unknown
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _CommandParser(prog="sqlext", description="SQL with MATCH_RECOGNIZE on Apache Spark")
-    parser.add_argument("--version", action="version", version=f"sqlext {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in COMMANDS:
-        module.add_command(commands)
-    return parser
+    return run(arguments)

@@ -69,7 +69,7 @@ def _run_on_session(action: Action, options: argparse.Namespace) -> int:
         with quiet_probes():
             # Every failure is raised as an exception. Spark's log would repeat it, with the stack of the JVM.
             settings = {"spark.log.level": "OFF"} | (_PROGRESS if sys.stderr.isatty() else {})
-            spark = session(master=options.master, warehouse=options.warehouse, **settings)
+            spark = session(master=options.master, warehouse=options.warehouse, **settings | dict(options.conf))
             _interrupt_quietly()
             statements = [statement for text in texts for statement in split_statements(text)]
             with passed_by(_PARAMETER):
@@ -219,6 +219,7 @@ def _follow(spark: SparkSession, queries: Sequence[StreamingQuery]) -> None:
 
 def _wait(queries: Sequence[StreamingQuery]) -> None:
     shown = dict.fromkeys(range(len(queries)), -1)
+    batches: dict[int, list[Any]] = {i: [] for i in shown}
     while shown:
         for i in list(shown):
             query = queries[i]
@@ -226,11 +227,34 @@ def _wait(queries: Sequence[StreamingQuery]) -> None:
             for batch in recent_progress(query):
                 if batch["batchId"] > shown[i] and "addBatch" in batch["durationMs"]:
                     shown[i] = batch["batchId"]
+                    batches[i].append(batch)
                     print(progress_line(batch, streams.effects().get(query.name, "")), file=sys.stderr)
             if has_ended:
                 if shown[i] < 0:
                     print(f"{query.name}, {streams.effects().get(query.name, 'started')}, no new rows", file=sys.stderr)
+                else:
+                    print(sum_line(batches[i]), file=sys.stderr)
                 del shown[i]
+
+
+def sum_line(batches: Sequence[Any]) -> str:
+    """One line about all micro-batches of a query that has ended.
+
+    >>> metrics = {"sqlext_1": {"rows": 17, "bytes": 1100, "oldest": None, "late_rows": 0, "failed_rows": 0,
+    ...                         "windows": 0, "emitted": 2}}
+    >>> batch = {"name": "alerts", "numInputRows": 1200, "durationMs": {"triggerExecution": 1540}}
+    >>> sum_line([{**batch, "observedMetrics": metrics}, {**batch, "observedMetrics": {}}])
+    'alerts, in all: 2,400 rows read, 2 rows emitted, 3.1 s in 2 micro-batches'
+    """
+    states = [state for batch in batches if (state := kept_state(batch["observedMetrics"]))]
+    count = len(batches)
+    parts = [
+        f"{batches[0]['name']}, in all: {sum(batch['numInputRows'] for batch in batches):,} rows read",
+        *([f"{sum(state.emitted for state in states):,} rows emitted"] if states else []),
+        f"{sum(batch['durationMs'].get('triggerExecution', 0) for batch in batches) / 1000:.1f} s in {count} "
+        f"micro-batch{'es' * (count != 1)}",
+    ]
+    return ", ".join(parts)
 
 
 def progress_line(progress: Any, effect: str = "") -> str:

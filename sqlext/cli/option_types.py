@@ -20,6 +20,21 @@ def port(text: str) -> int:
     return int(text)
 
 
+def minutes(text: str) -> float:
+    """A number of minutes.
+
+    >>> minutes("0.5")
+    0.5
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes")
+    return number
+
+
 def named_text(text: str) -> tuple[str, str]:
     """The name and the text of `name=text`.
 
@@ -30,6 +45,18 @@ def named_text(text: str) -> tuple[str, str]:
     if not equals or not name.isidentifier():
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
     return name, value
+
+
+def setting(text: str) -> tuple[str, str]:
+    """The name and the value of a setting of Spark or of sqlext.
+
+    >>> setting("spark.sql.shuffle.partitions=4")
+    ('spark.sql.shuffle.partitions', '4')
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or " " in name.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, such as spark.sql.shuffle.partitions=4")
+    return name.strip(), value
 
 
 def parameter(text: str) -> tuple[str, Any]:

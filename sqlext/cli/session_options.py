@@ -6,7 +6,8 @@ import argparse
 from functools import partial
 from typing import Any
 
-from sqlext.cli.option_types import parameter
+from sqlext.cli.option_types import parameter, setting
+from sqlext.server.client import NO_SERVER
 
 
 def statements_command(commands: Any, name: str, purpose: str, action: str | None = None) -> argparse.ArgumentParser:
@@ -44,7 +45,27 @@ def session_command(commands: Any, name: str, purpose: str, action: str | None =
     command.set_defaults(tool=partial(run_action, action or name), sql=[])
     command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
     command.add_argument("--master", help="Spark's master (default: that of spark-submit, else local[*])")
+    add_settings(command)
+    add_no_server(command)
     return command
+
+
+def add_no_server(command: argparse.ArgumentParser) -> None:
+    """Add the option that refuses a server. It has no effect where the arguments are parsed: `hand_over` has read
+    it."""
+    command.add_argument(NO_SERVER, action="store_true", help="start Spark even if a server with these settings runs")
+
+
+def add_settings(command: argparse.ArgumentParser) -> None:
+    """Add the option for settings of the session."""
+    command.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        type=setting,
+        metavar="KEY=VALUE",
+        help="a setting of Spark or of sqlext, such as spark.sql.shuffle.partitions=4; may be repeated",
+    )
 
 
 def run_action(action: str, options: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
@@ -20,19 +20,21 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.output import Output
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 
 from sqlext.cli import shell_commands as commands
+from sqlext.cli.file_views import create_file_views
 from sqlext.cli.on_session import numbered, split_statements
 from sqlext.cli.shell_commands import OFF, ON, choices, help_lines, is_command, read_command
-from sqlext.cli.shell_input import CompletionNames, SqlCompleter, is_complete
+from sqlext.cli.shell_input import SqlCompleter, is_complete
 from sqlext.cli.shell_programs import edited, page
 from sqlext.engine.streams.streaming_tables import check_ends
 from sqlext.errors import file_fault, with_pages
+from sqlext.formatting.completions import CompletionNames
 from sqlext.formatting.pygments_lexer import SqlextLexer
 from sqlext.rewriter.text.names import quote, split_name
-from sqlext.sessions import results
+from sqlext.sessions import formats, results
 from sqlext.sessions.failures import STATEMENT_ERRORS, reason
 from sqlext.sessions.session import session
 from sqlext.sessions.text_tables import Cells, text_lines
@@ -44,14 +46,19 @@ _SHOW_TIME_AFTER = 2.0  # in seconds
 T = TypeVar("T")
 
 
-def start(master: str, warehouse: str | None, limit: int) -> int:
-    """Start Spark, read statements until Ctrl-D, and return the exit status."""
+def start(master: str, warehouse: str | None, limit: int, conf: Mapping[str, str], files: Sequence[Path]) -> int:
+    """Start Spark with these settings, make views of files, read statements until Ctrl-D; returns the exit status."""
     print("Spark starts …", file=sys.stderr)
     with quiet_probes():
-        spark = session(master=master, warehouse=warehouse, **{"spark.log.level": "OFF"})
+        spark = session(master=master, warehouse=warehouse, **{"spark.log.level": "OFF", **conf})
         # PySpark's own handler would send a request to the JVM during another one
         signal.signal(signal.SIGINT, signal.default_int_handler)
         print("sqlext on Spark", spark.version, "- a statement ends with ; and .help lists commands", file=sys.stderr)
+        try:
+            print("\n".join(create_file_views(spark, files)), end="\n" * bool(files), file=sys.stderr)
+        except (*STATEMENT_ERRORS, OSError) as error:
+            print(with_pages(reason(error)), file=sys.stderr)
+            return 1
         Shell(spark, limit, history=kept_history(_path(HISTORY))).loop()
         spark.stop()
     return 0
@@ -98,11 +105,12 @@ class Stopwatch:
 @dataclass(frozen=True)
 class Answer:
     """The result of a statement: its columns with their types, () if it has no rows to show, and one row more than are
-    shown if there are more."""
+    shown if there are more; `file`: where the rows were written instead."""
 
     columns: list[tuple[str, str]]
     rows: list[Cells]
     seconds: float
+    file: str = ""
 
 
 class Shell:
@@ -120,6 +128,7 @@ class Shell:
         self.spark, self.limit = spark, limit
         self.is_timed = self.is_paged = True
         self.expanded = choices(commands.EXPANDED)[-1]
+        self.mode, self.output = formats.TABLE, Path()
         self.last, self.draft = "", ""  # the last statements, and the text with which the next prompt begins
         self.names = CompletionNames(self._tables, lambda table: spark.table(table).columns)
         self.prompt: PromptSession[str] = PromptSession(
@@ -180,15 +189,31 @@ class Shell:
     def _answer(self, statement: str) -> Answer:
         begun = time.monotonic()
         result = self.spark.sql(statement)
-        columns, rows = [], []
+        columns, rows, file = [], [], ""
         if result.columns:
             check_ends(result)
-            columns, rows = result.dtypes, results.read_cells(result, self.limit)
-        return Answer(columns, rows, time.monotonic() - begun)
+            if self.output.name or self.mode != formats.TABLE:
+                file = self._write(result)
+            else:
+                columns, rows = result.dtypes, results.read_cells(result, self.limit)
+        return Answer(columns, rows, time.monotonic() - begun, file)
+
+    def _write(self, result: DataFrame) -> str:
+        """Write the rows of a result as `.mode` says: all of them at the end of the file of `.output`, or the first
+        ones on the screen. Returns where they are."""
+        if not self.output.name:
+            results.write_text(result, self.limit, self.mode, sys.stdout)
+            sys.stdout.flush()
+            return "the screen"
+        with self.output.open("a", encoding="utf-8", newline="") as file:
+            results.write_text(result, None, self.mode, file)
+        return str(self.output)
 
     def _show(self, answer: Answer) -> None:
         """Print the rows, then how many they are and how long the statement took."""
         notes = [results.rows_note(len(answer.rows), self.limit, str(commands.LIMIT)) if answer.columns else "done"]
+        if answer.file:
+            notes = [f"written to {answer.file}"]
         if self.is_timed:
             notes.append(f"{answer.seconds:.1f} s")
         if answer.columns:
@@ -266,6 +291,11 @@ class Shell:
         elif command is commands.EXPANDED:
             self.expanded = argument or (OFF if self.expanded == ON else ON)
             _report(command, self.expanded)
+        elif command is commands.MODE:
+            self.mode = argument or formats.TABLE
+            _report(command, self.mode)
+        elif command is commands.OUTPUT:
+            self._write_to(_path(argument) if argument else Path())
         elif command is commands.PAGER:
             self.is_paged = argument == ON if argument else not self.is_paged
             _report(command, ON if self.is_paged else OFF)
@@ -275,6 +305,17 @@ class Shell:
         else:
             print("\n".join(help_lines()))
         return True
+
+    def _write_to(self, file: Path) -> None:
+        """Write the results that follow into a file, which is emptied, in the format of its ending if it has one."""
+        if file.name:
+            file.write_bytes(b"")
+            form = formats.format_of(file)
+            self.mode = form if form in choices(commands.MODE) else self.mode
+        elif self.output.name:
+            self.mode = formats.TABLE
+        self.output = file
+        _report(commands.OUTPUT, f"{file}, {self.mode}" if file.name else "the screen")
 
     def _edit(self, file: Path | None) -> None:
         """Run what the user has written in an editor, or put it at the prompt if it is incomplete.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from sqlext.cli.option_types import row_count
+from sqlext.cli.session_options import add_no_server, add_settings
 
 MISUSED = 2  # exit status
 _LIBRARIES = ("prompt_toolkit", "pygments")
@@ -18,8 +20,17 @@ def add_command(commands: Any) -> None:
     """Add `shell` to the parser."""
     command = commands.add_parser("shell", help=_PURPOSE, description=_PURPOSE)
     command.set_defaults(tool=run)
+    command.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        type=Path,
+        help="a CSV, JSON or Parquet file, which becomes a view of its name",
+    )
     command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
     command.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
+    add_settings(command)
+    add_no_server(command)
     command.add_argument(
         "--limit", type=row_count, default=100, metavar="N", help="rows shown of a result (%(default)s)"
     )
@@ -35,4 +46,4 @@ def run(options: argparse.Namespace) -> int:
         return MISUSED
     from sqlext.cli.shell import start
 
-    return start(options.master, options.warehouse, options.limit)
+    return start(options.master, options.warehouse, options.limit, dict(options.conf), options.files)

@@ -31,19 +31,26 @@ EDIT = Command(".edit", r"\e", "[FILE]", "change the last statement, or a file, 
 LIMIT = Command(".limit", "", "N", "show at most N rows of a result")
 EXPANDED = Command(".expanded", r"\x", "[on|off|auto]", "one line for each column; auto: where a table is too wide")
 PAGER = Command(".pager", "", "[on|off]", "show what is longer than the screen in $PAGER")
+MODE = Command(".mode", "", "[table|csv|json]", "how rows are written: as a table, as CSV, or a JSON object a line")
+OUTPUT = Command(".output", r"\o", "[FILE]", "write the rows that follow into a file; without FILE on the screen again")
 TIMING = Command(".timing", r"\timing", "[on|off]", "show how long a statement took")
 QUIT = Command(".quit", r"\q", "", "leave the shell, as Ctrl-D does")
-COMMANDS = (HELP, TABLES, COLUMNS, READ, EDIT, LIMIT, EXPANDED, PAGER, TIMING, QUIT)
+COMMANDS = (HELP, TABLES, COLUMNS, READ, EDIT, LIMIT, EXPANDED, PAGER, MODE, OUTPUT, TIMING, QUIT)
+_WORDS = {"help": HELP, "?": HELP, "exit": QUIT, "quit": QUIT}  # what people type who do not know the commands
 NAMES = {name: command for command in COMMANDS for name in (command.name, command.psql) if name}
 
 
 def is_command(text: str) -> bool:
     """Return True if a text is a command and no statement.
 
-    >>> [is_command(text) for text in (".help", r" \\d t", "SELECT 1;")]
-    [True, True, False]
+    >>> [is_command(text) for text in (".help", r" \\d t", "exit;", "SELECT 1;", "help me")]
+    [True, True, True, False, False]
     """
-    return text.lstrip().startswith((".", "\\"))
+    return text.lstrip().startswith((".", "\\")) or _bare(text).lower() in _WORDS
+
+
+def _bare(text: str) -> str:
+    return text.strip().removesuffix(";").rstrip()
 
 
 def read_command(text: str) -> tuple[Command, str]:
@@ -55,7 +62,9 @@ def read_command(text: str) -> tuple[Command, str]:
     >>> read_command(r"\\d")[0].name
     '.tables'
     """
-    line = text.strip().removesuffix(";").rstrip()
+    line = _bare(text)
+    if line.lower() in _WORDS:
+        return _WORDS[line.lower()], ""
     name, _, argument = line.partition(" ")
     argument = argument.strip()
     command = NAMES.get(name.lower())

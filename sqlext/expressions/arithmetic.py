@@ -56,6 +56,16 @@ def _operation(signature: Signature, symbol: str, settings: ExecutionSettings) -
     return TIME_ARITHMETIC[symbol].bind(replace(signature, name=symbol))
 
 
+def _positive_float_remainder(rounded: Callable[[float], float]) -> Callable[[float, float], float]:
+    """The remainder made positive by adding the divisor. The sum is `rounded` to the type of the result."""
+
+    def evaluate(a: float, b: float) -> float:
+        result = _FLOATS["%"](a, b)
+        return _FLOATS["%"](rounded(result + b), b) if result < 0 else result
+
+    return evaluate
+
+
 def _positive_remainder(bits: int) -> Callable[[int, int], int]:
     """The remainder made positive by adding the divisor. The sum is computed as Java's int or long, so it may wrap."""
 
@@ -78,7 +88,6 @@ _FLOATS: dict[str, Callable[[float, float], float]] = {
     "*": lambda a, b: a * b,
     "/": lambda a, b: a / b,
     "%": lambda a, b: math.nan if math.isinf(a) or a != a or b != b else math.fmod(a, b),
-    "pmod": lambda a, b: r if not (r := _FLOATS["%"](a, b)) < 0 else _FLOATS["%"](r + b, b),
 }
 _DECIMALS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
     "+": EXACT.add,
@@ -113,13 +122,13 @@ def _integer_operation(symbol: str, bits: int, settings: ExecutionSettings) -> E
 
 
 def _float_operation(symbol: str, result: str, settings: ExecutionSettings) -> Evaluate:
-    operation, divides, is_single = _FLOATS[symbol], symbol in ("/", "%", "pmod"), result == "float"
+    divides, rounded = symbol in ("/", "%", "pmod"), to_float32 if result == "float" else float
+    operation = _FLOATS.get(symbol) or _positive_float_remainder(rounded)
 
     def evaluate(a: float, b: float) -> float | None:
         if divides and b == 0:
             return _zero(symbol, settings)
-        value = operation(a, b)
-        return to_float32(value) if is_single else value
+        return rounded(operation(a, b))
 
     return evaluate
 

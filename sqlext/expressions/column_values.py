@@ -541,8 +541,11 @@ def without_between(scalar: ScalarCall) -> Scalar:
     return call("AND", bounds, scalar.settings)
 
 
-def _in(scalar: ScalarCall, vectors: list[Vector]) -> Vector:
+def _in(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
+    """None where a choice failed on a row: choices after the first equal one are not evaluated."""
     value, choices = vectors[0], vectors[1:]
+    if any(c.failed is not None for c in choices):
+        return None
     is_equal = reduce(np.logical_or, (_equal(value.values, c.values) & c.valid for c in choices))
     has_null = reduce(np.logical_or, (~c.valid for c in choices))
     return Vector(is_equal, value.valid & (is_equal | ~has_null))

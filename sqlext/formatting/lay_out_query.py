@@ -34,11 +34,14 @@ def lay_out_join(join: JoinClause, text: str, tokens: Tokens) -> Layout:
     for i, end in zip(criteria, [*criteria[1:], stop]):
         layout.words[i] = tokens[i].word
         layout.gaps[i] = layout.gaps[i + 1] = " "
-        layout.blocks[i + 1] = end
+        layout.blocks[i if tokens[i].word == "AGGREGATE" else i + 1] = end  # its list ends below its word
     if join.match_condition is not None and join.match_condition.within is not None:
         within = index_at(tokens, join.match_condition.within.start)
         layout.words[within - 1] = tokens[within - 1].word
         layout.gaps[within - 1] = layout.gaps[within] = " "
+    if join.aggregate is not None and join.aggregate.is_prevailing:
+        for i in (stop - 2, stop - 1):
+            layout.words[i], layout.gaps[i] = tokens[i].word, " "
     if _is_short(text, tokens, from_, stop, layout, ONE_LINE):
         return layout
     indent = indent_of(text, tokens[from_].start) + STEP
@@ -49,8 +52,10 @@ def lay_out_join(join: JoinClause, text: str, tokens: Tokens) -> Layout:
 
 
 def _begins_criterion(join: JoinClause, tokens: Tokens, i: int) -> bool:
-    """Whether MATCH_CONDITION ( … ), ON or USING ( … ) of this join begins at token i."""
+    """Whether MATCH_CONDITION ( … ), ON, USING ( … ) or AGGREGATE ( … ) of this join begins at token i."""
     start = tokens[i].start
+    if join.aggregate is not None and start == join.aggregate.whole.start:
+        return True
     condition, on = join.match_condition, join.on
     if tokens[i].word == "MATCH_CONDITION" and condition is not None and condition.whole.start == start:
         return True

@@ -11,6 +11,7 @@ from itertools import zip_longest
 from sqlext.formatting.check_syntax import check_syntax
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf
+from sqlext.rewriter.heads.materialized_views import CreateMaterializedView, MaterializedViewCommand
 from sqlext.rewriter.heads.statement import Statement
 from sqlext.rewriter.heads.stream_heads import DescribeKey, StreamCommand
 from sqlext.rewriter.heads.stream_target import StreamTarget
@@ -56,7 +57,7 @@ def edits_of_file(text: str) -> list[Edit]:
 def _edits(text: str) -> list[Edit]:
     check_syntax(text)
     read, tokens = read_statement(text), tokenize(text)
-    if isinstance(read, (RuleStatement, StreamCommand, DescribeKey)):
+    if isinstance(read, (RuleStatement, StreamCommand, DescribeKey, MaterializedViewCommand)):
         return [Edit(0, len(text), "SELECT 1")]
     edits = [*_head(read, tokens), *_watermarks(tokens)]
     if is_extended(text):
@@ -82,12 +83,13 @@ def _left_out(tokens: Tokens, lo: int, hi: int) -> Edit:
 
 
 def _head(statement: Statement, tokens: Tokens) -> Iterator[Edit]:
-    """The edits that make EXPLAIN MATCH an EXPLAIN, and CREATE STREAMING TABLE a CREATE TABLE."""
+    """The edits that make EXPLAIN MATCH an EXPLAIN, and CREATE STREAMING TABLE or MATERIALIZED VIEW a CREATE TABLE or
+    VIEW."""
     if isinstance(statement, ExplainStatement):
         yield _left_out(tokens, 1, index_at(tokens, statement.query.start))
         if (after := index_at(tokens, statement.query.stop)) < len(tokens):  # FOR ROW
             yield _left_out(tokens, after, len(tokens))
-    elif isinstance(statement, StreamTarget):
+    elif isinstance(statement, (StreamTarget, CreateMaterializedView)):
         yield _left_out(tokens, 1, 4 if tokens[1].word == "OR" else 2)
         after, query = index_at(tokens, statement.place.stop), index_at(tokens, statement.query.start)
         before_as = query - is_at(tokens, query - 1, "AS")

@@ -76,7 +76,9 @@ class Panel:
     misses: tuple[DrawnMiss, ...] = ()
 
 
-def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | None = None) -> Drawing | None:
+def draw_matches(
+    spark: SparkSession, statement: str, args: dict[str, Any] | None = None, **frames: DataFrame
+) -> Drawing | None:
     """Draw the last MATCH_RECOGNIZE of a statement; None if it has none.
 
     At most 10,000 rows and six partitions are drawn, see `drawn_rows`; the title says what is left out. Raises
@@ -86,7 +88,7 @@ def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | Non
     if query is None:
         return None
     try:
-        frame = spark.sql(query.text, args)
+        frame = spark.sql(query.text, args, **frames)
     except SqlExtError as error:
         raise UnsupportedError("DRAWING", f"the matches cannot be drawn: {error.message}", hint=error.hint) from None
     check_ends(frame)
@@ -99,12 +101,11 @@ def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | Non
             f"{query.time} is no column of the rows, and cannot be drawn",
             hint="write ORDER BY with a column, computed in a subquery if need be.",
         )
-    drawn = drawn_rows(frame, query, _result(spark, statement, args))
+    drawn = drawn_rows(frame, query, _result(spark, statement, args, frames))
     value = _value_column(drawn.rows, query)
     panels = list(panels_of(drawn, query))
-    panels, note = _with_misses(
-        panels, SqlCall(spark=spark, sql=unhooked(spark), text=query.text, args=args), query, value
-    )
+    call = SqlCall(spark=spark, sql=unhooked(spark), text=query.text, args=args, frames=frames)
+    panels, note = _with_misses(panels, call, query, value)
     count, near = sum(panel.rows[MATCH].nunique() for panel in panels), sum(len(panel.misses) for panel in panels)
     found = f"{count:,} {'match' if count == 1 else 'matches'}"
     found += f" and {near} near miss{'es' * (near != 1)}" if near else ""
@@ -113,10 +114,12 @@ def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | Non
     return Drawing(picture(panels, query.time, value, title), title)
 
 
-def _result(spark: SparkSession, statement: str, args: dict[str, Any] | None) -> DataFrame | None:
+def _result(
+    spark: SparkSession, statement: str, args: dict[str, Any] | None, frames: dict[str, DataFrame]
+) -> DataFrame | None:
     """The result of a query; None for a statement that is no query, which is not run again."""
     read = read_statement(statement)
-    return spark.sql(statement, args) if isinstance(read, OtherStatement) and read.is_query else None
+    return spark.sql(statement, args, **frames) if isinstance(read, OtherStatement) and read.is_query else None
 
 
 def _with_misses(panels: list[Panel], call: SqlCall, query: DrawingQuery, value: str | None) -> tuple[list[Panel], str]:

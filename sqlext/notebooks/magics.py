@@ -25,6 +25,7 @@ from sqlext.notebooks.sql_cells import CellRunner
 from sqlext.notebooks.theme import Note
 from sqlext.notebooks.widgets import Widgets
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW
+from sqlext.server.served_session import use_server
 from sqlext.sessions.failures import reason
 from sqlext.sessions.hook import extend
 from sqlext.sessions.session import session
@@ -69,7 +70,8 @@ class SqlMagics(Magics):
         VARIABLE        the Python variable of the last result, a DataFrame; results are then not shown
 
         In a cell of a .sql notebook the options follow `-- sqlext:` on its first line.
-        :name is the value of a widget or of a Python variable. The last result is also in _sqldf.
+        :name is the value of a widget or of a Python variable, {name} a DataFrame of Python. The last result is also in
+        _sqldf.
         """
         with short_errors():
             options = parse_magic_line(line if line.strip() else options_of(cell), has_body=cell is not None)
@@ -132,6 +134,8 @@ class SqlMagics(Magics):
         """The session of the notebook; a new one becomes the variable `spark`, also after `spark.stop()`."""
         spark, running = self.variables.get("spark"), running_session()
         if running is None or not hasattr(type(spark), "createDataFrame"):
+            if running is None:
+                use_server()  # becomes the running session
             spark = running or session()
             self.variables["spark"] = spark
         return extend(spark)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from sqlext.rewriter.text.fragments import alone
 from sqlext.sessions.explain import explain
 
 T = TypeVar("T")
+_FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")  # as in spark.sql(text, **frames)
 
 
 @dataclass(frozen=True)
@@ -74,18 +76,18 @@ class CellRunner:
     def _run(self, statement: str) -> Iterator[DataFrame]:
         widget = parse_widget_statement(statement)
         if widget is None:
-            yield self.spark.sql(statement, self._arguments(statement))
+            yield self.spark.sql(statement, self._arguments(statement), **self._frames(statement))
         else:
             self._about_widget(widget)
 
     def _explain(self, statement: str) -> Iterator[str]:
         if parse_widget_statement(statement) is None:
-            yield explain(statement, self._arguments(statement), spark=self.spark)
+            yield explain(statement, self._arguments(statement), spark=self.spark, **self._frames(statement))
 
     def _draw(self, statement: str) -> Iterator[Any]:
         from sqlext.notebooks.draw_matches import draw_matches  # matplotlib takes half a second to load
 
-        drawing = draw_matches(self.spark, statement, self._arguments(statement))
+        drawing = draw_matches(self.spark, statement, self._arguments(statement), **self._frames(statement))
         if drawing is not None:
             yield drawing
 
@@ -95,14 +97,15 @@ class CellRunner:
         if parse_widget_statement(statement) is not None:
             return
         arguments, read = self._arguments(statement), read_statement(statement)
+        frames = self._frames(statement)
         if isinstance(read, WhyStatement):
             query = read.query.text
-            yield Report("\n".join(row[0] for row in self.spark.sql(statement, arguments).collect()))
+            yield Report("\n".join(row[0] for row in self.spark.sql(statement, arguments, **frames).collect()))
         else:
             query = statement
-            yield Report(explain(statement, arguments, spark=self.spark, analyze=True))
+            yield Report(explain(statement, arguments, spark=self.spark, analyze=True, **frames))
         try:
-            drawing = draw_matches(self.spark, query, arguments)
+            drawing = draw_matches(self.spark, query, arguments, **frames)
         except UnsupportedError as error:
             yield Note(error.message)
         else:
@@ -110,6 +113,11 @@ class CellRunner:
 
     def _arguments(self, statement: str) -> dict[str, Any] | None:
         return arguments(statement, self.widgets, self.variables) or None
+
+    def _frames(self, statement: str) -> dict[str, Any]:
+        """The DataFrames of the notebook that a statement reads as `{name}`."""
+        values = {name: self.variables.get(name) for name in _FIELD.findall(statement)}
+        return {name: value for name, value in values.items() if isinstance(value, DataFrame)}
 
     def _about_widget(self, statement: WidgetStatement) -> None:
         if statement.kind is None:

@@ -23,6 +23,7 @@ from sqlext.playground.answer import Json, answer, errors_of
 from sqlext.playground.budget import MOST_WORK, WorkBudget, too_much_work
 from sqlext.playground.clause_edits import with_control
 from sqlext.playground.lessons import Lesson, lessons
+from sqlext.playground.python_view import python_view
 from sqlext.playground.rows_search import KnownTruth, RowsSearch
 from sqlext.playground.search_steps import search_steps
 from sqlext.playground.statement import read_statement
@@ -95,8 +96,10 @@ class Playground:
     def begin(self, asked: Json) -> Json:
         own = self.own
         return {
-            "lessons": [lesson.as_json() for lesson in lessons()],
-            "own": None if own is None else {"name": own.name, "statement": first_statement(own)},
+            "lessons": [lesson.as_json() | {"view": python_view(lesson.table)} for lesson in lessons()],
+            "own": None
+            if own is None
+            else {"name": own.name, "statement": first_statement(own), "view": python_view(own)},
             "first": _OWN if own is not None and not self.first else str(self.first or 1),
             "keywords": sorted({word for phrase in phrases() for word in phrase.split()} | set(SPARK_KEYWORDS)),
             "functions": _functions(),

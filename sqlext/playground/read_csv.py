@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,7 +25,8 @@ def read_csv(path: Path) -> Table:
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise DataError("CSV_FILE", f"{path} cannot be read: {file_fault(error)}") from None
-    return csv_table(content, re.sub(r"\W+", "_", path.stem).strip("_") or "rows", str(path))
+    table = csv_table(content, re.sub(r"\W+", "_", path.stem).strip("_") or "rows", str(path))
+    return replace(table, file=str(path.absolute()))
 
 
 def csv_table(content: bytes, name: str, file: str = "the text") -> Table:

@@ -49,7 +49,7 @@ def read_table(spark: SparkSession, name: str) -> Table:
         notes.append(f"Not here, because of their types: {', '.join(left_out)}.")
     first = read.slice(0, MOST_ROWS)
     columns = {column: one_chunk(first.column(column).cast(arrow_type(kind))) for column, kind in types.items()}
-    return Table(name=unquoted(name.split(".")[-1]), types=types, columns=columns, note=" ".join(notes))
+    return Table(name=unquoted(name.split(".")[-1]), types=types, columns=columns, note=" ".join(notes), is_sparks=True)
 
 
 def _is_read(spark_type: str) -> bool:

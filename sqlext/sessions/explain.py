@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.errors import BindError
+from sqlext.sessions.composed_frames import ComposedCall, call_of
 from sqlext.sessions.hook import unhooked
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 # This is light by design: `import sqlext` loads it, in workers too, and must not wait for pyspark or numba.
 
 
 def explain(
-    text: str, args: Any = None, *, spark: SparkSession | None = None, analyze: bool = False, **frames: Any
+    text: str | DataFrame, args: Any = None, *, spark: SparkSession | None = None, analyze: bool = False, **frames: Any
 ) -> str:
     """Explain how `spark.sql(text, args, **frames)` would run: its clauses, their programs, strategies and reasons, and
     the SQL for Spark. With `analyze`, run the query and say where its rows are lost, as EXPLAIN MATCH ANALYZE does.
+
+    `text` may also be a DataFrame that `match_recognize`, `asof_join`, `interval_join` or `windows` returned.
 
     `spark`: the session, by default the active one. Raises the SqlExtError that running the text would raise.
 
@@ -35,7 +38,7 @@ def explain(
 
 
 def why(
-    query: str,
+    query: str | DataFrame,
     condition: str,
     args: Any = None,
     *,
@@ -45,9 +48,9 @@ def why(
 ) -> str:
     """Explain why the rows of the input that a condition chooses are, or are not, in a match of a query.
 
-    `rule`: the pattern rule to explain, if the query reads MATCH_RULES; `spark`: the session, by default the
-    active one. Raises the SqlExtError that running the query would raise, and UnsupportedError for what WHY does not
-    explain.
+    `query`: a text, or a DataFrame as in `explain`; `rule`: the pattern rule to explain, if the query reads
+    MATCH_RULES; `spark`: the session, by default the active one. Raises the SqlExtError that running the query would
+    raise, and UnsupportedError for what WHY does not explain.
 
     >>> print(why("SELECT * FROM ticks MATCH_RECOGNIZE (…)", "symbol = 'ACME' AND ts = 4"))   # doctest: +SKIP
     Row 4 of 9 of its partition, symbol = 'ACME', ts = 4
@@ -57,13 +60,18 @@ def why(
     from sqlext.engine.statements.explain_why import explain_why
     from sqlext.rewriter.statements.explain_statement import WhyStatement
     from sqlext.rewriter.statements.read_statement import read_statement
+    from sqlext.rewriter.text.composed import Argument, Composed
     from sqlext.rewriter.text.names import quoted
 
-    check_text(query)
-    for_rule = "" if rule is None else f"FOR RULE {quoted(str(rule))} "
-    # on a line of their own: the query may end with a comment
-    text = f"EXPLAIN MATCH WHY {query.strip().rstrip(';')}\n{for_rule}FOR ROW {condition}"
-    with call_on(spark, text, args, frames) as call:
+    composed = call_of(query)
+    if composed is not None:
+        question = (*composed.composed.parts, "\nFOR ROW ", Argument.sql("condition", condition))
+        asked: str | ComposedCall = composed.asking(Composed(("EXPLAIN MATCH WHY ", *question)))
+    else:
+        for_rule = "" if rule is None else f"FOR RULE {quoted(str(rule))} "
+        # on a line of their own: the query may end with a comment
+        asked = f"EXPLAIN MATCH WHY {check_text(query).strip().rstrip(';')}\n{for_rule}FOR ROW {condition}"
+    with call_on(spark, asked, args, frames) as call:
         statement = read_statement(call.text)
         assert isinstance(statement, WhyStatement)
         return explain_why(call, statement)
@@ -94,25 +102,34 @@ def analyzed(call: SqlCall, *, is_json: bool = False) -> str:
 
 
 @contextmanager
-def call_on(spark: SparkSession | None, text: str, args: Any, frames: dict[str, Any]) -> Iterator[SqlCall]:
-    """`spark.sql(text, args, **frames)` on a session, by default the active one, with names in backticks."""
+def call_on(spark: SparkSession | None, query: object, args: Any, frames: dict[str, Any]) -> Iterator[SqlCall]:
+    """`spark.sql(query, args, **frames)` on a session, by default the active one, with names in backticks; or the call
+    that made a DataFrame."""
     from sqlext.engine.queries.quoted_names import names_in_backticks
 
-    check_text(text)
-    session = spark or active_session()
+    composed = call_of(query)
+    if composed is not None:
+        with composed.composed.places(), names_in_backticks(composed.call) as call:
+            yield call
+        return
+    text, session = check_text(query), spark or active_session()
     with names_in_backticks(SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames)) as call:
         yield call
 
 
-def check_text(query: object) -> None:
-    """Raise BindError (ARGUMENT_TYPE) for a query that is no text.
+def check_text(query: object) -> str:
+    """The text of a query. Raises BindError (ARGUMENT_TYPE) for anything else.
 
     >>> check_text(None)
     Traceback (most recent call last):
     sqlext.errors.BindError: SQLEXT_ARGUMENT_TYPE: the query is a text (str), not NoneType
     """
     if not isinstance(query, str):
-        raise BindError("ARGUMENT_TYPE", f"the query is a text (str), not {type(query).__name__}")
+        hint = "a DataFrame is the one that match_recognize, asof_join, interval_join or windows returned."
+        is_frame = hasattr(query, "sparkSession")
+        message = f"the query is a text (str), not {type(query).__name__}"
+        raise BindError("ARGUMENT_TYPE", message, hint=hint if is_frame else None)
+    return query
 
 
 def active_session() -> SparkSession:

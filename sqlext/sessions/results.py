@@ -41,14 +41,15 @@ def write_result(
         with file.open("wb") as out:  # before the query runs, as for the other formats
             pq.write_table((result if limit is None else result.limit(limit)).toArrow(), out)
     elif file is None:
-        _write_text(result, limit, form, sys.stdout, null)
+        write_text(result, limit, form, sys.stdout, null)
         sys.stdout.flush()  # the next statement may take a long time
     else:
         with file.open("w", encoding="utf-8", newline="") as texts:
-            _write_text(result, limit, form or TABLE, texts, null)
+            write_text(result, limit, form or TABLE, texts, null)
 
 
-def _write_text(result: DataFrame, limit: int | None, form: str | None, out: TextIO, null: str | None) -> None:
+def write_text(result: DataFrame, limit: int | None, form: str | None, out: TextIO, null: str | None = None) -> None:
+    """Write the rows of a result, at most `limit`, as text. `form`, `null`: as in `write_result`."""
     if form == JSON:
         some = result if limit is None else result.limit(limit)
         lines = some.selectExpr("to_json(struct(*), map('ignoreNullFields', 'false'))")

@@ -26,7 +26,7 @@ from sqlext.spark.locations import local_path
 from sqlext.spark.quiet_probes import kept_stderr, quiet_probes
 from sqlext.spark.start_versions import checkpointing_package, version_of
 from sqlext.spark.user_warnings import warn
-from sqlext.spark.worker_python import use_this_python
+from sqlext.spark.worker_python import settings_of_daemon, use_this_python
 
 _DELTA_VERSION = "4.4.0"  # 4.4.1 is on PyPI, but its jar was not on Maven Central
 _SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # the versions of Spark for which it has a jar; 4.3 had none on 2026-11-24
@@ -141,6 +141,8 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str], ours: di
     use_this_python(master or "")
     settings = {"spark.master": master or "", "spark.app.name": app_name, **ours, **user_conf}
     settings = _settings_of_master(settings["spark.master"]) | settings
+    if is_on_this_machine(settings["spark.master"]):
+        settings = settings_of_daemon() | settings
     packages = _packages(user_conf) if ours is WITH_DELTA else user_conf.get("spark.jars.packages", "")
     is_only_delta = bool(packages) and ours is WITH_DELTA and not _names_jars(user_conf)
     jars = known_jars(packages) if is_only_delta else ""

@@ -14,9 +14,11 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 
+from sqlext.aggregates.bind import BoundAggregate
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.values import arrow_type
 from sqlext.operators.asof.plan import OF_LEFT, OF_RIGHT, SIDE, TIME, PairsPlan
+from sqlext.operators.interval.aggregates_plan import AggregatesPlan, RangeCall
 from sqlext.operators.interval.plan import LOWER, UPPER, RangesPlan
 from sqlext.operators.match.operator import MatchOperator
 from sqlext.operators.rows.columns import WITHIN_END
@@ -64,6 +66,7 @@ def warm() -> Iterator[str]:
     """Compile the kernels; yields each clause as soon as the kernels that it needs have been compiled."""
     pair_both_sides()
     pair_read_sides()
+    aggregate_read_sides()
     order_texts()
     for text in clauses():
         plan, types = lowered(text)
@@ -154,6 +157,22 @@ def pair_read_sides() -> int:
         *range_batches({TIME: times}, {LOWER: times, UPPER: times}, within),
     ]
     return sum(batch.num_rows for batch in pairs)
+
+
+def aggregate_read_sides() -> int:
+    """Aggregate the rows of ranges as an INTERVAL JOIN with AGGREGATE does. Returns the number of result rows."""
+    from sqlext.operators.interval.aggregate_ranges import aggregate_sides  # loads Numba
+
+    times, names = pa.array(range(ROWS_A_KEY)), ("sum", "max", "stddev")
+    calls = [
+        RangeCall(name=name, call=BoundAggregate(function=name, types=("double",), result="double"), columns=("of",))
+        for name in names
+    ]
+    plan = AggregatesPlan(
+        is_left=True, is_prevailing=True, ties=(TIME,), of_left={"at": LOWER}, calls=tuple(calls), left={}, right={}
+    )
+    right = {TIME: times, "of": times.cast(pa.float64())}
+    return sum(batch.num_rows for batch in aggregate_sides({LOWER: times, UPPER: times}, right, plan))
 
 
 def order_texts() -> int:

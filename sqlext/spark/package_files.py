@@ -21,6 +21,7 @@ _DRIVER_ONLY = (
     "engine/emit",
     "engine/joins",
     "engine/match",
+    "engine/materialized",
     "engine/planning",
     "engine/queries",
     "engine/reports",
@@ -31,6 +32,8 @@ _DRIVER_ONLY = (
     "engine/views",
     "engine/why",
     "formatting",
+    "frames",
+    "language_server",
     "notebooks",
     "playground",
     "rewriter/checkpoint_words",
@@ -38,7 +41,9 @@ _DRIVER_ONLY = (
     "rewriter/heads",
     "rewriter/joins",
     "rewriter/match_windows",
+    "rewriter/refresh_keys",
     "rewriter/statements",
+    "server",
     "sessions",
 )  # folders that executors never read
 _TOKENIZER = "sqlglot"  # pure Python; rules and `sqlext_match` are compiled in Spark's Python processes

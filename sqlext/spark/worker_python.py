@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from sqlext.spark.package_files import package_folder
 from sqlext.spark.user_warnings import warn
 
 if TYPE_CHECKING:
@@ -23,6 +25,17 @@ def use_this_python(master: str) -> None:
     chosen = os.environ.get("PYSPARK_PYTHON")
     if chosen is None or (chosen == "python3" and master.startswith("local")):
         os.environ["PYSPARK_PYTHON"] = sys.executable
+
+
+def settings_of_daemon() -> dict[str, str]:
+    """The settings with which a local Spark forks its workers from `warm_daemon`; none if a Python of the workers does
+    not find this installation of sqlext."""
+    if other_python(os.environ, sys.executable) is not None:
+        return {}
+    command = [sys.executable, "-c", "from sqlext.spark.package_files import package_folder as f; print(f())"]
+    folder = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    is_this = folder == str(package_folder())
+    return {"spark.python.daemon.module": "sqlext.engine.shipped.warm_daemon"} if is_this else {}
 
 
 def warn_of_other_python(spark: SparkSession) -> None:

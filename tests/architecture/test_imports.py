@@ -38,8 +38,11 @@ LIBRARIES = {
     "sqlext.formatting": {"sqlfluff"},
     "sqlext.sessions.failures": {"pyspark"},
     "sqlext.notebooks": {*_JUPYTER, "matplotlib", "pandas", "pyspark", "rich"},
+    "sqlext.server.attach": {"pyspark"},
+    "sqlext.server.spark_process": {"pyspark"},
     "sqlext.sessions.warm": {"numpy", "pyarrow", "pyspark"},
     "sqlext.playground": {"numpy", "pyarrow"},
+    "sqlext.pandas": {"numpy", "pandas", "pyspark"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }
 # The modules that import pickle or cloudpickle. Only the first of them reads what another process may have written.
@@ -107,7 +110,7 @@ def test_a_folder_holds_files_or_folders_but_not_both():
     folders = {name.rpartition(".")[0] for name in MODULES}
     parents = {name.rpartition(".")[0] for name in folders}
     top = {f"sqlext.{name}" for name in ("__main__", "error_pages", "errors", "host_folder", "version")}
-    faces = {"sqlext", *top, "sqlext.pattern.strategy"}
+    faces = {"sqlext", "sqlext.pandas", *top, "sqlext.pattern.strategy"}
     files = {name for name in MODULES if name not in folders and name.rpartition(".")[0] in parents}
     assert sorted(files - faces) == []
 

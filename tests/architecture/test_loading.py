@@ -10,8 +10,10 @@ import pytest
 HEAVY = "numpy numba pyarrow pyspark pandas rich IPython matplotlib sqlglot"
 NOT_LOADED = {
     "sqlext": HEAVY,  # each worker that finds a function of ours imports it
-    "sqlext.cli.main": HEAVY.replace(" sqlglot", ""),  # commands that need no Spark do not wait for PySpark
+    "sqlext.cli.main": f"{HEAVY} sqlext.cli.commands",  # nothing but what hands a command to a server
+    "sqlext.cli.commands": HEAVY.replace(" sqlglot", ""),  # commands that need no Spark do not wait for PySpark
     "sqlext.cli.check_command": "pyspark numpy",
+    "sqlext.language_server.serve": HEAVY.replace(" sqlglot", ""),
     "sqlext.cli.pack_command": "pyspark numba",
     "sqlext.spark.executors": "pyspark",  # workers pickle and load it
     # Plain SQL does not wait for the planner.

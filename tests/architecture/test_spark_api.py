@@ -9,6 +9,9 @@ from .source import MODULES
 PRIVATE = {"_jvm", "_jdf", "_jsc", "_jsparkSession", "_jreader", "_jwrite", "_sc", "sparkContext", "_gateway"}
 ALLOWED = {
     "sqlext.sessions.start": {"_gateway"},  # before a session exists: whether this process has started Spark's JVM
+    # a server and its clients, which share one JVM
+    "sqlext.server.attach": {"_gateway", "_jvm", "_sc", "sparkContext"},
+    "sqlext.server.spark_process": {"_jsparkSession", "_jvm"},
     # the files of a table, which are read only where Spark's JVM is on this machine
     "sqlext.engine.scan.file_relation": {"_jdf", "_jvm", "_jsparkSession", "sparkContext", "_gateway"},
 }

@@ -16,7 +16,8 @@ import pytest
 
 import sqlext
 from sqlext.catalog.warehouse import WAREHOUSE
-from sqlext.cli.main import _parser, main
+from sqlext.cli.commands import parser
+from sqlext.cli.main import main
 from sqlext.cli.on_session import FAILED, MISUSED, split_statements
 from sqlext.cli.option_types import parameter
 from sqlext.errors import with_pages
@@ -89,7 +90,8 @@ def test_all_texts_of_a_command_are_run_in_order(spark, capsys, arguments, statu
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["no-such-command"], ["run"], ["run", "-", "--param", "1=2"], ["run", "-", "--param", "d=2026-02-30"],
+    [["no-such-command"], ["run"], ["run", "-", "--conf", "spark.x"],
+      ["run", "-", "--param", "1=2"], ["run", "-", "--param", "d=2026-02-30"],
      ["run", "-", "--limit", "-1"], ["run", "-", "-e", "SELECT 1"], ["run", "-", "-o", "result"],
      ["run", "-", "--format", "parquet"], ["run", "-", "--format", "xml"],
      ["explain", "-", "--analyze", "--why", "a = 1"], ["explain", "-", "--rule", "r"],
@@ -101,6 +103,18 @@ def test_a_wrong_call_ends_with_status_2(arguments, capsys):
         main(arguments)
     assert stopped.value.code == MISUSED
     assert "usage: sqlext" in capsys.readouterr().err
+
+
+def test_without_a_command_the_help_is_shown(capsys):
+    assert main([]) == 0
+    assert capsys.readouterr().out.startswith("usage: sqlext [-h]")
+
+
+def test_settings_of_the_session_are_options(spark, capsys):
+    setting = "spark.sql.test.of.sqlext"
+    assert main(["run", "--conf", f"{setting}=a=b", "-e", f"SET {setting}", "-e", "SELECT 2 AS two"]) == 0
+    spark.conf.unset(setting)
+    assert capsys.readouterr().out.splitlines() == ["key\tvalue", f"{setting}\ta=b", "", "two", "2"]
 
 
 USAGES = [
@@ -180,7 +194,7 @@ def test_the_commands_of_documents_are_commands():
     documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     text = "\n".join(path.read_text("utf-8") for path in documents).replace("\\\n", " ")
     commands = [line for line in re.findall(r"^sqlext (.*)$", text, re.MULTILINE)]
-    parsed = [_parser().parse_args(shlex.split(line, comments=True)) for line in commands]
+    parsed = [parser().parse_args(shlex.split(line, comments=True)) for line in commands]
     assert len(parsed) >= 4
     read = [options.file for options in parsed if getattr(options, "file", None) and options.command != "pack"]
     assert [file for file in read if not (ROOT / file).exists()] == []

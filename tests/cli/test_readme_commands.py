@@ -18,7 +18,8 @@ import pyspark
 import pytest
 
 from sqlext.catalog.warehouse import WAREHOUSE
-from sqlext.cli.main import _parser, main
+from sqlext.cli.commands import parser
+from sqlext.cli.main import main
 from tests.sampling import sample
 
 from .test_check_names import parts
@@ -63,7 +64,7 @@ def test_each_line_is_run_somewhere():
     assert [words for words in others if words[0] != "make" or words[1] not in targets] == []
     for words in LINES:
         if words[0] == "sqlext":
-            _parser().parse_args(words[1:])
+            parser().parse_args(words[1:])
 
 
 @pytest.mark.parametrize("words", OURS, ids=" ".join)

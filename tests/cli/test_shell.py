@@ -14,11 +14,13 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from sqlext.cli.file_views import create_file_views
 from sqlext.cli.shell import Shell, kept_history
 from sqlext.cli.shell_commands import COMMANDS, NAMES, help_lines, read_command
-from sqlext.cli.shell_input import CompletionNames, SqlCompleter, is_complete
+from sqlext.cli.shell_input import SqlCompleter, is_complete
 from sqlext.cli.shell_programs import edited, page
 from sqlext.errors import SqlExtError
+from sqlext.formatting.completions import CompletionNames
 
 ROOT = Path(__file__).parents[2]
 COMPLETE = [
@@ -46,6 +48,8 @@ COMPLETIONS = [
     ("SELECT o.pl| FROM db.orders o", ["placed_at"]),
     ("SELECT * FROM ticks WHERE `o", []),
     ("SELECT nvl", ["nvl2"]),
+    ("SELECT * FROM x MATCH_RECOGNIZE (PATTERN (strt (downhill+ `up h`)) DEFINE downh", ["downhill"]),
+    ("SELECT * FROM x MATCH_RECOGNIZE (MEASURES LAST(zi|) PATTERN (zig zag) DEFINE", ["zig"]),
     ("SELECT * FROM ticks MATCH_R", ["MATCH_RECOGNIZE", "MATCH_ROWTIME", "MATCH_RULES"]),
     (".co", [".columns"]),
     ("\\d", ["\\dt", "\\d"]),
@@ -73,7 +77,8 @@ READ = [
     (".help", ".help", ""), (r"\?", ".help", ""), (r"\q", ".quit", ""), (r"\dt", ".tables", ""), (r"\d", ".tables", ""),
     (r"\d ticks;", ".columns", "ticks"), (r"\i a b.sql", ".read", "a b.sql"), (r"\e", ".edit", ""),
     (".edit x.sql", ".edit", "x.sql"), (r"\x", ".expanded", ""), (".expanded auto", ".expanded", "auto"),
-    (r"\timing off", ".timing", "off"), (".LIMIT 5", ".limit", "5"),
+    (r"\timing off", ".timing", "off"), (".LIMIT 5", ".limit", "5"), ("help", ".help", ""), ("?", ".help", ""),
+    ("exit", ".quit", ""), ("QUIT;", ".quit", ""), (".mode csv", ".mode", "csv"), (r"\o a.csv", ".output", "a.csv"),
 ]  # fmt: skip
 
 
@@ -175,6 +180,34 @@ def test_statements_are_run_and_shown_and_an_error_ends_no_shell(spark, capsys, 
     ]  # fmt: skip
     assert history.get_strings()[0].startswith("SELECT *\nFROM VALUES")
     assert history.get_strings()[-1] == r"\q" and "SELECT 8 AS e;" in history.get_strings()
+
+
+def test_results_are_written_in_a_mode_and_into_a_file(spark, tmp_path, capsys):
+    shell = Shell(spark, 1, history=InMemoryHistory(), screen=DummyOutput())
+    file = tmp_path / "rows.json"
+    for text in (".mode csv", "SELECT id FROM range(2);", f".output {file}", "SELECT 1 AS a; SELECT id FROM range(2);"):
+        shell.run(text)
+    assert file.read_text() == '{"a":1}\n{"id":0}\n{"id":1}\n'
+    shell.run(".output")
+    shell.run("SELECT 5 AS five;")
+    out, err = capsys.readouterr()
+    assert out.startswith("id\r\n0\r\n") and "│" in out and "five" in out
+    assert f"written to {file}, " in err and f".output {file}, json" in err
+
+
+def test_files_become_views_and_na_is_null(spark, tmp_path):
+    csv, json, other = tmp_path / "2013 flights.csv", tmp_path / "a-b.json", tmp_path / "c.xlsx"
+    csv.write_text("day,delay,origin\n1,5,JFK\n2,NA,NA\n")
+    json.write_text('{"x": 1}\n')
+    assert create_file_views(spark, [csv, json]) == [
+        f"`2013_flights`: 3 columns of {csv}; NA is NULL, in delay", f"a_b: 1 column of {json}",
+    ]  # fmt: skip
+    assert spark.table("2013_flights").dtypes == [("day", "int"), ("delay", "int"), ("origin", "string")]
+    for file, error in ((other, SqlExtError), (tmp_path / "no.csv", FileNotFoundError)):
+        with pytest.raises(error):
+            create_file_views(spark, [file])
+    for view in ("2013_flights", "a_b"):
+        spark.catalog.dropTempView(view)
 
 
 def test_errors_of_a_file_name_its_statement_and_its_line(spark, tmp_path, capsys):

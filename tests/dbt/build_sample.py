@@ -1,7 +1,8 @@
 """Builds sql_examples/dbt with the real dbt, in one process with one Spark session, and prints what came out as JSON.
 
 Run by the Python of the environment that has dbt (`make` creates it): `build_sample.py PROJECT_COPY PART WORD…`. PART
-is `models`, or a streaming table, which is built with what it reads; the words are those of docs/tools.md: `build …`.
+is `models`, or a streaming table or a materialized view, which is built with what it reads; the words are those of
+docs/tools.md: `build …`.
 """
 
 import json
@@ -21,13 +22,16 @@ dan,2026-03-03 10:01:00,purchase,1,US
 dan,2026-03-03 10:02:00,purchase,700,FR
 end,2026-03-03 23:00:00,purchase,5,US
 """
+LATE_PAYMENT = "bob,2026-03-02 09:00:00,purchase,3,FR\n"
+CORRECTION = ("cyd,2026-03-02 11:20:00,purchase,30,FR", "cyd,2026-03-02 11:20:00,purchase,30,GB")
 MISTAKE = "SELECT * FROM {{ ref('payments') }}\n  MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B) DEFINE B AS amuont > 1)\n"
 PLAIN_MISTAKE = "SELECT card,\n  amuont\nFROM {{ ref('payments') }}\n"
 
 
 def main(part: str, build: list[str]) -> None:
     """In the folder of the project."""
-    print(json.dumps(_models(build) if part == "models" else _stream(part, build), default=str))
+    parts = {"models": _models, "travels": _view}
+    print(json.dumps(parts[part](build) if part in parts else _stream(part, build), default=str))
 
 
 def _models(build: list[str]) -> dict[str, Any]:
@@ -51,6 +55,24 @@ def _stream(stream: str, build: list[str]) -> dict[str, Any]:
     seed.write_text(seed.read_text() + MORE_PAYMENTS)
     again = _dbt(*build, "--select", f"+{stream}", "--exclude", "resource_type:test")
     return {"first": first, "rows": rows, "again": again, "rows_again": _rows(stream)}
+
+
+def _view(build: list[str]) -> dict[str, Any]:
+    """Build a materialized view; again with a late and a corrected payment; again with another query, in each way."""
+    words = [*build, "--select", "+travels"]
+    built, rows = [_dbt(*words)], [_rows("travels")["travels"]]
+    seed, model = Path("seeds/raw_payments.csv"), Path("models/travels.sql")
+    seed.write_text(seed.read_text().replace(*CORRECTION) + LATE_PAYMENT)
+    built.append(_dbt(*words))
+    rows.append(_rows("travels")["travels"])
+    described = SparkSession.active().sql("DESCRIBE MATERIALIZED VIEW fraud.travels").collect()
+    text = model.read_text().replace("<> PREV(country))", "<> PREV(country) AND amount < 40)")
+    for on_change in ("fail", "continue", "apply"):
+        change = f"'materialized_view', on_configuration_change='{on_change}'"
+        model.write_text(text.replace("'materialized_view'", change))
+        built.append(_dbt(*words))
+        rows.append(_rows("travels")["travels"])
+    return {"first": built[0], "built": built[1:], "views": rows, "described": dict(map(tuple, described))}
 
 
 def _dbt(*words: str) -> dict[str, str]:

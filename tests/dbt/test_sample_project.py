@@ -30,11 +30,12 @@ STREAMS = {
         ["impossible_travel  1  dan  2026-03-03 10:02:00  {'here': 'US', 'there': 'FR'}"],
     ),
 }
-PARTS = ["models", *STREAMS]
+PARTS = ["models", "travels", *STREAMS]
 PART = sample(PARTS, len(PARTS))[0]
 
 needs_models = pytest.mark.skipif(PART != "models", reason=f"this run builds {PART}")
-needs_stream = pytest.mark.skipif(PART == "models", reason="this run builds the models")
+needs_view = pytest.mark.skipif(PART != "travels", reason=f"this run builds {PART}")
+needs_stream = pytest.mark.skipif(PART not in STREAMS, reason=f"this run builds {PART}")
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +114,26 @@ def test_the_next_run_resumes_a_stream_and_leaves_rules_that_have_not_changed(bu
     assert built["rows_again"][PART] == sorted(before + after)
     if PART == "alerts":
         assert built["again"]["refunds"] == "success: UNCHANGED"
+
+
+@needs_view
+@pytest.mark.slow
+def test_the_next_run_computes_the_keys_with_late_and_corrected_rows(built):
+    first, corrected, failed, continued, applied = built["views"]
+    assert first == ["cyd  2026-03-02 11:00:00  2026-03-02 11:20:00  US  FR"]
+    assert corrected == [
+        "bob  2026-03-02 09:00:00  2026-03-02 10:00:00  FR  US",
+        "cyd  2026-03-02 11:00:00  2026-03-02 11:20:00  US  GB",
+        "cyd  2026-03-02 11:20:00  2026-03-02 11:40:00  GB  FR",
+    ]
+    assert (built["described"]["kind"], built["described"]["reason"]) == ("by key", None)
+    assert failed == continued == corrected
+    assert applied == ["cyd  2026-03-02 11:00:00  2026-03-02 11:20:00  US  GB"]
+
+
+@needs_view
+@pytest.mark.slow
+def test_a_changed_query_is_treated_as_on_configuration_change_says(built):
+    changed, failed, continued, applied = (build["travels"] for build in built["built"])
+    assert [line.split(":")[0] for line in (changed, continued, applied)] == ["success"] * 3
+    assert "on_configuration_change is fail" in failed

@@ -100,13 +100,9 @@ SELECT t.symbol, t.ts, avg(bid) AS around, count(bid) AS n FROM trades t WINDOW 
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'WINDOW'.
 --   1 | SELECT t.symbol, t.ts, avg(bid) AS around, count(bid) AS n FROM trades t WINDOW JOIN quotes q ON (symbol) RANGE BETWEEN 1 minute PRECEDING AND 1 minute FOLLOWING
 --     |                                                                          ^^^^^^
--- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts. With the row that prevails before: docs/migration/questdb-kdb.md.
+-- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts AGGREGATE (max(b.v) AS v) INCLUDING PREVAILING.
 -- write
-SELECT symbol, ts, avg(bid) AS around, count(bid) AS n FROM (
-  SELECT t.symbol, t.ts, q.bid FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol <=> q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts + INTERVAL 1 MINUTE
-  UNION ALL
-  SELECT t.symbol, t.ts, q.bid FROM trades t ASOF JOIN quotes q MATCH_CONDITION (t.ts - INTERVAL 1 MINUTE >= q.ts) ON t.symbol <=> q.symbol WHERE q.ts < t.ts - INTERVAL 1 MINUTE
-) GROUP BY symbol, ts;
+SELECT t.symbol, t.ts, around, n FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol <=> q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts + INTERVAL 1 MINUTE AGGREGATE (avg(bid) AS around, count(bid) AS n) INCLUDING PREVAILING;
 -- rows symbol:string,ts:timestamp,around:double,n:bigint
 -- BTC, 2026-01-01 09:00:00, 10.5, 2
 -- BTC, 2026-01-01 09:00:30, 10.5, 2
@@ -120,9 +116,9 @@ SELECT t.symbol, t.ts, avg(bid) AS around, count(bid) AS n FROM trades t WINDOW 
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'WINDOW'.
 --   1 | SELECT t.symbol, t.ts, avg(bid) AS around, count(bid) AS n FROM trades t WINDOW JOIN quotes q ON (symbol) RANGE BETWEEN 1 minute PRECEDING AND 1 minute FOLLOWING EXCLUDE PREVAILING
 --     |                                                                          ^^^^^^
--- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts. With the row that prevails before: docs/migration/questdb-kdb.md.
+-- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts AGGREGATE (max(b.v) AS v) INCLUDING PREVAILING.
 -- write
-SELECT t.symbol, t.ts, avg(bid) AS around, count(bid) AS n FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol <=> q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts + INTERVAL 1 MINUTE GROUP BY t.symbol, t.ts;
+SELECT t.symbol, t.ts, around, n FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol <=> q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts + INTERVAL 1 MINUTE AGGREGATE (avg(bid) AS around, count(bid) AS n);
 -- rows symbol:string,ts:timestamp,around:double,n:bigint
 -- BTC, 2026-01-01 09:00:00, 10.5, 2
 -- BTC, 2026-01-01 09:00:30, 10.5, 2
@@ -279,13 +275,9 @@ wj[-0D00:01 0D00:00 +\: trades.ts; `symbol`ts; trades; (quotes; (max; `bid))];
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'wj'.
 --   1 | wj[-0D00:01 0D00:00 +\: trades.ts; `symbol`ts; trades; (quotes; (max; `bid))]
 --     | ^^
--- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts. With the row that prevails before: docs/migration/questdb-kdb.md.
+-- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts AGGREGATE (max(b.v) AS v) INCLUDING PREVAILING.
 -- write
-SELECT symbol, ts, max(bid) AS bid FROM (
-  SELECT t.symbol, t.ts, q.bid FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol = q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts
-  UNION ALL
-  SELECT t.symbol, t.ts, q.bid FROM trades t ASOF JOIN quotes q MATCH_CONDITION (t.ts - INTERVAL 1 MINUTE >= q.ts) ON t.symbol = q.symbol
-) GROUP BY symbol, ts;
+SELECT t.symbol, t.ts, bid FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol = q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts AGGREGATE (max(q.bid) AS bid) INCLUDING PREVAILING;
 -- rows symbol:string,ts:timestamp,bid:double
 -- BTC, 2026-01-01 09:00:00, 9.5
 -- BTC, 2026-01-01 09:00:30, 11.5
@@ -299,9 +291,9 @@ wj1[-0D00:01 0D00:00 +\: trades.ts; `symbol`ts; trades; (quotes; (max; `bid))];
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'wj1'.
 --   1 | wj1[-0D00:01 0D00:00 +\: trades.ts; `symbol`ts; trades; (quotes; (max; `bid))]
 --     | ^^^
--- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts.
+-- Hint: write FROM a LEFT INTERVAL JOIN b ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL 1 MINUTE AND a.ts AGGREGATE (max(b.v) AS v).
 -- write
-SELECT t.symbol, t.ts, max(q.bid) AS bid FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol = q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts GROUP BY t.symbol, t.ts;
+SELECT t.symbol, t.ts, bid FROM trades t LEFT INTERVAL JOIN quotes q ON t.symbol = q.symbol AND q.ts BETWEEN t.ts - INTERVAL 1 MINUTE AND t.ts AGGREGATE (max(q.bid) AS bid);
 -- rows symbol:string,ts:timestamp,bid:double
 -- BTC, 2026-01-01 09:00:00, 9.5
 -- BTC, 2026-01-01 09:00:30, 11.5

@@ -14,7 +14,7 @@ from sqlext.spark.progress import kept_state
 from tests.built_wheel import ROOT
 
 LINES = [line for line in (Path(__file__).parent / "public_api.txt").read_text("utf-8").splitlines() if line[0] != "#"]
-PAGE = (ROOT / "docs" / "api.md").read_text("utf-8")
+PAGE = "".join((ROOT / "docs" / name).read_text("utf-8") for name in ("api.md", "python.md"))
 ERROR = sqlext.BindError("X", "a message")
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sqlext.errors import BindError, UnsupportedError
+from sqlext.playground.lessons import lessons
+from sqlext.playground.python_view import python_view
 from sqlext.playground.questions import Playground
+from sqlext.playground.read_csv import read_csv
 from sqlext.playground.spark_table import read_table
 from sqlext.playground.table import MOST_ROWS
 
@@ -43,3 +46,21 @@ def test_what_is_left_out_is_said(spark):
     with pytest.raises(BindError) as missing:
         read_table(spark, "r")
     assert missing.value.error_class == "SQLEXT_TABLE_OR_VIEW_NOT_FOUND"
+
+
+TEXT = """day,price,at,name,is_open
+2026-03-02,20,2026-03-02 09:00:00,"a ""quoted"" word, and
+a line",true
+2026-03-03,,2026-03-02 09:00:01.5,,false
+"""
+
+
+def test_copied_statements_run_on_the_rows_of_the_page(spark, tmp_path):
+    (tmp_path / "own rows.csv").write_text(TEXT, encoding="utf-8")
+    tables = [read_csv(tmp_path / "own rows.csv"), *(lesson.table for lesson in lessons())]
+    for table in tables:
+        exec(python_view(table), {"spark": spark})
+        again = read_table(spark, table.name)
+        assert (again.types, again.as_json()["columns"]) == (table.types, table.as_json()["columns"]), table.name
+        assert python_view(again) == ""
+        spark.sql(f"DROP VIEW `{table.name}`")  # it would hide tables of other tests

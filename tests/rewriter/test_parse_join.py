@@ -15,8 +15,9 @@ from sqlext.rewriter.tree.read_tree import read_tree
 from .cases import blocks
 
 JOINS = dict(blocks("joins.txt"))
-WORDS = """SELECT FROM WHERE INTERVAL ASOF JOIN LEFT OUTER SEMI NATURAL LATERAL ON USING MATCH_CONDITION BETWEEN AND OR
-    NOT WITHIN NEAREST CASE END IS DISTINCT UNION |> ( ) , . = >= < a b t.x 'x' 5 AS PIVOT WITH VALUES * EXCEPT"""
+WORDS = """SELECT FROM WHERE INTERVAL ASOF JOIN LEFT OUTER SEMI NATURAL LATERAL ON USING MATCH_CONDITION BETWEEN AND
+    OR NOT WITHIN NEAREST AGGREGATE INCLUDING PREVAILING CASE END IS DISTINCT UNION |> ( ) , . = >= < a b
+    t.x 'x' 5 AS PIVOT WITH VALUES * EXCEPT"""
 
 
 def shown(join: JoinClause) -> str:
@@ -27,7 +28,11 @@ def shown(join: JoinClause) -> str:
         parts += ["WITHIN", condition.within.text] if condition.within else []
     if join.using:
         parts += ["USING", *(name.text for name in join.using)]
-    return " ".join([*parts, *(f"[{member.text}]" for member in join.conjuncts)])
+    parts += [f"[{member.text}]" for member in join.conjuncts]
+    if join.aggregate is not None:
+        parts += [f"{{{aggregate.call.text} AS {aggregate.name.text}}}" for aggregate in join.aggregate.aggregates]
+        parts += ["PREVAILING"] if join.aggregate.is_prevailing else []
+    return " ".join(parts)
 
 
 @pytest.mark.parametrize("title", JOINS)

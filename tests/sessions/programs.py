@@ -8,6 +8,28 @@ import sys
 import textwrap
 from pathlib import Path
 
+# the beginning of a program: `spark` is the session of a Connect client, which is not extended
+CONNECT_SESSION = """
+    import os
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+    import sqlext
+    from sqlext.sessions.start import delta_package
+    import pyspark
+    delta = delta_package(pyspark.__version__)
+    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).set("spark.jars.packages", delta))
+    os.environ["SPARK_TESTING"] = "1"  # of PySpark alone, as Java runs: it takes a free port, no longer 15002
+    spark = SparkSession.builder.remote("local[2]").config(map={
+        "spark.jars.packages": delta,
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.warehouse.dir": "here",
+        "spark.sql.streaming.stateStore.providerClass":
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        "spark.sql.shuffle.partitions": "2",
+    }).getOrCreate()
+"""
+
 
 def run_program(source: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """The finished process of a program that runs in `folder`."""

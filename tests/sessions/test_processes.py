@@ -9,7 +9,7 @@ import pytest
 
 from sqlext.sessions import start
 
-from .programs import printed, run_program
+from .programs import CONNECT_SESSION, printed, run_program
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -136,34 +136,23 @@ def test_no_java_or_an_old_one_is_an_error_that_helps(tmp_path, version, message
     assert done.stderr == ""
 
 
-CONNECT = """
-    import os
+CONNECT = (
+    CONNECT_SESSION
+    + """
     import warnings
-    from pyspark import SparkConf, SparkContext
-    from pyspark.sql import SparkSession
-    import sqlext
     from sqlext.catalog import streams, views
     from sqlext.rewriter.heads.heads import parse_head, parse_view
     from sqlext.sessions.hook import unhooked
-    from sqlext.sessions.start import delta_package
-    import pyspark
-    delta = delta_package(pyspark.__version__)
-    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).set("spark.jars.packages", delta))
-    os.environ["SPARK_TESTING"] = "1"  # of PySpark alone, as Java runs: it takes a free port, no longer 15002
-    spark = SparkSession.builder.remote("local[2]").config(map={
-        "spark.jars.packages": delta,
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.warehouse.dir": "here",
-        "spark.sql.streaming.stateStore.providerClass":
-            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-        "spark.sql.shuffle.partitions": "2",
-    }).getOrCreate()
     own = type(spark).sql
     assert sqlext.extend(sqlext.extend(spark)) is spark and sqlext.is_extended(spark)
     print(type(spark).__module__, type(spark).sql is not own)
     spark.sql("CREATE TABLE t USING delta AS SELECT 1 AS x")
     print(spark.sql("SELECT * FROM {d} JOIN t", d=spark.range(1)).collect())
+    few = spark.sql("SELECT * FROM VALUES (1), (2) AS t(v)")
+    rise = sqlext.match_recognize(few, pattern="a b", define={"b": "v > PREV(v)"}, order_by="v",
+                                  measures={"n": "COUNT(*)"})
+    print(rise.collect(), sqlext.asof_join(rise, few, left_on="n", right_on="v").collect())
+    print("== Clause 1" in sqlext.explain(rise))
     times = "(VALUES (0, 5), (1, 6), (4, 7)) AS b(x, y)"
     print(spark.sql(f"SELECT t.x, b.* FROM t ASOF JOIN {times} MATCH_CONDITION (t.x > b.x)").collect())
     pairs = f"SELECT t.*, b.y FROM t FULL INTERVAL JOIN {times} ON b.x BETWEEN t.x AND t.x + 1"
@@ -206,12 +195,15 @@ CONNECT = """
     print(type(spark).sql is own, sqlext.is_extended(spark))
     spark.stop()
 """
+)
 
 
 def test_connect_sessions_are_extended_too(tmp_path):
     assert printed(CONNECT, tmp_path) == [
         "pyspark.sql.connect.session True",
         "[Row(id=0, x=1)]",
+        "[Row(n=2)] [Row(n=2, v=2)]",
+        "True",
         "[Row(x=1, x=0, y=5)]",
         "['Row(x=1, y=6)', 'Row(x=None, y=5)', 'Row(x=None, y=7)']",
         "[(1, None), (2, 1), (3, 2), (4, 3)]",

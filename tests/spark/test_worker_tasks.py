@@ -31,3 +31,13 @@ def test_workers_keep_their_modules_out_of_garbage_collections(spark):
             yield pa.record_batch({"objects": [gc.get_freeze_count()]})
 
     assert map_in_arrow(spark.range(1), frozen, "objects BIGINT").first().objects > 0
+
+
+def test_workers_begin_with_the_libraries_of_clauses(spark):
+    def loaded(batches):
+        import sys
+
+        for _ in batches:
+            yield pa.record_batch({"loaded": ["numba" in sys.modules]})
+
+    assert spark.range(1).mapInArrow(loaded, "loaded BOOLEAN").first().loaded

@@ -54,10 +54,17 @@ class TablesOfFiles:
         self.spark, self.folder, self.written = spark, folder, {}
         views = "|".join(re.escape(case.title) for case in cases("relations.txt"))
         self.input = re.compile(rf"(?<=\bFROM )({_VALUES}|(?:{views})\b)(?=\s+MATCH_RECOGNIZE\b)", re.DOTALL)
+        self.of_window = re.compile(rf"(?<=\bFROM )(?:{views})\b(?=\s+(?:WINDOW|GROUP|WHERE|QUALIFY)\b|\s*\)|$)", re.M)
+        self.of_emit = re.compile(rf"(?<=\bTABLE )(?:{views})\b(?=,| PARTITION BY\b|\))")
 
     def step(self, step: Step, kind: str) -> Step:
         """The step, in which each input that is VALUES or a view is a table of files."""
-        return replace(step, text=self.input.sub(lambda found: self.table(found[0], kind), step.text))
+
+        def table(found: re.Match) -> str:
+            return self.table(found[0], kind)
+
+        text = self.of_window.sub(table, self.input.sub(table, step.text))
+        return replace(step, text=self.of_emit.sub(lambda found: f"(SELECT * FROM {table(found)})", text))
 
     def table(self, rows: str, kind: str) -> str:
         key = kind, rows

@@ -77,7 +77,7 @@ def test_it_does_not_matter_who_orders_the_rows(session, order, way, group):
 
 
 @pytest.mark.random(every=4)
-@pytest.mark.parametrize(("way", "group"), ORDERED)
+@pytest.mark.parametrize(("way", "group"), list(groups("arrow")))
 @pytest.mark.parametrize("files", ["parquet", "delta"])
 def test_it_does_not_matter_who_reads_the_rows(session, tables_of_files, files, way, group):
     with_tables = [replace(case, steps=[tables_of_files.step(case.step, files)]) for case in group]

@@ -18,16 +18,22 @@ def explained_call(call: WindowTvf, how: str) -> Section:
     return Section(kind="Windows", title=f", line {line}", text=lambda: f"{_windows(call)}\ncomputed by {how}")
 
 
-def explained_emit(plan: EmitPlan, prefix: Text, *, is_streaming: bool) -> Section:
-    """The section of a query with EMIT. `prefix`: the WITH clause that its data needs."""
+def explained_emit(plan: EmitPlan, prefix: Text, why_read: str, *, is_streaming: bool) -> Section:
+    """The section of a query with EMIT. `prefix`: the WITH clause that its data needs; `why_read`: who reads its rows,
+    and why, empty if it reads no table of files."""
     line = plan.clause.keyword.place.line
-    return Section(kind="Windows", title=f", line {line}", text=lambda: _text(plan, prefix, is_streaming=is_streaming))
+
+    def text() -> str:
+        return _text(plan, prefix, why_read, is_streaming=is_streaming)
+
+    return Section(kind="Windows", title=f", line {line}", text=text)
 
 
-def _text(plan: EmitPlan, prefix: Text, *, is_streaming: bool) -> str:
+def _text(plan: EmitPlan, prefix: Text, why_read: str, *, is_streaming: bool) -> str:
     clause = plan.clause
     lines = [
         f"input {plan.relation}",
+        *([f"read: {why_read}"] if why_read else []),
         _windows(clause.call),
         _keys(plan, is_streaming=is_streaming),
         _triggers(clause, is_streaming=is_streaming),

@@ -8,19 +8,22 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.emit.explain_emit import explained_call, explained_emit
+from sqlext.engine.emit.local_emit import scan_of
 from sqlext.engine.emit.planned_emit import PlannedEmit
+from sqlext.engine.emit.run_emit import rows_query
 from sqlext.engine.planning.planner import NOT_PORTABLE, Planned
 from sqlext.engine.queries.queries import Queries, SparkTypeResolver, after_watermark, watermarks
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.queries.spark_errors import cast_hint
 from sqlext.engine.reports.shown_values import shown_name
+from sqlext.engine.scan.scan_plan import AUTO, LocalScan
 from sqlext.engine.streams import side_tables
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.operators.emit.parts import AFTER_WATERMARK, CUMULATE, GLOBAL, SESSION
 from sqlext.rewriter.emit.durations import as_timestamp, duration, time_type
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.grouped_stream import grouped_stream
-from sqlext.rewriter.emit.lower_emit import WINDOW_KEYS, lower_emit
+from sqlext.rewriter.emit.lower_emit import WINDOW_KEYS, EmitPlan, lower_emit
 from sqlext.rewriter.emit.upserted import is_whole_query, upserted
 from sqlext.rewriter.emit.window_relations import windowed
 from sqlext.rewriter.emit.window_tvf import WindowTvf
@@ -79,7 +82,9 @@ class WindowTvfPlanner:
 
 @dataclass(frozen=True, kw_only=True)
 class EmitPlanner:
-    """Plans the queries with EMIT of one statement. `target`: the table that the statement writes, if it writes one."""
+    """Plans the queries with EMIT of one statement. `target`: the table that the statement writes, if it writes one;
+    `read`: who reads the files of a table in batch, one of `scan_plan.MODES`; `cores`: those of this machine, None if
+    Spark runs on others."""
 
     spark: SparkSession
     statement: ParsedStatement
@@ -87,6 +92,8 @@ class EmitPlanner:
     target: StreamTarget | None = None
     is_portable: bool = False
     skips_failures: bool = True
+    read: str = AUTO
+    cores: int | None = None
 
     def plan(self, emit: EmitClause, source: Source, prefix: Text) -> Planned:
         if self.is_portable:
@@ -106,17 +113,25 @@ class EmitPlanner:
         plan = replace(plan, settings=execution_settings(self.spark))
         for aggregate in plan.aggregates:
             aggregate.call.check(plan.settings, aggregate.place)
+        scan, why_read = None, ""
+        if not rows.isStreaming:
+            scan, why_read = self._scan(plan, prefix)
         planned = PlannedEmit(
             plan=plan,
             prefix=prefix,
             is_streaming=rows.isStreaming,
             has_effect=rows.isStreaming and bool(side_tables.table_names(self.spark)),
             skips_failures=self.skips_failures,
+            scan=scan,
         )
         name = self.queries.name(replace(planned, has_effect=False).frame(self.queries, self.spark))
         edit = Edit(emit.whole.start, emit.whole.stop, f"SELECT * FROM {name}")
-        section = explained_emit(plan, prefix, is_streaming=rows.isStreaming)
+        section = explained_emit(plan, prefix, why_read, is_streaming=rows.isStreaming)
         return Planned(edits=[edit], relations={name: planned}, sections=[section], needs_workers=True)
+
+    def _scan(self, plan: EmitPlan, prefix: Text) -> tuple[LocalScan | None, str]:
+        rows = self.queries.run(rows_query(plan.columns, plan, prefix))
+        return scan_of(plan, rows, self.read, self.cores)
 
 
 def _bound(

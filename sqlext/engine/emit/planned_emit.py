@@ -9,6 +9,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.engine.emit.local_emit import local_firings
 from sqlext.engine.emit.run_emit import (
     batch_firings,
     firing_schema,
@@ -21,6 +22,7 @@ from sqlext.engine.planning.answers import Analysis, Explained, KeptClause, WhyQ
 from sqlext.engine.planning.planner import PlannedPart
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
+from sqlext.engine.scan.scan_plan import LocalScan
 from sqlext.engine.streams import side_tables
 from sqlext.engine.streams.run_operator import decided_rows, result_columns, without_failures
 from sqlext.engine.why.chosen_rows import no_stream
@@ -38,6 +40,8 @@ from sqlext.rewriter.text.splice import Text, join
 class PlannedEmit(PlannedPart):
     """A query with EMIT. `prefix`: the WITH clause that its data needs.
 
+    `scan`: in batch, what a worker reads of the files of a table; None if Spark reads the rows.
+
     On a stream, `has_effect`: late rows and failures are written into the tables that are set, which are created if
     they do not exist; `skips_failures`: a value that cannot be computed on a row or a firing is NULL (see
     `rewriter.lowering.guard`).
@@ -48,6 +52,11 @@ class PlannedEmit(PlannedPart):
     is_streaming: bool
     has_effect: bool
     skips_failures: bool
+    scan: LocalScan | None = None
+
+    @property
+    def reads_files(self) -> bool:
+        return self.scan is not None
 
     @property
     def stream_clauses(self) -> list[StreamClause]:
@@ -58,7 +67,8 @@ class PlannedEmit(PlannedPart):
         if self.is_streaming:
             return self._on_stream(queries, spark)
         rows = self._rows(queries, self.plan.columns)
-        firings = batch_firings(rows, window_plan(self.plan, rows.schema))
+        windows = window_plan(self.plan, rows.schema)
+        firings = batch_firings(rows, windows) if self.scan is None else local_firings(self.scan, windows, rows)
         return queries.run(result_query(self.plan, queries.name(firings)))
 
     def _on_stream(self, queries: Queries, spark: SparkSession) -> DataFrame:

@@ -111,10 +111,12 @@ class _AsofBinder:
             conditions = replace(written, left=own[LEFT], right=own[RIGHT])
         left_time, right_time = self.sides.text(times.left), self.sides.text(times.right)
         compared = [Key(left_time, right_time), *conditions.keys]
-        compared = self._with_strings(compared, self._fields(compared), is_streaming=is_streaming)
         fields = self._fields(compared)
+        casted = self._with_strings(compared, fields, is_streaming=is_streaming)
+        if casted != compared:
+            fields = self._fields(casted)
         types = [(left.dataType, right.dataType) for left, right in fields]
-        compared = self._padded(compared, fields)
+        compared = self._padded(casted, fields)
         conditions = replace(conditions, keys=tuple(compared[1:]))
         right_relation = self.tree.relation_at(clause.right)
         name = self.tree.name_of(right_relation) if right_relation else None
@@ -137,6 +139,7 @@ class _AsofBinder:
             carried=self._carried(right, same_keys, is_streaming=is_streaming),
             presort=_presort(*types),
             distance=self._distance(times, types[0]),
+            takes_last=self.sides.queries.takes_last,
         )
         same = [pair.right for pair, (a, b) in zip(compared, types) if a == b]
         return BoundAsof(
@@ -253,9 +256,12 @@ class _AsofBinder:
 
     def _fields(self, pairs: list[Key]) -> list[tuple[t.StructField, t.StructField]]:
         """The columns that both sides of each pair are."""
-        lefts = self.sides.rows(LEFT, _list(pair.left for pair in pairs)).schema.fields
-        rights = self.sides.rows(RIGHT, _list(pair.right for pair in pairs)).schema.fields
-        return list(zip(lefts, rights))
+        lefts = self._fields_of(LEFT, [pair.left for pair in pairs])
+        return list(zip(lefts, self._fields_of(RIGHT, [pair.right for pair in pairs])))
+
+    def _fields_of(self, side: str, texts: Sequence[Text]) -> Sequence[t.StructField]:
+        named = [field for text in texts if (field := self.sides.named_column(side, text)) is not None]
+        return named if len(named) == len(texts) else self.sides.rows(side, _list(texts)).schema.fields
 
     def _with_strings(
         self, pairs: list[Key], fields: list[tuple[t.StructField, t.StructField]], *, is_streaming: bool

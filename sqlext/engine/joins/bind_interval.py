@@ -20,7 +20,7 @@ from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.operators.interval.plan import LOWER, TIME, UPPER
 from sqlext.rewriter.joins import join_conditions
 from sqlext.rewriter.joins.interval_sql import BoundRange, RewrittenJoin, bucket_join, copies_points, plain_join
-from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, TimeRange, other_side, time_ranges
+from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, TimeRange, comparisons, other_side, time_ranges
 from sqlext.rewriter.joins.time_buckets import FLOATS, INTEGERS, Fixed, domain
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Edit, Text, join
@@ -47,6 +47,12 @@ def bind_interval(sides: JoinSides, time_zone: str) -> RewrittenJoin:
     return bound
 
 
+def bind_range(sides: JoinSides, time_zone: str) -> tuple[TimeRange, bool]:
+    """The range of the join, which is one point for `t = e`, and whether a relation is a stream. Raises as
+    `bind_interval`."""
+    return _IntervalBinder(sides, time_zone, None).bind_range()
+
+
 def bind_local_or_interval(sides: JoinSides, time_zone: str, by_worker: ByWorker) -> RewrittenJoin | LocalInterval:
     """The join by a worker, or the result of `bind_interval` with the reason."""
     return _IntervalBinder(sides, time_zone, by_worker).bind()
@@ -60,12 +66,36 @@ class _IntervalBinder:
         bound = self._bound()
         return _with_filters(self.sides, bound) if isinstance(bound, RewrittenJoin) else bound
 
-    def _bound(self) -> RewrittenJoin | LocalInterval:
+    def _checked(self) -> DataFrame:
+        """The plain join, after all checks of ON but that of the range."""
         self._check_no_proctime()
         self.sides.check_scalar()
         rows = self._plain_join()
         if self.clause.on is not None:
             self.sides.check_spellings(self.clause.on)
+        return rows
+
+    def bind_range(self) -> tuple[TimeRange, bool]:
+        rows = self._checked()
+        range_ = self._range() or self._point()
+        types = tuple(self.type_of(part) for part in (range_.time, range_.lower, range_.upper))
+        if domain(types) is None:
+            raise join_conditions.wrong_types(range_, types)
+        return range_, rows.isStreaming
+
+    def _point(self) -> TimeRange:
+        """The range that `t = e` is, where t is a time of the right relation or, if no key is one, any key."""
+        equal = comparisons(self.clause.conjuncts, frozenset({"="}))
+        side_of = self.sides.side_of
+        keys = [(conjunct, c) for conjunct, c in equal if {side_of(c.left), side_of(c.right)} == {LEFT, RIGHT}]
+        domains = [domain((self.type_of(c.left), self.type_of(c.right))) for _, c in keys]
+        times = [key for key, of in zip(keys, domains) if of not in (None, INTEGERS, FLOATS)]
+        conjunct, c = (times or [key for key, of in zip(keys, domains) if of is not None])[0]
+        time, end = (c.right, c.left) if side_of(c.right) == RIGHT else (c.left, c.right)
+        return TimeRange(time=time, lower=end, upper=end, conjuncts=(conjunct,))
+
+    def _bound(self) -> RewrittenJoin | LocalInterval:
+        rows = self._checked()
         range_ = self._range()
         if rows.isStreaming:
             streams = [side for side in (LEFT, RIGHT) if self.sides.whole(side).isStreaming]

@@ -172,20 +172,30 @@ def _check_range(sides: JoinSides, range_: TimeRange) -> None:
     """Raise an error unless the range is `time BETWEEN other time ± constant AND other time ± constant`, both with a
     watermark."""
     side = sides.side_of(range_.time)
-    if not has_watermark(sides, side, range_.time):
-        raise _no_watermark(range_.time)
-    other = other_side(side)
+    check_time(sides, side, range_.time)
     for bound in (range_.lower, range_.upper):
-        terms = offset(bound, sides.source)
-        if len(terms.others) != 1 or terms.others[0].sign < 0 or not _are_day_times(sides, terms.constants):
-            raise UnsupportedError(
-                "STREAM_RANGE",
-                "on streams the bounds of INTERVAL JOIN are the other time ± a constant interval",
-                place=bound.place,
-                hint="write it as l.ts - INTERVAL '5' MINUTES; months have no constant length.",
-            )
-        if not has_watermark(sides, other, terms.others[0].expression):
-            raise _no_watermark(terms.others[0].expression)
+        check_bound(sides, bound, other_side(side))
+
+
+def check_time(sides: JoinSides, side: str, time: Fragment) -> None:
+    """Raise UnsupportedError WATERMARK unless the expression is an event time of that relation."""
+    if not has_watermark(sides, side, time):
+        raise _no_watermark(time)
+
+
+def check_bound(sides: JoinSides, bound: Fragment, side: str) -> Fragment:
+    """The event time of that relation to which a bound adds a constant. Raises UnsupportedError (STREAM_RANGE,
+    WATERMARK) for any other bound."""
+    terms = offset(bound, sides.source)
+    if len(terms.others) != 1 or terms.others[0].sign < 0 or not _are_day_times(sides, terms.constants):
+        raise UnsupportedError(
+            "STREAM_RANGE",
+            "on streams the bounds of INTERVAL JOIN are the other time ± a constant interval",
+            place=bound.place,
+            hint="write it as l.ts - INTERVAL '5' MINUTES; months have no constant length.",
+        )
+    check_time(sides, side, terms.others[0].expression)
+    return terms.others[0].expression
 
 
 def _are_day_times(sides: JoinSides, terms: Sequence) -> bool:

@@ -137,7 +137,7 @@ class JoinSides:
         try:
             if self._reads_other(side, expression):
                 return None
-            return self._named_column(side, expression) or self._computed(side, expression)
+            return self.named_column(side, self.text(expression)) or self._computed(side, expression)
         except BindError:
             return None
 
@@ -164,18 +164,24 @@ class JoinSides:
             return False
         return all(name != column.lower() for both in (LEFT, RIGHT) for column in self.whole(both).columns)
 
+    def other_qualifier(self, side: str) -> str:
+        """The name in lower case of the other relation if `name.x` can only be a column of that one, or ""."""
+        other = other_side(side)
+        name = self.names[other]
+        return name if name is not None and self._is_qualifier(name, other) else ""
+
     def _reads_other(self, side: str, expression: Fragment) -> bool:
         """Return True if the expression surely reads a column of the other relation. Raises BindError."""
         other = other_side(side)
         names = qualifiers(self.text(expression))
         return self.names[other] in names and self._is_qualifier(self.names[other], other)
 
-    def _named_column(self, side: str, expression: Fragment) -> StructField | None:
+    def named_column(self, side: str, expression: Text) -> StructField | None:
         """The column of the relation that the expression is, by its qualified name; None for any other expression.
 
         Raises BindError.
         """
-        qualifier, column = qualified_column(self.text(expression)) or (None, "")
+        qualifier, column = qualified_column(expression) or (None, "")
         if not self._is_qualifier(qualifier, side):
             return None
         fields = [field for field in self.whole(side).schema.fields if field.name.lower() == column]

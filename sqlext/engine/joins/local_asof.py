@@ -11,13 +11,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from sqlext.engine.joins.local_sides import LocalSides, local_cores, local_sides, same_types
+from sqlext.engine.joins.paired_types import refusal_by_types
 from sqlext.engine.planning.planner import PlannedPart
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.scan.file_relation import NotRead
 from sqlext.operators.asof.plan import TIME
 from sqlext.operators.scan.read_sides import Columns
-from sqlext.rewriter.joins.asof_pairs_sql import Pairs, relation_sql, sides_plan, sides_sql
+from sqlext.rewriter.joins.asof_pairs_sql import Pairs, sides_plan, sides_sql
 from sqlext.rewriter.text.splice import Text, join
 
 
@@ -31,6 +32,10 @@ class LocalAsof(PlannedPart):
     has_effect: ClassVar[bool] = False
     stream_clauses: ClassVar[tuple[StreamClause, ...]] = ()
 
+    @property
+    def reads_files(self) -> bool:
+        return True
+
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
         plan = replace(sides_plan(self.pairs), limits=self.sides.limits)
 
@@ -39,7 +44,7 @@ class LocalAsof(PlannedPart):
 
             return pair_sides(left, right, plan)
 
-        return queries.run(relation_sql(self.pairs, queries.name(self.sides.frame(pair, self.schema))))
+        return self.sides.frame(pair, self.schema)
 
 
 def local_asof(pairs: Pairs, prefix: Text, queries: Queries, read: str, cores: int | None) -> LocalAsof:
@@ -49,7 +54,9 @@ def local_asof(pairs: Pairs, prefix: Text, queries: Queries, read: str, cores: i
         raise NotRead("the left relation is more than one table with a name")
     left, right = (queries.run(join(prefix, text)) for text in sides_sql(pairs))
     same_types(left, right, [(name, name) for name in (TIME, *plan.keys)])
-    types = {field.name: field.dataType for side in (left, right) for field in side.schema.fields}
-    columns = {**plan.of_left, **plan.of_right}
-    schema = T.StructType([T.StructField(name, types[of]) for name, of in columns.items()])
+    if refusal := refusal_by_types(plan, T.StructType([*left.schema.fields, *right.schema.fields])):
+        raise NotRead(refusal)
+    types = {name: left.schema[of].dataType for name, of in plan.of_left.items()}
+    types.update({name: right.schema[of].dataType for name, of in plan.of_right.items()})
+    schema = T.StructType([T.StructField(name, kind) for name, kind in types.items()])
     return LocalAsof(pairs=pairs, sides=local_sides(left, right, threads), schema=schema)

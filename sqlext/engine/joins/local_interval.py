@@ -52,6 +52,10 @@ class LocalInterval(PlannedPart):
     has_effect: ClassVar[bool] = False
     stream_clauses: ClassVar[tuple[StreamClause, ...]] = ()
 
+    @property
+    def reads_files(self) -> bool:
+        return True
+
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
         plan = replace(self.plan, limits=self.sides.limits)
 
@@ -73,7 +77,7 @@ class LocalInterval(PlannedPart):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Keys:
+class Keys:
     """The operands of the equalities of both relations, and which of these match NULL."""
 
     of_side: dict[str, list[Text]]
@@ -85,7 +89,7 @@ def local_interval(
 ) -> LocalInterval:
     """The join by one worker. `times`: the texts of TIME, LOWER and UPPER. Raises NotRead."""
     threads = local_cores(read, cores)
-    own, keys, on_pairs = _conditions(sides, range_)
+    own, keys, on_pairs = conditions(sides, range_)
     both = _both(sides, range_, times, own, on_pairs)
     plan = _plan(sides, range_, keys, both)
     left, right = (
@@ -94,7 +98,7 @@ def local_interval(
     _check_types(plan, left, right)
     fields = {field.name: field.dataType for frame in (left, right) for field in frame.schema.fields}
     return LocalInterval(
-        plan=replace(plan, condition=_condition(on_pairs, both.values(), fields, left.sparkSession)),
+        plan=replace(plan, condition=pair_condition(on_pairs, _names(both.values()), fields, left.sparkSession)),
         sides=local_sides(left, right, threads),
         schema=T.StructType([T.StructField(name, fields[name]) for name in (*plan.of_left, *plan.of_right)]),
         shown=(both[LEFT], both[RIGHT]) if plan.shows_pairs else (both[LEFT],),
@@ -111,7 +115,7 @@ def _both(
         side: Side(
             relation=sides.relations[side],
             name=_name(sides, side),
-            columns={f"__sqlext_{side}{sides.number}_{i}": c for i, c in enumerate(_columns(sides, side, pairs))},
+            columns={f"__sqlext_{side}{sides.number}_{i}": c for i, c in enumerate(read_columns(sides, side, pairs))},
             times={TIME: times[TIME]} if side == points else ends,
             own=tuple(own[side]),
             is_whole=sides.clause.join_type in _WHOLE[side],
@@ -120,7 +124,7 @@ def _both(
     }
 
 
-def _plan(sides: JoinSides, range_: TimeRange, keys: _Keys, both: Mapping[str, Side]) -> RangesPlan:
+def _plan(sides: JoinSides, range_: TimeRange, keys: Keys, both: Mapping[str, Side]) -> RangesPlan:
     """What the worker does, without the condition on pairs."""
     plan = RangesPlan(
         join_type=sides.clause.join_type,
@@ -135,11 +139,11 @@ def _plan(sides: JoinSides, range_: TimeRange, keys: _Keys, both: Mapping[str, S
     return plan if plan.shows_pairs else replace(plan, of_right={})
 
 
-def _conditions(sides: JoinSides, range_: TimeRange) -> tuple[dict[str, list[Text]], _Keys, list[Text]]:
+def conditions(sides: JoinSides, range_: TimeRange) -> tuple[dict[str, list[Text]], Keys, list[Text]]:
     """The conditions on one relation alone, the keys, and the conditions on pairs of rows."""
     on_pairs: list[Text] = []
     own: dict[str, list[Text]] = {LEFT: [], RIGHT: []}
-    keys = _Keys(of_side={LEFT: [], RIGHT: []}, null_safe=[])
+    keys = Keys(of_side={LEFT: [], RIGHT: []}, null_safe=[])
     for conjunct in sides.clause.conjuncts:
         if conjunct in range_.conjuncts:
             continue
@@ -158,6 +162,15 @@ def _conditions(sides: JoinSides, range_: TimeRange) -> tuple[dict[str, list[Tex
     return own, keys, on_pairs
 
 
+def _names(both: Iterable[Side]) -> dict[tuple[str, str], str]:
+    """The columns of both relations by their qualifiers and names in lower case."""
+    return {
+        (unquoted(side.name).lower(), unquoted(column).lower()): name
+        for side in both
+        for name, column in side.columns.items()
+    }
+
+
 def _name(sides: JoinSides, side: str) -> str:
     """The name of a relation. Raises NotRead if its columns may have other qualifiers."""
     name = sides.only_name(side)
@@ -166,15 +179,14 @@ def _name(sides: JoinSides, side: str) -> str:
     return name
 
 
-def _condition(
-    on_pairs: Sequence[Text], both: Iterable[Side], fields: Mapping[str, T.DataType], spark: SparkSession
+def pair_condition(
+    on_pairs: Sequence[Text],
+    columns: Mapping[tuple[str, str], str],
+    fields: Mapping[str, T.DataType],
+    spark: SparkSession,
 ) -> Scalar | None:
-    """The conditions on pairs over the columns of both relations. Raises NotRead if they may fail on a pair."""
-    columns = {
-        (unquoted(side.name).lower(), unquoted(column).lower()): name
-        for side in both
-        for name, column in side.columns.items()
-    }
+    """The conditions on pairs. `columns`: those of both relations by qualifier and name in lower case; `fields`: their
+    types. Raises NotRead if a condition may fail on a pair."""
     settings = execution_settings(spark)
     binder = StaticBinder(columns={name: f.simpleString() for name, f in fields.items()}, settings=settings)
     trees = []
@@ -189,7 +201,7 @@ def _condition(
     return reduce(lambda a, b: call("AND", (a, b), settings), trees) if trees else None
 
 
-def _columns(sides: JoinSides, side: str, on_pairs: Sequence[Text]) -> Sequence[str]:
+def read_columns(sides: JoinSides, side: str, on_pairs: Sequence[Text]) -> Sequence[str]:
     """The columns of a relation that the query or conditions on pairs read, quoted, and at least one column. Raises
     NotRead."""
     tree, clause = sides.tree, sides.clause
@@ -201,7 +213,8 @@ def _columns(sides: JoinSides, side: str, on_pairs: Sequence[Text]) -> Sequence[
     by_name = {field.name.lower(): quoted(field.name) for field in fields}
     unread: frozenset[str] = frozenset()
     if reader_of(tree, clause) is None and not sides.queries.frames:
-        unread = unread_by_query(tree, clause.query, clause.whole, sides.only_names, by_name)
+        other = sides.other_qualifier(side)
+        unread = unread_by_query(tree, clause.query, clause.whole, sides.only_names, by_name, other)
     named = {unquoted(token.text).lower() for text in on_pairs for token in tokenize(str(text)) if token.is_name}
     return [column for name, column in by_name.items() if name not in unread or name in named] or list(
         by_name.values()

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.engine.queries.session_settings import execution_settings
 from sqlext.engine.scan import scan_plan
 from sqlext.engine.scan.file_relation import NotRead
 from sqlext.engine.scan.scan_plan import LocalScan, check_bytes, local_scan
+from sqlext.expressions.spark_types import INTEGER_BITS
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.scan.read_sides import LEFT, RIGHT, Columns, joined
 from sqlext.rewriter.text.splice import join
@@ -45,17 +45,17 @@ class LocalSides:
     def _files(self) -> DataFrame:
         """The list of the files of both relations."""
         left, right = self.left.files, self.right.files
-        return left.select(F.struct("*").alias(LEFT)).unionByName(
-            right.select(F.struct("*").alias(RIGHT)), allowMissingColumns=True
+        return left.selectExpr(f"struct(*) AS `{LEFT}`").unionByName(
+            right.selectExpr(f"struct(*) AS `{RIGHT}`"), allowMissingColumns=True
         )
 
 
 def same_types(left: DataFrame, right: DataFrame, compared: Sequence[tuple[str, str]]) -> None:
-    """Raise NotRead if the columns of both relations that are compared have different types."""
+    """Raise NotRead if the columns of both relations that are compared have different types that are not integers."""
     types = [dict(side.dtypes) for side in (left, right)]
     for of_left, of_right in compared:
         both = types[0][of_left], types[1][of_right]
-        if both[0] != both[1]:
+        if both[0] != both[1] and not INTEGER_BITS.keys() >= {*both}:
             raise NotRead(f"{both[0]} is compared with {both[1]}")
 
 

@@ -7,18 +7,18 @@ where filters around the join make it cheap: Spark applies a filter on a key bef
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import pyarrow as pa
-from pyspark.errors import PySparkTypeError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from sqlext.engine.joins.bind_asof import BoundAsof
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.local_asof import LocalAsof, local_asof
+from sqlext.engine.joins.paired_types import refusal_by_types
 from sqlext.engine.match.ordering import AUTO, SPARK
 from sqlext.engine.planning.planner import PlannedPart
 from sqlext.engine.planning.stream_clause import StreamClause
@@ -26,12 +26,11 @@ from sqlext.engine.queries.queries import Queries
 from sqlext.engine.scan.file_relation import NotRead
 from sqlext.engine.scan.scan_plan import reason_of
 from sqlext.engine.shipped.data_types import CHAR_TYPE
-from sqlext.expressions.spark_types import decimal_of, has_plain_equality, kind_of
-from sqlext.operators.asof.plan import LEFT, RIGHT, TIME, PairsPlan
+from sqlext.operators.asof.plan import LEFT, RIGHT, PairsPlan
 from sqlext.rewriter.joins import join_conditions
-from sqlext.rewriter.joins.asof_pairs_sql import Pairs, asof_pairs, relation_sql, rows_sql, worker_plan
+from sqlext.rewriter.joins.asof_pairs_sql import Pairs, asof_pairs, rows_sql, worker_plan
 from sqlext.rewriter.joins.asof_sql import AsofJoin
-from sqlext.rewriter.joins.join_clause import NEAREST, JoinClause
+from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.outer_filters import filtered_name
 from sqlext.rewriter.joins.stars import reader_of
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
@@ -39,7 +38,6 @@ from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.tree.sources import is_random
 from sqlext.rewriter.tree.unread import unread_by_query
-from sqlext.spark import versions
 from sqlext.spark.worker_functions import map_in_arrow
 
 
@@ -47,13 +45,15 @@ from sqlext.spark.worker_functions import map_in_arrow
 class JoinComputation:
     """What decides who pairs the rows of a join. `order`: who orders rows, one of `ordering.MODES`; `read`: who reads
     files, one of `scan_plan.MODES`; `cores`: those of this machine, None if Spark runs on others; `is_portable`: the
-    join is printed as plain SQL; `why_windows`: why Spark's windows pair them if `order` is AUTO, or ""."""
+    join is printed as plain SQL; `why_windows`: why Spark's windows pair them if `order` is AUTO, or "";
+    `skips_failures`: on streams, a value that cannot be computed is NULL and does not end the query."""
 
     order: str
     read: str
     cores: int | None
     is_portable: bool
     why_windows: str
+    skips_failures: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +76,10 @@ class PairedAsof(PlannedPart):
         return queries.run(join(self.prefix, rows_sql(self.pairs)))
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        return self.result(self.rows(queries), queries)
+        return self.result(self.rows(queries))
 
-    def result(self, rows: DataFrame, queries: Queries) -> DataFrame:
-        """The relation that replaces the window in the text of the join."""
+    def result(self, rows: DataFrame) -> DataFrame:
+        """What workers return of the rows, which `relation_sql` reads."""
         plan = self.plan
         types = {field.name: field.dataType for field in rows.schema.fields}
         columns = {**plan.of_left, **plan.of_right}
@@ -90,8 +90,7 @@ class PairedAsof(PlannedPart):
 
             return pair_batches(batches, plan)
 
-        paired = map_in_arrow(rows, pair, schema)
-        return queries.run(relation_sql(self.pairs, queries.name(paired)))
+        return map_in_arrow(rows, pair, schema)
 
 
 def plan_pairs(
@@ -110,22 +109,22 @@ def plan_pairs(
     pairs = asof_pairs(
         bound.asof,
         {side: {quoted(field.name): field.dataType for field in some} for side, some in fields.items()},
-        [] if sides.queries.frames else _unread(bound.asof, sides),
+        {} if sides.queries.frames else _unread(bound.asof, sides),
         bound.same,
     )
-    paired = PairedAsof(pairs=pairs, prefix=sides.prefix)
-    rows = paired.rows(sides.queries)
-    if why := _refusal_by_types(paired.plan, rows.schema):
-        return why
-    spark = rows.sparkSession
     try:
         local = local_asof(pairs, sides.prefix, sides.queries, computation.read, computation.cores)
-        return local, local.frame(sides.queries, spark)
+        return local, local.frame(sides.queries, sides.whole(join_conditions.LEFT).sparkSession)
     except NotRead as refusal:
-        paired = replace(paired, why_read=reason_of(refusal, computation.read, sides.clause.words.place))
+        why_read = refusal
+    paired = PairedAsof(pairs=pairs, prefix=sides.prefix)
+    rows = paired.rows(sides.queries)
+    if why := refusal_by_types(paired.plan, rows.schema):
+        return why
+    paired = replace(paired, why_read=reason_of(why_read, computation.read, sides.clause.words.place))
     if computation.order == AUTO and not bound.asof.conditions.keys:
         return "without keys one worker would hold all rows"
-    return paired, paired.result(rows, sides.queries)
+    return paired, paired.result(rows)
 
 
 def _refusal_by_text(bound: BoundAsof, sides: JoinSides, statement: ParsedStatement, mode: str) -> str | None:
@@ -157,30 +156,18 @@ def _filtered_key(asof: AsofJoin, clause: JoinClause, statement: ParsedStatement
     return filtered_name(tree, clause, names - relations)
 
 
-def _unread(asof: AsofJoin, sides: JoinSides) -> Sequence[str]:
-    """The columns of both relations, quoted, that the query does not read from the join."""
+def _unread(asof: AsofJoin, sides: JoinSides) -> Mapping[str, Sequence[str]]:
+    """The columns of LEFT and of RIGHT, quoted, that the query does not read from the join."""
     clause, tree = sides.clause, sides.tree
     if reader_of(tree, clause) is not None:
-        return ()
-    lefts = asof.carried.columns if asof.carried else ()
+        return {}
     using = {name.text.lower() for name in clause.using}
-    by_name = {name: c for c in (*lefts, *asof.right_columns) if (name := unquoted(c).lower()) not in using}
     relations = [name for name in (asof.name, asof.carried.name if asof.carried else "") if name]
-    return [by_name[name] for name in unread_by_query(tree, clause.query, clause.whole, relations, by_name)]
-
-
-def _refusal_by_types(plan: PairsPlan, schema: T.StructType) -> str | None:
-    for field in schema.fields:
-        name = field.dataType.simpleString()
-        is_ordered = kind_of(name) is not None or decimal_of(name) is not None
-        if field.name in plan.keys and not has_plain_equality(name):
-            return f"only Spark knows which values of type {name} are equal"
-        if field.name in (TIME, *plan.ties) and not is_ordered:
-            return f"only Spark orders values of type {name}"
-        if field.name == TIME and plan.operator == NEAREST and kind_of(name) != "int":
-            return f"only Spark computes distances of type {name}"
-        try:
-            versions.arrow_schema(T.StructType([field]))
-        except PySparkTypeError:
-            return f"Spark does not send values of type {name} to workers"
-    return None
+    columns = {LEFT: asof.carried.columns if asof.carried else (), RIGHT: asof.right_columns}
+    unread = {}
+    for side, of in ((LEFT, join_conditions.LEFT), (RIGHT, join_conditions.RIGHT)):
+        by_name = {name: c for c in columns[side] if (name := unquoted(c).lower()) not in using}
+        other = sides.other_qualifier(of)
+        names = unread_by_query(tree, clause.query, clause.whole, relations, by_name, other)
+        unread[side] = [by_name[name] for name in names]
+    return unread

@@ -107,6 +107,7 @@ class StreamAsof(PlannedPart):
             operator=self.asof.operator,
             within=limit.micros if limit else None,
             is_left=self.asof.is_left,
+            takes_last=self.asof.takes_last,
         )
         return AsofOperator(plan=plan, extra=extra)
 

@@ -35,22 +35,30 @@ def state_bounds(sides: JoinSides, range_: TimeRange, time_zone: str, times: tup
     time, other = (right, left) if is_right else (left, right)
     result = []
     for bound, operator, sign in ((range_.lower, ">=", -1), (range_.upper, "<=", 1)):
-        micros = _farthest(sides, bound, time_zone, sign)
-        if micros is not None:
-            seconds = f"{micros / 1e6!r}D"
+        micros, shift = _units_and_shift(sides, bound, time_zone)
+        if shift:
+            seconds = f"{(micros + sign * shift) / 1e6!r}D"
             result.append(join("CAST(", time, f" AS DOUBLE) {operator} CAST(", other, f" AS DOUBLE) + {seconds}"))
     return result
 
 
-def _farthest(sides: JoinSides, bound: Fragment, time_zone: str, sign: int) -> int | None:
-    """The farthest that a bound may be from the time that it adds constants to, in microseconds of elapsed time; None
-    if it is always as far. `sign`: -1 for lower bounds."""
+def farthest(sides: JoinSides, bound: Fragment, time_zone: str, sign: int) -> int:
+    """The farthest that a bound may be from the time that it adds constants to, in microseconds of elapsed time.
+    `sign`: -1 for lower bounds, which are then negative before the time."""
+    micros, shift = _units_and_shift(sides, bound, time_zone)
+    return micros + sign * shift
+
+
+def _units_and_shift(sides: JoinSides, bound: Fragment, time_zone: str) -> tuple[int, int]:
+    """The sum of the constants of a bound, which are days to seconds, in microseconds, and by how much more it may
+    differ from elapsed time; 0 if Spark adds all of it as elapsed time."""
     terms = offset(bound, sides.source).constants
     total = sum_of(terms, sides.source, MICROS, sides.queries)
-    if total is None or not total.has_days or time_zone in UTC_NAMES:
-        return None
-    shift = len(terms) * _largest_shift(time_zone, sides.queries)
-    return round(total.units) + sign * (shift + _ROUNDING_US) if shift else None
+    if total is None:  # a constant is NULL, and with it the bound
+        return 0, 0
+    is_elapsed = not total.has_days or time_zone in UTC_NAMES
+    shift = 0 if is_elapsed else len(terms) * _largest_shift(time_zone, sides.queries)
+    return round(total.units), shift + _ROUNDING_US if shift else 0
 
 
 def _largest_shift(time_zone: str, queries: Queries) -> int:

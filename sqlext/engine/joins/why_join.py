@@ -12,8 +12,9 @@ from itertools import groupby
 from pyspark.errors import PySparkException
 from pyspark.sql import types as T
 
+from sqlext.engine.joins.aggregate_ranges import tied_fields
 from sqlext.engine.joins.bind_asof import bind_asof
-from sqlext.engine.joins.bind_interval import range_between
+from sqlext.engine.joins.bind_interval import bind_range, bound_text, range_between
 from sqlext.engine.joins.join_operands import operand_of
 from sqlext.engine.joins.join_shape import (
     DATE,
@@ -186,6 +187,9 @@ class _Pairing:
         self.sides, self.by, self.asof, self.shape, self.kind = sides, by, asof, shape, shape.kind
         self.side = RIGHT if by == RIGHT else LEFT
         self.is_reversed = shape.is_reversed if asof is None else "FALSE"
+        aggregate = sides.clause.aggregate
+        self.has_prevailing = aggregate is not None and aggregate.is_prevailing
+        self.shows_prevailing = self.has_prevailing and by == LEFT
         self.operands = {of: operand_of(sides, of) for of in (LEFT, RIGHT)}
         if is_distinct:
             self.operands[self.side] = self.operands[self.side].distinct
@@ -342,20 +346,29 @@ class _Pairing:
         columns.append(sql("coalesce({x}, FALSE) AS __is_reversed", x=self.is_reversed))
         columns += self._nearest()
         refused = " + ".join(f"IF(__c{i}, 0, 1)" for i in range(len(self.conjuncts))) or "0"
+        if self.shows_prevailing:
+            columns += self._before_range()
+            refused = f"IF(__prevails, 0, {refused})"
         mask = "concat(" + ", ".join(["''", *(f"IF(__c{i}, 1, 0)" for i in range(len(self.conjuncts)))]) + ")"
         chosen = join("(", condition, ")")
         if self.by == _USING:
             self.before["__is_chosen"], chosen = condition, evaluated("__before.__is_chosen")
         elif self.by in (LEFT, RIGHT):
             chosen = self.sides.filter(self.by, chosen)
-        pairs = join(*self._relations(), " ON TRUE WHERE ", chosen)
-        order = f"__far NULLS LAST, __is_after, __time{self._direction}, __tie, __candidate"
+        pairs = sql(
+            "SELECT {columns} FROM {all}", columns=columns, all=join(*self._relations(), " ON TRUE WHERE ", chosen)
+        )
+        if self.shows_prevailing:
+            last = "row_number() OVER (PARTITION BY __chosen, __is_before ORDER BY __before_order DESC) = 1"
+            pairs = sql("SELECT *, __is_before AND {last} AS __prevails FROM ({pairs})", last=last, pairs=pairs)
+        tie = "__tie DESC" if self.asof is not None and self.asof.takes_last else "__tie"
+        order = f"__far NULLS LAST, __is_after, __time{self._direction}, {tie}, __candidate"
         ranked = sql(
             "SELECT *, {refused} AS __refused, "
             "row_number() OVER (PARTITION BY __chosen ORDER BY {refused}, {order}) AS __rank, "
             "row_number() OVER (PARTITION BY __chosen, {mask} ORDER BY {order}) AS __rank_of_mask, "
-            "count_if({refused} = 0) OVER (PARTITION BY __chosen) AS __partners FROM (SELECT {columns} FROM {pairs})",
-            refused=refused, order=order, mask=mask, columns=columns, pairs=pairs,
+            "count_if({refused} = 0) OVER (PARTITION BY __chosen) AS __partners FROM ({pairs})",
+            refused=refused, order=order, mask=mask, pairs=pairs,
         )  # fmt: skip
         shown = MAX_CANDIDATES + len(self.conjuncts)
         return sql(
@@ -388,6 +401,24 @@ class _Pairing:
         for side, time in ((LEFT, left), (RIGHT, right)):
             yield join(typed_text(time), f" AS __{side}_time")
 
+    def _before_range(self) -> Iterator[TextLike]:
+        """Whether a right row comes before the range of the chosen left row, for which all other conditions hold, and
+        what decides which of these prevails."""
+        clause = self.sides.clause.aggregate
+        assert clause is not None
+        range_, _ = bind_range(self.sides, "UTC")  # which no zone changes
+        others = [i for i, text in enumerate(self.sides.clause.conjuncts) if text not in range_.conjuncts]
+        time, lower, upper = (
+            self.sides.text(range_.time),
+            *(bound_text(self.sides, b) for b in (range_.lower, range_.upper)),
+        )
+        before = [sql("({time}) < ({lower}) AND ({upper}) IS NOT NULL", time=time, lower=lower, upper=upper)]
+        before += [join("(", self._guarded(i, self.conjuncts[i].sql), ")") for i in others]
+        yield sql("coalesce({before}, FALSE) AS __is_before", before=join(*before, separator=" AND "))
+        qualifier = self.operands[RIGHT].qualifier
+        ties = [f"{qualifier}.{quoted(field.name)}" for field in tied_fields(self.sides, clause)]
+        yield sql("struct({order}) AS __before_order", order=[time, *ties])
+
     @property
     def _direction(self) -> str:
         """The direction in which times without a distance come nearer."""
@@ -418,6 +449,8 @@ class _Pairing:
         yield f"Row of the {self.side} relation: {_shown_row(first['__chosen'])}"
         if self.by == _PAIR:
             yield "Of the right relation only the rows that FOR ROW chooses are candidates."
+        if self.has_prevailing and not self.shows_prevailing:
+            yield "FOR ROW about a row of the left relation says which right row prevails for it."
         if first["__partners"]:
             candidates = [row for row in shown if not row["__refused"]]
             yield from self._partners(first["__partners"], candidates, partners)
@@ -445,7 +478,13 @@ class _Pairing:
     def _partners(self, number: int, candidates: Sequence[T.Row], partners: Mapping[str, T.Row]) -> Iterator[str]:
         if self.asof is None:
             yield "It has 1 partner:" if number == 1 else f"It has {number:,} partners, the nearest first:"
-            yield from (_shown_row(row["__candidate"]) for row in candidates)
+            for row in candidates:
+                added = (
+                    ": the last row before the range, which prevails"
+                    if self.shows_prevailing and row["__prevails"]
+                    else ""
+                )
+                yield _shown_row(row["__candidate"]) + added
             return
         if self.by == _PAIR:
             yield f"All conditions hold for {count(number, 'candidate')}; its partner is the nearest of all right rows:"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
 
 from pyspark.sql import DataFrame, SparkSession
@@ -59,14 +59,16 @@ def _order_error(message: str, place: Place, known: list[str]) -> BindError:
 
 @dataclass(frozen=True, kw_only=True)
 class BoundClause:
-    """A bound clause. `prefix`: the WITH clause that its input needs; `rows`: its input; `resolver`: the types of texts
-    over it; both are None for a window."""
+    """A bound clause. `prefix`: the WITH clause that its input needs; `rows`: its input, None for a window over
+    the result of another one; `resolver`: the types of texts over it, None for a window. `written`: of a window,
+    what the user wrote for columns of `rows`."""
 
     plan: MatchPlan
     prefix: Text
     rows: DataFrame | None = None
     resolver: TypeResolver | None = None
     is_streaming: bool = False
+    written: Mapping[str, str] = field(default_factory=dict)
 
 
 def input_query(relation: Text, hidden: Sequence[str] = ()) -> Text:

@@ -155,7 +155,7 @@ def choose(clause: BoundClause, settings: SessionSettings, queries: Queries) -> 
     _check(clause, settings)
     form = next(form for form in FORMS if form.refusal(clause, settings) is None)
     plan, scan, why_scan = clause.plan, None, ""
-    if form in (RANGES, SHUFFLED, TASKS):
+    if form in (WINDOW, RANGES, SHUFFLED, TASKS):
         scan, why_scan = local.scan_of(clause, settings.read, settings.cores, _asked_of_spark(settings))
         form = form if scan is None else LOCAL
     name, why = form.strategy(plan, settings)

@@ -7,6 +7,7 @@ all cores) → measures (Spark). Which relations are read so: `engine.scan`.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from pyspark.sql import DataFrame
 
@@ -34,20 +35,18 @@ def scan_of(clause: BoundClause, mode: str, cores: int | None, asked: str) -> tu
 
     Raises UnsupportedError: READ_BY_WORKER, if the session asks for it and it is not possible.
     """
-    if mode == scan_plan.SPARK:
-        return None, "Spark reads the rows, sqlext.read is spark."
+    if clause.rows is None:  # the rows of another window
+        return None, ""
     if asked and mode == scan_plan.AUTO:
         return None, f"Spark reads the rows, {asked}."
-    try:
-        return _scan(clause, cores), scan_plan.REASON
-    except NotRead as refusal:
-        why = scan_plan.reason_of(refusal, mode, clause.plan.clause.keyword.place)
-    return None, f"Spark reads the rows: {why}." if why else ""
+    place = clause.plan.clause.keyword.place
+    return scan_plan.chosen_scan(partial(_scan, clause, cores), mode, place, scan_plan.REASON)
 
 
 def _scan(clause: BoundClause, cores: int | None) -> LocalScan:
     plan = clause.plan
-    if clause.rows is None or is_connect(clause.rows.sparkSession) or cores is None:
+    assert clause.rows is not None
+    if is_connect(clause.rows.sparkSession) or cores is None:
         raise NotRead("")
     if plan.needs_window:
         raise NotRead("a window over whole partitions is needed")
@@ -56,7 +55,9 @@ def _scan(clause: BoundClause, cores: int | None) -> LocalScan:
     read = {c.name for c in plan.columns}
     computed = [(c.name, c.computed) for c in plan.columns]
     computed += [(name, text) for name, text, _ in sort_keys(plan) if name not in read]
-    return scan_plan.local_scan(clause.rows, plan.settings, computed, mask_conditions(plan), cores)
+    parts = scan_plan.PARTS if plan.clause.partition_by else 1
+    masks = mask_conditions(plan)
+    return scan_plan.local_scan(clause.rows, plan.settings, computed, masks, cores, clause.written, parts)
 
 
 def run_local(plan: MatchPlan, scan: LocalScan, queries: Queries, prefix: Text) -> DataFrame:

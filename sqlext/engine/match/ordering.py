@@ -38,7 +38,9 @@ def reason(mode: str) -> str:
 
 def _types(clause: BoundClause, texts: list[Text]) -> list[str]:
     """The Spark types of sort keys. Most are columns of the input, whose types are known."""
-    known = {name.lower(): spark_type for name, spark_type in clause.plan.input_types}
+    is_window = clause.resolver is None  # whose keys are columns of the rows that its query computes before
+    columns = clause.rows.dtypes if is_window and clause.rows is not None else clause.plan.input_types
+    known = {name.lower(): spark_type for name, spark_type in columns}
     others = [text for text in texts if column_of(text).lower() not in known]
     types = dict(zip(map(str, others), clause.resolver.types(others) if others and clause.resolver else ()))
     return [known.get(column_of(text).lower()) or types[str(text)] for text in texts]

@@ -80,6 +80,10 @@ class PlannedClause(PlannedPart):
         return self.physical.stream_clauses
 
     @property
+    def reads_files(self) -> bool:
+        return self.physical.scan is not None
+
+    @property
     def _place(self) -> Place:
         return self.physical.plan.clause.keyword.place
 

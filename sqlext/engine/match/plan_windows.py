@@ -32,6 +32,8 @@ from sqlext.rewriter.text.tokens import closing, is_at, split_at_commas
 from sqlext.rewriter.tree.sources import check_repeatable
 from sqlext.rewriter.tree.statement_tree import Tree
 
+Moved = Sequence[tuple[list[InputColumn], Text, MatchPlan]]  # what `rebased` returns of each window
+
 
 @dataclass(frozen=True)
 class BaseQuery(PlannedPart):
@@ -97,7 +99,8 @@ class _QueryPlanner:
         edits += outer.tail_edits(names)
         moved = [rebased(plan, number) for number, plan in enumerate(plans)]
         base = self._base(outer, names, [c for columns, _, _ in moved for c in columns], [d for _, d, _ in moved])
-        rows = self.queries.name(base.frame(self.queries, self.planner.spark))
+        frame = base.frame(self.queries, self.planner.spark)
+        rows = self.queries.name(frame)
         steps: dict[str, PlannedRelation] = {rows: base}
         sections = [Section(kind="Rows", name=rows, text=lambda: str(base.text))]
         shown = [f"{COLUMN}{i}" for i, name in enumerate(names) if not name.startswith("__mixed")]
@@ -105,7 +108,12 @@ class _QueryPlanner:
         for number, (_, _, plan) in enumerate(moved):
             later = [c.name for columns, _, _ in moved[number + 1 :] for c in columns]
             whole = through(plan, rows, [*shown, *later])
-            bound = BoundClause(plan=whole, prefix=Text())
+            bound = BoundClause(
+                plan=whole,
+                prefix=Text(),
+                rows=frame if number == 0 else None,
+                written=self._written(outer, names, moved),
+            )
             planned, rows = self.planner.plan_window(bound, self.queries)
             if planned is not None:
                 steps[rows] = PlannedClause(planned)
@@ -113,6 +121,14 @@ class _QueryPlanner:
             shown += [c.name for c in plan.shown]
         edits += outer.edits(rows, names)
         return Planned(edits=edits, relations=steps, sections=sections, needs_workers=True)
+
+    def _written(self, outer: OuterQuery, names: list[str], moved: Moved) -> dict[str, str]:
+        """The columns of the base query as the user wrote them: items of the select list by their names."""
+        return {
+            **{f"{COLUMN}{i}": name for i, name in enumerate(names)},
+            **{f"{PART}{i}": str(text) for i, text in enumerate(outer.parts)},
+            **{column.name: str(column.text) for columns, _, _ in moved for column in columns},
+        }
 
     def _inputs(self) -> InputRelation:
         """The columns that windows may read: the columns of FROM or, in a query with GROUP BY, the columns of GROUP

@@ -55,6 +55,11 @@ class PlannedPart(Protocol):
     none, the statement that asks is an error.
     """
 
+    @property
+    def reads_files(self) -> bool:
+        """Whether one worker reads the files of the tables by itself."""
+        return False
+
     def why(self, queries: Queries, spark: SparkSession, question: WhyQuestion) -> Iterable[Explained]:
         """What EXPLAIN MATCH WHY can explain: the part, or the parts of the stored view that it is."""
         return ()

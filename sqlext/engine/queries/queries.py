@@ -41,9 +41,14 @@ _WITH = re.compile(r"\bWITH\b", re.IGNORECASE)
 _NAMING_VIEWS: WeakSet[DataFrame] = WeakSet()
 
 
+def helper_name(number: int) -> str:
+    """The name of a DataFrame in the texts of one statement, as HELPER finds it."""
+    return f"__sqlext_helper_{number}__"
+
+
 class Queries:
     """The queries of one statement. `sql` is Spark's own `spark.sql`; `frames` are the user's keyword DataFrames;
-    `identifier`: see `SqlCall.query_identifier`.
+    `identifier`, `inputs`, `takes_last`: see `SqlCall`.
 
     In texts a planned clause is a DataFrame with a helper name. Spark receives it as a keyword DataFrame, which leaves
     nothing in the session afterwards.
@@ -55,15 +60,19 @@ class Queries:
         frames: Mapping[str, Any],
         user_text: str,
         identifier: Callable[[], str] | None = None,
+        inputs: Mapping[str, DataFrame] | None = None,
+        *,
+        takes_last: bool = False,
     ):
         self.sql, self.frames, self.user_text, self.identifier = sql, dict(frames), user_text, identifier
-        self.helpers: dict[str, DataFrame] = {}
+        self.helpers: dict[str, DataFrame] = dict(inputs or {})
+        self.takes_last = takes_last
         self._kept: dict[str, DataFrame] = {}
         self.is_aggregate = cache(partial(_is_aggregate, sql))
 
     def name(self, frame: DataFrame) -> str:
         """Register `frame`, and return its name in texts of this statement."""
-        name = f"__sqlext_helper_{len(self.helpers)}__"
+        name = helper_name(len(self.helpers))
         self.helpers[name] = frame
         return name
 

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from sqlext.errors import Place
+from sqlext.rewriter.text.composed import Composed
 from sqlext.rewriter.text.splice import Text
 
 HELPER = re.compile(r"__sqlext_helper_\d+__")
@@ -17,6 +18,7 @@ HELPER = re.compile(r"__sqlext_helper_\d+__")
 HELPER_OF_SPARK = r"`?(?:_pyspark_(?:connect_temp_view_)?[0-9a-f]{32}|__sqlext_helper_\d+__)`?"
 HELPER_NAME = re.compile(HELPER_OF_SPARK, re.IGNORECASE)
 QUALIFIER = re.compile(rf"{HELPER_OF_SPARK}\.", re.IGNORECASE)
+_COMPOSED: deque[Composed] = deque(maxlen=64)
 _SENT: deque[tuple[Text, str]] = deque(maxlen=64)
 _BLOCK = re.compile(r"\n?== SQL \(line (\d+), position (\d+)\) ==\n((?:.*\n *\^+ *\n?)+)")
 _MARKED_LINE = re.compile(r"(.*)\n( *)(\^+) *\n?")
@@ -25,6 +27,17 @@ _CUT = "..."  # where Spark has left out a part of a line
 _GENERATED = re.compile(
     r"\b(?:__[a-z]+_?\d+|__rows|_pyspark_\w+|\w*sqlext_\w+)\b|\.\.\.\w*(?:(?:asof|right|left)\d+_\w+|[0-9a-f]{6}\b)"
 )
+
+
+def note_composed(composed: Composed) -> None:
+    """Keep a statement that is composed of the arguments of a Python function."""
+    _COMPOSED.append(composed)
+
+
+def _in_argument(place: Place) -> Place:
+    """The place in an argument, if the statement is composed of some."""
+    places = (composed.place(place) for composed in _COMPOSED if composed.text == place.text)
+    return next(filter(None, places), place)
 
 
 def note(text: Text, user_text: str) -> None:
@@ -53,7 +66,7 @@ def in_users_text(message: str) -> str:
     shown_lines = [m[1].removeprefix(_CUT).removesuffix(_CUT) for m in marked if "_pyspark_" not in m[1]]
     if _GENERATED.search(block[3]) is None and not any(map(_is_ours, shown_lines)):
         return message
-    places = _places(fragment, shown_lines, int(block[1]), int(block[2]))
+    places = list(map(_in_argument, _places(fragment, shown_lines, int(block[1]), int(block[2]))))
     shown = ""
     if len(places) == 1:
         shown = f"\n== SQL (line {places[0].line}, position {places[0].column}) ==\n{places[0].excerpt()}"

@@ -66,6 +66,9 @@ _DAYS_HINT = (
 )
 _WHOLE_DAYS_HINT = "a date and a number are whole days: write CAST(d AS TIMESTAMP) + INTERVAL '1' HOUR for d + 1/24."
 _TIME_TRAVEL = re.compile(r"\b(?:SYSTEM_)?(?:VERSION|TIME|TIMESTAMP)\s+AS\s+OF\b", re.IGNORECASE)
+_STREAM_OF_VIEW = re.compile(
+    r"(?P<view>[^\s\]]+) is (?P<kind>not a temp view of streaming logical plan|a permanent view, which is not)"
+)
 _QUERY = re.compile(r"\s*\(*\s*(?:SELECT|WITH|FROM)\b", re.IGNORECASE)
 _IS_NUMBER = re.compile(r"(?:TINY|SMALL|BIG)?INT$|DOUBLE$|FLOAT$|DECIMAL\b")
 _HAS_CLEAR_NAME = re.compile(r"(?!_LEGACY)[A-Z]")
@@ -85,8 +88,8 @@ def user_error(
     place = place_of(e, text, user_text)
     if condition == "UNRESOLVED_ROUTINE":
         return _unknown_function(e, name, place, user_text, functions)
-    if "is not a temp view of streaming logical plan" in str(e):
-        return _no_stream(e, text, user_text)
+    if refused := _STREAM_OF_VIEW.search(str(e)):
+        return _no_stream(refused, user_text)
     message = _SENTENCES.get(condition) or _message(e, place, user_text)
     return BindError(name, message, place=place, hint=_hint(e, condition, place, user_text))
 
@@ -262,12 +265,17 @@ def _argument_hint(e: PySparkException, condition: str) -> str | None:
     return None
 
 
-def _no_stream(e: PySparkException, text: Text, user_text: str) -> BindError:
-    view = str(e).strip().split(" is not a temp view")[0].rpartition("] ")[2].rpartition(" ")[2]
-    match = re.search(rf"\bSTREAM\b[\s(]*`?{re.escape(view)}`?", user_text, re.IGNORECASE)
+def _no_stream(refused: re.Match[str], user_text: str) -> BindError:
+    view = refused["view"].removeprefix("spark_catalog.")
+    match = re.search(rf"\bSTREAM\b[\s(]*[\w`.]*?`?{re.escape(view.rpartition('.')[2])}`?", user_text, re.IGNORECASE)
     place = Place(user_text, match.start(), match.end()) if match else None
-    hint = f"leave STREAM out, or make {view} a view of spark.readStream.table(…)."
-    return BindError("NOT_A_STREAM", f"{view} is a temporary view of rows that do not grow", place=place, hint=hint)
+    if refused["kind"].startswith("a permanent"):
+        message = f"{view} is a stored view, and STREAM reads tables and temporary views"
+        hint = f"leave STREAM out here: {view} is a stream if its own text says FROM STREAM."
+    else:
+        message = f"{view} is a temporary view of rows that do not grow"
+        hint = f"leave STREAM out, or write it inside the view: CREATE TEMPORARY VIEW {view} AS SELECT … FROM STREAM …."
+    return BindError("NOT_A_STREAM", message, place=place, hint=hint)
 
 
 def _result_name_hint(e: PySparkException) -> str | None:

@@ -24,7 +24,9 @@ class SqlCall:
     `views`: the stored views that were looked up on the way to the planner, by their names as written; `is_first_run`:
     returns whether the query of a streaming table begins, whose first micro-batch reads all rows, or is resumed, None
     for any other statement; `query_identifier`: returns what names the query of a streaming table, likewise;
-    `has_watermark`: a statement around this one has a watermark.
+    `has_watermark`: a statement around this one has a watermark; `inputs`: the DataFrames that the text reads, by names
+    of helpers (`Queries.helpers`), which unlike `frames` leave the braces of the text alone; `takes_last`: an ASOF
+    JOIN takes the largest of right rows with one time.
     """
 
     spark: SparkSession
@@ -36,6 +38,8 @@ class SqlCall:
     is_first_run: Callable[[], bool] | None = None
     query_identifier: Callable[[], str] | None = None
     has_watermark: bool = False
+    inputs: Mapping[str, DataFrame] = field(default_factory=dict)
+    takes_last: bool = False
 
     def by_spark(self) -> DataFrame:
         """The result of Spark's own method."""

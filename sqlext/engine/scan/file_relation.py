@@ -3,18 +3,20 @@
 Spark's analysed plan tells them. There is no public interface for it, nor for a list of files that is made when the
 result is computed and not before, so this module, alone in the package, asks Spark's JVM.
 
-The list of files is a relation of Spark: the relation's own index of files, read by the format that returns the paths
-of files. So it is the snapshot that Spark would read, also if the result is computed later, or once more.
+The list of files is that of Spark's own index of files, so that the result is that of the snapshot which Spark would
+read, also if it is computed later, or once more. Of a Delta table it is made once for each version, because it takes a
+job, and workers read in the log what came later (`operators.scan.delta_log`). Of other tables, and where partition
+columns are read, it is a relation of Spark: the index, read by the format that returns the paths of files.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -28,9 +30,9 @@ from sqlext.engine.shipped.data_types import CHAR_TYPE
 from sqlext.errors import SqlExtError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Column, Scalar, substituted
+from sqlext.operators.scan.delta_log import PATH, local_path
 from sqlext.operators.scan.footers import FileSize, OtherFile, names_in_file, open_file, size_of
 from sqlext.operators.scan.plan import DeltaLog, FileColumn
-from sqlext.operators.scan.read_files import PATH, local_path
 from sqlext.rewriter.scalars.expression import called_names, parse
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.fragments import Fragment
@@ -66,17 +68,19 @@ class NotRead(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class FileRelation:
-    """The rows of `files`, on which all `filters` are true.
+    """The rows of some files, on which all `filters` are true.
 
     `columns`: what each column of the relation is, over the columns of the files; `table`: the types of these, by their
     names; `partitions`: those of them that are the same for all rows of a file, which the list of files has.
     `snapshot` identifies what the files hold, if that can never change, and is empty otherwise; `log`: of a Delta
     table whose newest version is read; `stored`: the names of columns in the files, where they are others.
-    `paths` asks Spark for the paths of the files as they are now.
+    `list_paths` asks Spark for the paths of the files as they are now, and `list_files` for their list, which Spark
+    makes when the result is computed: PATH and all `partitions`.
     """
 
-    files: DataFrame
-    paths: Callable[[], list[str]]
+    spark: SparkSession
+    list_paths: Callable[[], list[str]]
+    list_files: Callable[[], DataFrame]
     columns: dict[str, Scalar]
     filters: tuple[Scalar, ...]
     table: dict[str, str]
@@ -91,21 +95,35 @@ class FileRelation:
         """Binds expressions over the columns of the relation."""
         return StaticBinder(columns={name: s.type for name, s in self.columns.items()}, settings=self.settings)
 
+    def files(self, partitions: Sequence[str]) -> DataFrame:
+        """The list of files: the columns PATH and `partitions`."""
+        if partitions or not self.snapshot:
+            return self.list_files().select(PATH, *partitions)
+        written = "//".join(self._paths()).encode().hex()  # few calls of the JVM, and no text that settings escape
+        paths = f"filter(split(CAST(unhex('{written}') AS STRING), '//'), path -> path <> '')"
+        return self.spark.range(1, numPartitions=1).selectExpr(f"explode({paths}) AS `{PATH}`")
+
     def size(self, columns: tuple[FileColumn, ...]) -> FileSize:
-        """The size of the columns in all files. Raises NotRead if PyArrow does not read them as Spark does.
+        """The size of the columns in all files. Raises NotRead if PyArrow does not read them as Spark does."""
+        return self._kept(_SIZES, columns, lambda: _total_size(self._paths(), columns))
 
-        Spark lists the files of a Delta table by a job, so what was found for a snapshot is kept.
-        """
-        key = self.snapshot, columns
-        size = _SIZES.get(key) or _total_size(self.paths(), columns)
+    def _paths(self) -> list[str]:
+        return self._kept(_PATHS, (), self.list_paths)
+
+    def _kept(self, kept: dict[tuple[str, object], _R], what: object, find: Callable[[], _R]) -> _R:
+        """What was found for a snapshot before, or what `find` returns now."""
+        key = self.snapshot, what
+        found = kept[key] if self.snapshot and key in kept else find()
         if self.snapshot:
-            _SIZES[key] = size
-            while len(_SIZES) > _KEPT:
-                del _SIZES[next(iter(_SIZES))]
-        return size
+            kept[key] = found
+            while len(kept) > _KEPT:
+                del kept[next(iter(kept))]
+        return found
 
 
-_SIZES: dict[tuple[str, tuple[FileColumn, ...]], FileSize] = {}
+_R = TypeVar("_R")
+_SIZES: dict[tuple[str, object], FileSize] = {}
+_PATHS: dict[tuple[str, object], list[str]] = {}
 _KEPT = 256
 
 
@@ -164,14 +182,14 @@ def _file_relation(rows: DataFrame, settings: ExecutionSettings) -> FileRelation
     if len(layer.columns) != len(rows.schema) or repeated(rows.schema.names):
         raise NotRead("two columns of the input have the same name")
     columns = dict(zip(rows.schema.names, layer.columns.values()))
-    files = _list_of_files(rows, relation)
     return FileRelation(
-        files=files,
-        paths=partial(_paths, relation),
+        spark=rows.sparkSession,
+        list_paths=partial(_paths, relation),
+        list_files=partial(_list_of_files, rows, relation),
         columns=columns,
         filters=layer.filters,
         table=layer.table,
-        partitions=tuple(f.name for f in files.schema.fields if f.name != PATH),
+        partitions=_partitions(relation),
         snapshot=delta.snapshot,
         log=delta.log,
         stored=delta.stored,
@@ -355,26 +373,28 @@ def _with_names(text: str, names: dict[str, str]) -> str:
     return " ".join(result)
 
 
+def _partitions(relation: Any) -> tuple[str, ...]:
+    names = tuple(_schema(relation.partitionSchema()).names)
+    if {name.lower() for name in names} & {name.lower() for name in _LISTED}:
+        raise NotRead(f"a partition column has one of the names {', '.join(_LISTED).lower()}")
+    return names
+
+
 def _list_of_files(rows: DataFrame, relation: Any) -> DataFrame:
     spark = rows.sparkSession
     jvm = spark._jvm
     assert jvm is not None
     schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(", ".join(map(" ".join, _LISTED.items())))
-    partitions = relation.partitionSchema()
-    names = _schema(partitions).names
-    if {name.lower() for name in names} & {name.lower() for name in _LISTED}:
-        raise NotRead(f"a partition column has one of the names {', '.join(_LISTED).lower()}")
     listed = jvm.org.apache.spark.sql.execution.datasources.HadoopFsRelation(
         relation.location(),
-        partitions,
+        relation.partitionSchema(),
         schema,
         jvm.scala.Option.empty(),
         jvm.org.apache.spark.sql.execution.datasources.binaryfile.BinaryFileFormat(),
         jvm.scala.collection.immutable.HashMap(),
         spark._jsparkSession,
     )
-    frame = DataFrame(spark._jsparkSession.baseRelationToDataFrame(listed), spark)
-    return frame.select(PATH, *names)
+    return DataFrame(spark._jsparkSession.baseRelationToDataFrame(listed), spark)
 
 
 def _paths(relation: Any) -> list[str]:

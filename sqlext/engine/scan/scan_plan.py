@@ -7,8 +7,9 @@ all that is asked of a row (`column_values.is_computed_at_once`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame
 
@@ -18,7 +19,7 @@ from sqlext.expressions.column_values import is_computed_at_once, text_search
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Column, Scalar, ScalarCall, columns_in, substituted
 from sqlext.operators.rows.columns import SORT_ONLY
-from sqlext.operators.rows.limits import SHARE_OF_MEMORY
+from sqlext.operators.rows.limits import FILES, SHARE_OF_MEMORY, Limits
 from sqlext.operators.rows.worker_memory import free_bytes
 from sqlext.operators.scan.footers import is_type_read
 from sqlext.operators.scan.plan import FileColumn, MaskColumn, ScanPlan
@@ -27,13 +28,15 @@ from sqlext.rewriter.text.splice import Text
 MODES = AUTO, SPARK, WORKER = "auto", "spark", "worker"
 _WIDTHS = {"boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "float": 4, "date": 4, "bigint": 8, "double": 8}
 _UNKNOWN_MEMORY = 8 << 30
+PARTS = FILES // 4  # of rows divided by their keys, so that one fits in memory although some have more than others
+_FEW_ROWS = 1 << 18  # that are read at once where memory is short
 REASON = "one worker reads the files of the table and matches their rows with the threads of all cores."
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalScan:
     """The list of `files` that one worker reads, and what it reads and computes. `needed_bytes`: how many bytes of rows
-    these are at most; `held_bytes`: how many it may hold in memory."""
+    these are at most; `held_bytes`: if it has read more, it divides them by their keys, on disk."""
 
     relation: FileRelation
     plan: ScanPlan
@@ -42,14 +45,15 @@ class LocalScan:
 
     @property
     def files(self) -> DataFrame:
-        return self.relation.files.coalesce(1)
+        return self.relation.files([column.name for column in self.plan.constants]).coalesce(1)
 
     def filtered(self, conditions: Iterable[Text]) -> LocalScan:
         """The scan of the rows on which these conditions hold as well, as far as workers compute them: conditions
         that only drop rows which change nothing."""
         found = (_scalar_or_none(self.relation, condition) for condition in conditions)
         filters = (*self.plan.filters, *(scalar for scalar in found if scalar is not None))
-        return replace(self, plan=_plan(self.relation, filters, self.plan.computed, self.plan.masks, self.plan.threads))
+        plan = _plan(self.relation, filters, self.plan.computed, self.plan.masks, self.plan.threads)
+        return replace(self, plan=replace(plan, batch_rows=self.plan.batch_rows))
 
 
 def local_scan(
@@ -58,16 +62,19 @@ def local_scan(
     computed: Sequence[tuple[str, Text]],
     masks: Sequence[tuple[str, int, Sequence[Text]]],
     threads: int,
+    written: Mapping[str, str] = MappingProxyType({}),
+    parts: int = 1,
 ) -> LocalScan:
     """The scan of a relation. `computed`: (name, expression) of each column that is asked for; `masks`: (name, bits,
-    conditions) of each column of conditions.
+    conditions) of each column of conditions; `written`: as the user wrote them, columns of the relation that have names
+    of their own; `parts`: in how many parts the worker can divide the rows on disk.
 
     Raises NotRead.
     """
     relation = file_relation(rows, settings)
 
     def scalar(text: Text) -> Scalar:
-        return _scalar(relation, text)
+        return _scalar(relation, text, written.get(str(text)))
 
     columns = tuple((name, scalar(text)) for name, text in computed)
     conditions = tuple(
@@ -76,14 +83,40 @@ def local_scan(
     filters = tuple(_checked(each, "the filter of the input") for each in relation.filters)
     plan = _plan(relation, filters, columns, conditions, threads)
     needed, held = _needed_bytes(relation, plan), _held_bytes()
-    check_bytes(needed, held)
+    check_bytes(needed, held, parts)
+    if needed > held:
+        plan, held = replace(plan, batch_rows=_FEW_ROWS), min(held, Limits.held_bytes)
     return LocalScan(relation=relation, plan=plan, needed_bytes=needed, held_bytes=held)
 
 
-def check_bytes(needed: int, held: int) -> None:
-    """Raise NotRead if rows need more bytes than a worker may hold."""
-    if needed > held:
-        raise NotRead(f"the rows need {needed >> 20:,} MB, and a third of the free memory is {held >> 20:,} MB")
+def check_bytes(needed: int, held: int, parts: int = 1) -> None:
+    """Raise NotRead if rows that are divided into parts need more bytes than a worker may hold.
+
+    >>> check_bytes(3 << 30, 1 << 30, parts=16)
+    >>> check_bytes(3 << 30, 1 << 30)
+    Traceback (most recent call last):
+    sqlext.engine.scan.file_relation.NotRead: the rows need 3,072 MB, and a third of the free memory is 1,024 MB
+    """
+    if needed > held * parts:
+        than = f"{parts} times a third of the free memory" if parts > 1 else "a third of the free memory"
+        raise NotRead(f"the rows need {needed >> 20:,} MB, and {than} is {held * parts >> 20:,} MB")
+
+
+def chosen_scan(
+    scan: Callable[[], LocalScan], mode: str, place: Place | None, reason: str
+) -> tuple[LocalScan | None, str]:
+    """The scan by a worker, None if Spark reads the rows, and the reason as EXPLAIN MATCH shows it; empty where no
+    table is read. `mode`: one of MODES; `reason`: why a worker reads; `scan` raises NotRead where it cannot.
+
+    Raises UnsupportedError: READ_BY_WORKER, if the session asks for a worker.
+    """
+    if mode == SPARK:
+        return None, "Spark reads the rows, sqlext.read is spark."
+    try:
+        return scan(), reason
+    except NotRead as refusal:
+        why = reason_of(refusal, mode, place)
+    return None, f"Spark reads the rows: {why}." if why else ""
 
 
 def reason_of(refusal: NotRead, mode: str, place: Place | None) -> str:
@@ -104,14 +137,17 @@ def _scalar_or_none(relation: FileRelation, text: Text) -> Scalar | None:
         return None
 
 
-def _scalar(relation: FileRelation, text: Text) -> Scalar:
-    """An expression over the columns of a relation, over those of its files. Raises NotRead."""
-    check_functions(relation.files.sparkSession, str(text))
+def _scalar(relation: FileRelation, text: Text, written: str | None = None) -> Scalar:
+    """An expression over the columns of a relation, over those of its files. `written`: as messages show it.
+
+    Raises NotRead.
+    """
+    check_functions(relation.spark, str(text))
     try:
         tree = relation.binder.tree(text)
     except SqlExtError as error:
         raise NotRead(f"{text} is computed by Spark: {error.message}") from None
-    return _checked(substituted(tree, relation.columns), str(text))
+    return _checked(substituted(tree, relation.columns), written or str(text))
 
 
 def _checked(scalar: Scalar, written: str) -> Scalar:

@@ -34,7 +34,7 @@ from sqlext.engine.rules.plan_rules import RulesPlanner
 from sqlext.engine.statements.statement_plan import StatementPlan, ViewPlan
 from sqlext.engine.streams.idle_sources import IdlePlanner
 from sqlext.engine.views import cached_views
-from sqlext.engine.views.temporary_objects import is_table
+from sqlext.engine.views.temporary_objects import is_table, is_temporary_view
 from sqlext.engine.views.view_settings import with_its_settings
 from sqlext.errors import Place, UnsupportedError, placed_at
 from sqlext.rewriter.emit.emit_clause import EmitClause
@@ -54,6 +54,7 @@ from sqlext.rewriter.statements.source_limits import (
     StreamOption,
     has_watermark,
     stream_options,
+    stream_tables,
     without_limits,
 )
 from sqlext.rewriter.text.fragments import Fragment
@@ -112,6 +113,7 @@ def _joins(p: Planning) -> JoinPlanner:
         cores=p.settings.cores,
         is_portable=p.is_portable,
         why_windows=p.why_windows,
+        skips_failures=p.settings.skips_failures,
     )
     return JoinPlanner(p.call.spark, p.statement, p.queries, computation, p.hidden_in_inputs, p.joins)
 
@@ -124,6 +126,8 @@ def _emits(p: Planning) -> EmitPlanner:
         target=target_of(read_statement(p.call.text)),
         is_portable=p.is_portable,
         skips_failures=p.settings.skips_failures,
+        read=p.settings.read,
+        cores=p.settings.cores,
     )
 
 
@@ -180,12 +184,14 @@ def _plan(
     check_bound_before(call.text, [part.whole for part in statement.parts])
     if words := stream_words(statement.tree):
         check_stream_grammar(call.spark, words.place)
-    queries = Queries(call.sql, call.frames, call.text, call.query_identifier)
+    frames, inputs = call.frames, call.inputs
+    queries = Queries(call.sql, frames, call.text, call.query_identifier, inputs, takes_last=call.takes_last)
     bound = parameters.bind(call.text, call.args, statement.pattern_bodies)
     source = Source(call.text, bound).edited(statement.conditions())
     call = replace(call, has_watermark=call.has_watermark or has_watermark(statement.tree))
     if call.has_watermark and call.is_first_run is not None and call.is_first_run():
         source = source.edited(without_limits(statement.tree, lambda name: is_table(call.spark, name)))
+    _check_options(call, statement)
     relations: dict[str, PlannedRelation] = {}
     view_plans: list[ViewPlan] = []
     sections: list[Section] = []
@@ -250,6 +256,19 @@ def _with_comet(planned: Planned, queries: Queries, spark: SparkSession) -> Iter
     return (replace(section, text=partial(text, section)) for section in planned.sections)
 
 
+def _check_options(call: SqlCall, statement: ParsedStatement) -> None:
+    """Raise UnsupportedError STREAM_OPTION for options of a temporary view."""
+    for table in stream_tables(statement.tree):
+        if table.options and is_temporary_view(call.spark, table.name):
+            raise UnsupportedError(
+                "STREAM_OPTION",
+                f"Spark drops the options of {'.'.join(table.name)}, which is a temporary view",
+                place=table.options[0].written.place,
+                hint="write them inside the view, FROM STREAM t WITH (…) or spark.readStream.option(…), and leave WITH "
+                "out here.",
+            )
+
+
 def _about_options(call: SqlCall, options: Sequence[StreamOption]) -> Iterator[str]:
     """The warnings about options of streams that are ignored, or with which rows may be late."""
     if any(option.name == EVENT_TIME_ORDER for option in options):
@@ -288,7 +307,11 @@ def _in_inputs(statement: ParsedStatement, source: Source, queries: Queries) -> 
     def is_analysed(relation: Fragment) -> bool:
         return queries.keep(input_query(source.of(relation)))
 
-    return lambda name: any(_is_within(name, relation) and is_analysed(relation) for relation in inputs)
+    def is_known(name: RelationName) -> bool:
+        is_input = name.parts[-1] in queries.helpers
+        return is_input or any(_is_within(name, relation) and is_analysed(relation) for relation in inputs)
+
+    return is_known
 
 
 def _is_within(part: Fragment | RelationName, whole: Fragment) -> bool:

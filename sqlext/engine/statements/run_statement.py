@@ -42,7 +42,11 @@ from sqlext.spark.user_warnings import warn
 
 def run_query(call: SqlCall, _: Statement | None = None) -> DataFrame:
     """The result of a statement of Spark's that contains extended clauses or names of stored views."""
-    plan = plan_to_run(call)
+    return run_plan(call, plan_to_run(call))
+
+
+def run_plan(call: SqlCall, plan: StatementPlan) -> DataFrame:
+    """The result of a statement that has been planned by `plan_to_run`."""
     warn(plan.warnings)
     plan.build()
     return with_end_required(_analysed(call, _checked(plan, plan.execute())))

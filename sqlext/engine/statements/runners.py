@@ -22,6 +22,7 @@ from sqlext.engine.queries.sql_call import SqlCall, note_declaration
 from sqlext.engine.views import cached_views
 from sqlext.engine.views.refreshed_views import note_plain_view, refresh_views
 from sqlext.rewriter.heads.heads import CREATE_VIEW, DROP_TABLE, DROP_VIEW, RENAME_TABLE, Head
+from sqlext.rewriter.heads.materialized_views import CreateMaterializedView, MaterializedViewCommand
 from sqlext.rewriter.heads.statement import OtherStatement, Script, Statement
 from sqlext.rewriter.heads.stream_heads import DescribeKey, StreamCommand
 from sqlext.rewriter.heads.stream_target import InsertInto, StreamTarget
@@ -53,7 +54,7 @@ class Runner:
     def run(self, call: SqlCall, statement: Statement) -> DataFrame:
         module, name = self.ours.split(":")
         result = getattr(import_module(f"sqlext.engine.{module}"), name)(call, statement)
-        return _as_result(call, result) if self.is_text else result
+        return as_result(call, result) if self.is_text else result
 
 
 def _by_spark(call: SqlCall, statement: Any) -> DataFrame:
@@ -100,6 +101,8 @@ RUNNERS: Mapping[type[Statement], Runner] = {
     StreamTarget: Runner("statements.run_statement:write_stream"),
     InsertInto: Runner("statements.run_statement:write_stream", _by_spark),
     StreamCommand: Runner("streams.stream_commands:run_command"),
+    CreateMaterializedView: Runner("materialized.commands:create_view"),
+    MaterializedViewCommand: Runner("materialized.commands:run_command"),
     DescribeKey: Runner("statements.describe_key:describe_key"),
     ExplainStatement: Runner("statements.run_statement:explain_match", is_text=True),
     WhyStatement: Runner("statements.explain_why:explain_why", is_text=True),
@@ -175,7 +178,7 @@ def _with_named_views(call: SqlCall) -> SqlCall:
     return replace(call, text=text)
 
 
-def _as_result(call: SqlCall, text: str) -> DataFrame:
+def as_result(call: SqlCall, text: str) -> DataFrame:
     """A text as a result. Spark reads the rows of `createDataFrame` in a job, and literals without one.
 
     It is no parameter of the SQL, because with the parser of Delta Spark 4.2 drops these, unless a setting is made as

@@ -67,6 +67,11 @@ class StatementPlan:
         return [clause for relation in self.relations.values() for clause in relation.stream_clauses]
 
     @property
+    def reads_files(self) -> bool:
+        """Whether workers read the files of all parts by themselves; False without parts."""
+        return bool(self.relations) and all(relation.reads_files for relation in self.relations.values())
+
+    @property
     def has_effect(self) -> bool:
         return any(relation.has_effect for relation in self.relations.values())
 

@@ -1,8 +1,8 @@
 """ASOF JOIN in a Python worker: rows of both relations in no order in, left rows with their partners out. Loads Numba.
 
 The rows of a task are ordered by key and time (`rows.grouped_order`); where times tie, right rows come first, the
-smallest one first. One pass over each key then carries the last right row along. Only rows that are in the result are
-copied.
+possible partner first. One pass over each key then carries the last right row along. Only rows that are in the result
+are copied.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def partners(columns: Mapping[str, pa.Array], plan: PairsPlan) -> np.ndarray:
     """
     side = as_numpy(columns[SIDE])
     time = read_only(ranked(columns[TIME], SortKey(TIME)))
-    sort = [SortKey(TIME), SortKey(SIDE), *map(SortKey, plan.ties)]
+    sort = [SortKey(TIME), SortKey(SIDE), *plan.order_of_ties]
     order, bounds = grouped_order({**columns, TIME: as_arrow(time)}, plan.keys, sort, plan.limits.threads)
     order = np.arange(len(side), dtype=np.int32 if len(side) < 2**31 else np.int64) if order is None else order
 

@@ -1,7 +1,7 @@
 """ASOF JOIN of two relations that one process has read: left rows with their partners out. Loads Numba.
 
-Both sides are ordered by key and time, the right one with one row of each time, the smallest one. Two pointers find the
-place of each left row among the right rows. No column is copied into a union of both sides.
+Both sides are ordered by key and time, the right one with one row of each time, the first one by its ties. Two pointers
+find the place of each left row among the right rows. No column of values is copied into a union of both sides.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from sqlext.operators.asof.plan import NEAREST, TIME, PairsPlan
 from sqlext.operators.rows.arrow import Taken, limited_batches, to_values
-from sqlext.operators.rows.timeline import Ranges, able_codes, common_codes, common_ranks, places, time_order, timeline
+from sqlext.operators.rows.threads import one_after_another
+from sqlext.operators.rows.timeline import Side, common_words, first_rows, places, timeline
 from sqlext.pattern.program.jit import compiled
 
 _NONE = -1
@@ -26,9 +27,14 @@ def pair_sides(
     rows, partner = partners(left, right, plan)
     if not plan.is_left:
         rows, partner = rows[partner > _NONE], partner[partner > _NONE]
-    of_left = [(name, Taken(left[of], rows)) for name, of in plan.of_left.items()]
-    of_right = [(name, Taken(right[of], partner)) for name, of in plan.of_right.items()]
-    yield from limited_batches([*of_left, *of_right], len(rows), plan.limits.rows, plan.limits.bytes)
+
+    def batches(start: int) -> Iterator[pa.RecordBatch]:
+        some = slice(start, start + plan.limits.rows)
+        columns = [(name, Taken(left[of], rows[some])) for name, of in plan.of_left.items()]
+        columns += [(name, Taken(right[of], partner[some])) for name, of in plan.of_right.items()]
+        return limited_batches(columns, len(rows[some]), plan.limits.rows, plan.limits.bytes)
+
+    yield from one_after_another(map(batches, range(0, len(rows), plan.limits.rows)), plan.limits.threads)
 
 
 def partners(
@@ -41,27 +47,21 @@ def partners(
     >>> [rows.tolist() for rows in partners(left, right, plan)]
     [[1, 0], [-1, 0]]
     """
-    sides, threads = (left, right), plan.limits.threads
-    lengths = [len(side[TIME]) for side in sides]
-    (codes, codes_of_right), count = common_codes([[side[key] for key in plan.keys] for side in sides], lengths)
-    times = common_ranks([side[TIME] for side in sides])
-    needed = (TIME, *(key for key in plan.keys if key not in plan.null_safe))
-    codes, codes_of_right = (able_codes(c, count, side, *needed) for c, side in zip((codes, codes_of_right), sides))
-    ties = {name: right[name] for name in plan.ties}
-    rows = timeline(codes_of_right, count, times[1], ties, threads).first_rows()
-    order = time_order(codes, times[0], {}, threads)
-    codes, time = codes[order], times[0][order]
-    first, last = places(rows, Ranges(codes=codes, lower=time, upper=time), threads)
+    threads = plan.limits.threads
+    sides = [Side(columns=side, times=(TIME,), keys=plan.keys, null_safe=plan.null_safe) for side in (left, right)]
+    ((own,), (of_right,)), bits = common_words(sides, threads)
+    lefts = timeline(own, threads)
+    rights = first_rows(timeline(of_right, threads), right, plan.order_of_ties, threads)
 
     def partner(operator: str) -> np.ndarray:
-        place = {">=": last - 1, ">": first - 1, "<=": first.copy(), "<": last.copy()}[operator]
-        _take(rows.order, rows.begins, codes, place)
+        place = places(rights.words, lefts.words, is_after=operator in (">=", "<"), threads=threads)
+        _take(rights.order, rights.words, lefts.words, np.uint64(bits), operator in (">=", ">"), place)
         return place
 
     if plan.operator != NEAREST:
-        return order, partner(plan.operator)
-    own, of_right = (to_values(side[TIME]).values for side in sides)
-    return order, _nearer(partner("<="), partner(">="), own[order], of_right)
+        return lefts.order, partner(plan.operator)
+    times = [to_values(side[TIME]).values for side in (left, right)]
+    return lefts.order, _nearer(partner("<="), partner(">="), times[0][lefts.order], times[1])
 
 
 def _nearer(after: np.ndarray, before: np.ndarray, time: np.ndarray, time_of_right: np.ndarray) -> np.ndarray:
@@ -76,9 +76,10 @@ def _nearer(after: np.ndarray, before: np.ndarray, time: np.ndarray, time_of_rig
 
 
 @compiled
-def _take(order, begins, codes, place):
-    """Replace the places of right rows by these rows, and by -1 where the place is not of the same key."""
-    for i in range(len(codes)):
-        code = codes[i]
-        is_in = code < len(begins) - 1 and begins[code] <= place[i] < begins[code + 1]
-        place[i] = order[place[i]] if is_in else _NONE
+def _take(order, words, wanted, bits, is_before, place):
+    """Replace places among right rows by the row that is there or, if `is_before`, by the one before it, and by -1
+    where this row has another key."""
+    for i in range(len(wanted)):
+        at = place[i] - is_before
+        is_partner = 0 <= at < len(words) and words[at] >> bits == wanted[i] >> bits
+        place[i] = order[at] if is_partner else _NONE

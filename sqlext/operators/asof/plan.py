@@ -27,12 +27,13 @@ class AsofPlan:
     """`schema`: the columns of the rows of both relations, which arrive together: SIDE, TIME, the keys, and the columns
     of both relations, of which a row has one half; `operator`: `>=`, `>`, `<=`, `<` or NEAREST in `left time operator
     right time`; `within`: the greatest distance in microseconds, None if any is allowed; `is_left`: left rows without a
-    partner are emitted, too."""
+    partner are emitted, too; `takes_last`: of right rows with one time the largest is the partner, not the smallest."""
 
     schema: pa.Schema
     operator: str
     within: int | None
     is_left: bool
+    takes_last: bool = False
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -48,8 +49,8 @@ class AsofPlan:
 
     @property
     def ties(self) -> tuple[SortKey, ...]:
-        """The order of right rows with one time: the smallest is the partner."""
-        return tuple(SortKey(name) for name in self.right)
+        """The order of right rows with one time: the first one is the partner."""
+        return _order(self.right, takes_last=self.takes_last)
 
     @property
     def result_schema(self) -> pa.Schema:
@@ -66,7 +67,8 @@ class PairsPlan:
 
     The rows of both relations arrive together, in no order, with the columns SIDE, TIME, the keys, and columns of
     values, which rows of both relations may use. Of the result's columns, `of_left` names the column that each takes
-    from the left row, `of_right` the one from its partner. `ties`: the columns that order right rows with one time.
+    from the left row, `of_right` the one from its partner. `ties`: the columns that order right rows with one time, of
+    which the smallest is the partner, or the largest if `takes_last`.
     `is_left`: left rows without a partner are emitted, too; `is_once`: only one left row of each key and time is.
     `null_safe`: the keys that match NULL, if the two relations are read by one worker; otherwise it gets no rows with
     NULL in other keys.
@@ -80,4 +82,14 @@ class PairsPlan:
     is_left: bool
     is_once: bool = False
     null_safe: tuple[str, ...] = ()
+    takes_last: bool = False
     limits: Limits = Limits()
+
+    @property
+    def order_of_ties(self) -> tuple[SortKey, ...]:
+        """The order of right rows with one time: the first one is the partner."""
+        return _order(self.ties, takes_last=self.takes_last)
+
+
+def _order(columns: tuple[str, ...], *, takes_last: bool) -> tuple[SortKey, ...]:
+    return tuple(SortKey(name, is_descending=takes_last, nulls_last=takes_last) for name in columns)

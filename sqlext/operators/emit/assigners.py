@@ -36,6 +36,16 @@ def assign(assigner: Assigner, time: np.ndarray) -> InWindow:
     return _ASSIGN[assigner.kind](assigner, time)
 
 
+def aligned_starts(assigner: Assigner, time: np.ndarray) -> np.ndarray:
+    """The starts of the windows of TUMBLE or CUMULATE that rows with these times are in. Rows with different ones have
+    no window in common.
+
+    >>> aligned_starts(Assigner(kind=CUMULATE, size=10, step=5), np.array([-1, 3, 7])).tolist()
+    [-10, 0, 0]
+    """
+    return earlier(time, _since_step(time, assigner.size, assigner.offset))
+
+
 def _since_step(time: np.ndarray, step: int, offset: int) -> np.ndarray:
     """The distance of each time from the last multiple of `step` (plus `offset`) that is not after it."""
     return (time % step - offset % step) % step

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
 
 from sqlext.operators.emit.panes import pane_schema
+from sqlext.operators.emit.parts import CUMULATE, START, TUMBLE
 from sqlext.operators.emit.plan import EmitOperatorPlan
+from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.worker_memory import memory_errors
 from sqlext.operators.stateful.operator import KEYS, ROWS, Clock, State, Step, TimesBy, first_state
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
 
-_LIMITS = Limits()
+LIMITS = Limits(rows=1 << 18)  # a step has a cost of its own, and many rows at once do not fit in a cache
 FEWER_ROWS = (
     "GROUP BY further columns, read fewer columns, or give workers more memory (spark.executor.memoryOverhead)."
 )
@@ -51,19 +53,39 @@ class EmitOperator:
 
 
 def fire_batch(
-    batches: Iterator[pa.RecordBatch], windows: EmitOperatorPlan, limits: Limits = _LIMITS
+    batches: Iterator[pa.RecordBatch], windows: EmitOperatorPlan, limits: Limits = LIMITS
 ) -> Iterator[pa.RecordBatch]:
-    """All firings over the rows of whole keys, in any order: one step, whose watermark is past all rows.
+    """All firings over the rows of whole keys, in any order: a step whose watermark is past all rows, for some keys
+    after the other, so that threads run such steps at once. Without keys these are the windows, if they do not overlap.
 
     Raises DataError (WORKER_MEMORY) for rows of one key that do not fit in memory.
     """
-    from sqlext.operators.rows.spilled_rows import rows_in_memory  # loads what the driver does not need
+    from sqlext.operators.rows.ordered_chunks import ordered_chunks  # loads what the driver does not need
+    from sqlext.operators.rows.spilled_rows import rows_in_memory
+    from sqlext.operators.rows.threads import one_after_another
 
-    operator = EmitOperator(windows=windows)
+    sort, keys = (SortKey(windows.time),), windows.keys  # a step itself orders the rows of one time
+    if not keys and windows.assigner.kind in (TUMBLE, CUMULATE):
+        batches, keys = (_with_starts(batch, windows) for batch in batches), (START,)
     with memory_errors(FEWER_ROWS) as held:
-        for rows in rows_in_memory(batches, windows.keys, limits, held):
-            table = pa.Table.from_batches(rows).cast(windows.schema)
-            rows.clear()
-            step = operator.advance(first_state(operator.tables, BEGINNING), {ROWS: table}, Clock(NEVER, BEGINNING))
-            for _, firings in step.results:
-                yield firings
+        for rows in rows_in_memory(batches, keys, limits, held):
+            chunks = ordered_chunks(rows, keys, sort, limits)
+            yield from one_after_another((_fire(chunk, windows) for chunk in chunks), limits.threads)
+
+
+def _with_starts(batch: pa.RecordBatch, windows: EmitOperatorPlan) -> pa.RecordBatch:
+    from sqlext.operators.emit.assigners import aligned_starts  # loads what the driver does not need
+    from sqlext.operators.rows.arrow import as_arrow, as_numpy
+
+    time = as_numpy(batch.column(windows.time).view(pa.int64()))
+    return batch.append_column(START, as_arrow(aligned_starts(windows.assigner, time)))
+
+
+def _fire(chunk: Callable[[], dict[str, pa.Array]], windows: EmitOperatorPlan) -> Iterator[pa.RecordBatch]:
+    """All firings over the rows of a chunk, which has whole keys."""
+    columns, operator = chunk(), EmitOperator(windows=windows)
+    table = pa.table({name: columns[name] for name in windows.schema.names}).cast(windows.schema)
+    columns.clear()
+    step = operator.advance(first_state(operator.tables, BEGINNING), {ROWS: table}, Clock(NEVER, BEGINNING))
+    for _, firings in step.results:
+        yield firings

@@ -70,21 +70,40 @@ def seen(
 
     `values`: the values of EVICT KEEP DELTA for all rows.
     """
-    parts, before, in_order = [], dict[int, int](), _come_in_order(of_panes)
-    for pane, count in zip(points.pane.tolist(), points.seen.tolist()):
-        lo, hi = of_panes.bounds[pane], of_panes.bounds[pane + 1]
-        position, last = of_panes.position[lo:hi], before.get(pane, -1)
-        if in_order[pane]:  # then it sees a range, and the cost is only that of the rows that it sees
-            start, stop = lo + np.searchsorted(position, [last, count], side="right")
-            at = np.arange(_first_left(start, stop, of_panes, plan), stop)
-        else:
-            at = lo + np.flatnonzero((position <= count) & (position > last))
-        if plan.emit.is_discarding:
-            before[pane] = count
-        parts.append(of_panes.row[evicted(at, of_panes, values, plan)])
-    stop = np.cumsum([len(part) for part in parts], dtype=np.int64)
-    rows = np.concatenate(parts) if parts else np.zeros(0, np.int64)
-    return rows, np.concatenate([[0], stop[:-1]]).astype(np.int64)[: len(stop)], stop
+    panes = np.concatenate([[-1], points.pane])
+    is_next = (np.diff(panes) == 0) & plan.emit.is_discarding
+    last = np.where(is_next, np.concatenate([[0], points.seen])[:-1], -1)  # what the firing before has seen
+    start, stop = _ranges(points, last, of_panes)
+    chosen = dict[int, np.ndarray]()  # the rows that are no range
+    in_order, evictor = _come_in_order(of_panes)[points.pane], plan.emit.evictor
+    for i in np.flatnonzero(~in_order).tolist():
+        lo, hi = of_panes.bounds[points.pane[i]], of_panes.bounds[points.pane[i] + 1]
+        position = of_panes.position[lo:hi]
+        at = lo + np.flatnonzero((position <= points.seen[i]) & (position > last[i]))
+        chosen[i] = evicted(at, of_panes, values, plan)
+    if evictor is not None and evictor.kind == KEEP_DELTA:
+        for i in np.flatnonzero(in_order).tolist():
+            chosen[i] = evicted(np.arange(start[i], stop[i]), of_panes, values, plan)
+    else:
+        start = _first_left(start, stop, of_panes, plan)
+    length = stop - start
+    for i, at in chosen.items():
+        start[i], length[i] = 0, len(at)
+    end = np.cumsum(length)
+    begin = end - length
+    rows = np.repeat(start - begin, length) + np.arange(length.sum())
+    for i, at in chosen.items():
+        rows[begin[i] : end[i]] = at
+    return of_panes.row[rows], begin, end
+
+
+def _ranges(points: Points, last: np.ndarray, of_panes: PaneRows) -> tuple[np.ndarray, np.ndarray]:
+    """Where the rows that each point sees begin and end among the rows of the panes, if no row comes before an older
+    one. Then the kept rows of a pane are followed by its new rows 1, 2, …. `last`: how many new rows the firing before
+    has taken, -1 if none."""
+    kept = np.concatenate([[0], np.cumsum(of_panes.position == 0)])[of_panes.bounds]
+    lo, new = of_panes.bounds[points.pane], (of_panes.bounds[:-1] + np.diff(kept))[points.pane]
+    return np.where(last < 0, lo, new + last), new + points.seen
 
 
 def _come_in_order(of_panes: PaneRows) -> np.ndarray:
@@ -96,15 +115,21 @@ def _come_in_order(of_panes: PaneRows) -> np.ndarray:
     return in_order
 
 
-def _first_left(start: int, stop: int, of_panes: PaneRows, plan: EmitOperatorPlan) -> int:
-    """The first of the rows `start` to `stop` that EVICT may keep."""
+def _first_left(start: np.ndarray, stop: np.ndarray, of_panes: PaneRows, plan: EmitOperatorPlan) -> np.ndarray:
+    """The first of the rows from `start` to `stop`, which are in the order of time, that EVICT keeps."""
     evictor = plan.emit.evictor
-    if evictor is None or start == stop or evictor.kind == KEEP_DELTA:
+    if evictor is None:
         return start
     if evictor.kind == KEEP_ROWS:
-        return max(start, stop - int(evictor.amount))
-    time = of_panes.time[start:stop]
-    return start + int(np.searchsorted(time, earlier(time[-1:], int(evictor.amount))[0], side="right"))
+        return np.maximum(start, stop - int(evictor.amount))
+    time = np.append(of_panes.time, 0)
+    before = earlier(time[np.maximum(stop - 1, 0)], int(evictor.amount))
+    low, high = start.copy(), np.maximum(start, stop)
+    while (low < high).any():  # binary searches, all at once
+        middle = (low + high) // 2
+        is_out = (low < high) & (time[middle] <= before)
+        low, high = np.where(is_out, middle + 1, low), np.where(is_out, high, middle)
+    return low
 
 
 def evicted(at: np.ndarray, of_panes: PaneRows, values: DeltaValues | None, plan: EmitOperatorPlan) -> np.ndarray:

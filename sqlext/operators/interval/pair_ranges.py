@@ -17,16 +17,8 @@ from sqlext.expressions.scalar_tree import columns_in
 from sqlext.operators.interval.plan import LOWER, TIME, UPPER, RangesPlan
 from sqlext.operators.rows.arrow import Taken, limited_batches, taken
 from sqlext.operators.rows.threads import one_after_another
-from sqlext.operators.rows.timeline import (
-    Ranges,
-    Timeline,
-    able_codes,
-    common_codes,
-    common_ranks,
-    places,
-    time_order,
-    timeline,
-)
+from sqlext.operators.rows.timeline import Side, common_words, places, timeline
+from sqlext.operators.rows.value_order import gathered
 from sqlext.pattern.program.jit import compiled
 
 Columns = Mapping[str, pa.Array]
@@ -69,11 +61,11 @@ def _result(
 
 @dataclass(frozen=True, kw_only=True)
 class _Found:
-    """`points`: the rows with the times; `ranges: int[n]`: the rows with ranges, by key and lower end; `first, last:
-    int64[n]`: the places in `points` from which, and up to which (exclusive), each range has its rows; `ends:
-    int64[n]`: the number of pairs up to each range."""
+    """`points: int[m]`: the rows with the times, by key and time; `ranges: int[n]`: the rows with ranges, by key and
+    lower end; `first, last: int64[n]`: the places in `points` from which, and up to which (exclusive), each range has
+    its rows; `ends: int64[n]`: the number of pairs up to each range."""
 
-    points: Timeline
+    points: np.ndarray
     ranges: np.ndarray
     first: np.ndarray
     last: np.ndarray
@@ -86,30 +78,25 @@ class _Found:
 
 def _found(points: Columns, ranges: Columns, plan: RangesPlan) -> _Found:
     threads = plan.limits.threads
-    keys = [[side[key] for key in plan.keys] for side in (points, ranges)]
-    (codes, codes_of_ranges), count = common_codes(keys, [len(points[TIME]), len(ranges[LOWER])])
-    time, lower, upper = common_ranks([points[TIME], ranges[LOWER], ranges[UPPER]])
-    not_null = [key for key in plan.keys if key not in plan.null_safe]
-    codes = able_codes(codes, count, points, TIME, *not_null)
-    codes_of_ranges = able_codes(codes_of_ranges, count, ranges, LOWER, UPPER, *not_null)
-    rows, order = timeline(codes, count, time, {}, threads), time_order(codes_of_ranges, lower, {}, threads)
-    wanted = Ranges(
-        codes=codes_of_ranges[order],
-        lower=lower[order],
-        upper=upper[order],
-        excludes_lower=plan.excludes_lower,
-        excludes_upper=plan.excludes_upper,
-    )
-    first, last = places(rows, wanted, threads)
-    return _Found(points=rows, ranges=order, first=first, last=last, ends=np.cumsum(last - first))
+    sides = [
+        Side(columns=columns, times=times, keys=plan.keys, null_safe=plan.null_safe)
+        for columns, times in ((points, (TIME,)), (ranges, (LOWER, UPPER)))
+    ]
+    ((time,), (lower, upper)), _ = common_words(sides, threads)
+    rows, wanted = timeline(time, threads), timeline(lower, threads)
+    upper = gathered(upper, wanted.order, threads)
+    first = places(rows.words, wanted.words, is_after=plan.excludes_lower, threads=threads)
+    last = places(rows.words, upper, is_after=not plan.excludes_upper, threads=threads)
+    np.maximum(first, last, out=last)
+    return _Found(points=rows.order, ranges=wanted.order, first=first, last=last, ends=np.cumsum(last - first))
 
 
 def _met(found: _Found) -> tuple[np.ndarray, np.ndarray]:
     """`bool[m]`, `bool[n]`: which rows with times, and which rows with ranges, have partners."""
-    m, n = len(found.points.order), len(found.ranges)
+    m, n = len(found.points), len(found.ranges)
     begun, ended = (np.cumsum(np.bincount(at, minlength=m + 1)) for at in (found.first, found.last))
     of_points, of_ranges = np.empty(m, np.bool_), np.empty(n, np.bool_)
-    of_points[found.points.order] = (begun > ended)[:m]
+    of_points[found.points] = (begun > ended)[:m]
     of_ranges[found.ranges] = found.last > found.first
     return of_points, of_ranges
 
@@ -152,7 +139,7 @@ def _pairs(found: _Found, start: int, stop: int) -> tuple[np.ndarray, np.ndarray
     of_points, of_ranges = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
     i = int(np.searchsorted(found.ends, start, side="right"))
     skipped = start - (int(found.ends[i - 1]) if i else 0)
-    _make_pairs(found.points.order, found.ranges, found.first, found.last, i, skipped, of_points, of_ranges)
+    _make_pairs(found.points, found.ranges, found.first, found.last, i, skipped, of_points, of_ranges)
     return of_points, of_ranges
 
 

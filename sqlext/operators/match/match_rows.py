@@ -7,7 +7,7 @@ they are not (`MatchOperatorPlan.sort`), all of them are read and ordered first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -17,19 +17,17 @@ from sqlext.operators.match.output import result_batches
 from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.match.read_rows import read_rows, rows_needed, time_columns
 from sqlext.operators.match.window_output import window_batches
-from sqlext.operators.rows.arrow import as_arrow, as_numpy, differs, taken
-from sqlext.operators.rows.columns import PARTITION_START, SORT_ONLY
-from sqlext.operators.rows.grouped_order import grouped_order
-from sqlext.operators.rows.held_rows import HeldRows, joined_columns, release_unused
+from sqlext.operators.rows.arrow import as_arrow, as_numpy, differs
+from sqlext.operators.rows.columns import PARTITION_START
+from sqlext.operators.rows.held_rows import HeldRows, joined_columns
 from sqlext.operators.rows.limits import Limits
+from sqlext.operators.rows.ordered_chunks import Chunk, ordered_chunks
 from sqlext.operators.rows.spilled_rows import rows_in_memory
-from sqlext.operators.rows.threads import in_threads, one_after_another
+from sqlext.operators.rows.threads import one_after_another
 from sqlext.operators.rows.worker_memory import Held, memory_errors
 from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.stream.rowtime import Times, batch_times
 from sqlext.pattern.task.task import Rows
-
-Chunk = Callable[[], dict[str, pa.Array]]  # makes the columns of whole partitions
 
 
 def match_batches(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.RecordBatch]:
@@ -51,7 +49,7 @@ def _chunks(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, held: He
     up to date, for messages."""
     if plan.sort:
         for rows in rows_in_memory(batches, plan.partition_by, plan.limits, held):
-            yield from _ordered(rows, plan)
+            yield from ordered_chunks(rows, plan.partition_by, plan.sort, plan.limits)
         return
     sorted_batches = with_partition_starts(batches, plan.partition_by)
     for columns in whole_partitions(sorted_batches, plan.limits, plan.partition_by, held):
@@ -63,46 +61,6 @@ def partitions(
 ) -> Iterator[dict[str, pa.Array]]:
     """The columns of whole partitions, which matchers read; otherwise as `_chunks`."""
     return (chunk() for chunk in _chunks(batches, plan, held or Held()))
-
-
-def _ordered(batches: list[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[Chunk]:
-    """The rows of `batches`, which is emptied so that its memory is free as soon as possible."""
-    n, size = sum(batch.num_rows for batch in batches), sum(batch.nbytes for batch in batches)
-    most = max(1, min(plan.limits.rows, plan.limits.bytes * n // max(1, size)))
-    columns = joined_columns(batches, plan.limits.threads)
-    order, bounds = grouped_order(columns, plan.partition_by, plan.sort, plan.limits.threads)
-    columns = {name: column for name, column in columns.items() if not name.startswith(SORT_ONLY)}
-    first, last = 0, len(bounds) - 1
-    while first < last:
-        stop = max(first + 1, int(np.searchsorted(bounds, bounds[first] + most, "right")) - 1)
-        part = dict(columns)
-        if stop == last:
-            columns.clear()  # so that the last chunk has the only references
-        yield partial(_taken_chunk, part, order, bounds[first : stop + 1], plan.limits)
-        first = stop
-
-
-def _taken_chunk(
-    columns: dict[str, pa.Array], order: np.ndarray | None, bounds: np.ndarray, limits: Limits
-) -> dict[str, pa.Array]:
-    """The rows of some partitions. `columns` is emptied: this may be one long partition, so a column is freed before
-    the next one is taken."""
-    lo, hi = int(bounds[0]), int(bounds[-1])
-    is_long = hi - lo > limits.rows
-
-    def take(name: str) -> pa.Array:
-        column = columns.pop(name)
-        part = column.slice(lo, hi - lo) if order is None else taken(column, order[lo:hi])
-        del column
-        if is_long:
-            release_unused()
-        return part
-
-    names = list(columns)
-    chunk = dict(zip(names, in_threads(take, [(name,) for name in names], limits.threads if is_long else 1)))
-    starts = np.zeros(hi - lo, np.bool_)
-    starts[bounds[:-1] - lo] = True
-    return {**chunk, PARTITION_START: as_arrow(starts)}
 
 
 def with_partition_starts(batches: Iterator[pa.RecordBatch], keys: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

@@ -19,6 +19,7 @@ from sqlext.operators.rows.long_columns import (
     MOST_BYTES,
     byte_ranges,
     concatenated,
+    fixed_width,
     has_offsets,
     narrowed,
     row_bytes,
@@ -223,6 +224,10 @@ class Taken:
     column: pa.Array
     row: np.ndarray
 
+    @property
+    def type(self) -> pa.DataType:
+        return self.column.type
+
     def bytes(self) -> np.ndarray:
         return row_bytes(self.column, self.row)
 
@@ -239,9 +244,10 @@ def limited_batches(
     >>> [batch.to_pydict() for batch in limited_batches(columns, 3, 9, 3)]
     [{'x': ['bcd', None]}, {'x': ['a']}]
     """
-    every, sizes = np.arange(n), np.zeros(n, np.int64)
+    sizes = np.full(n, sum(fixed_width(column.type) for _, column in columns if not has_offsets(column.type)))
     for _, column in columns:
-        sizes += column.bytes() if isinstance(column, Taken) else row_bytes(column, every)
+        if has_offsets(column.type):
+            sizes += column.bytes() if isinstance(column, Taken) else row_bytes(column, np.arange(n))
     names = [name for name, _ in columns]
     for lo, hi in byte_ranges(sizes, most_rows, most_bytes):
         parts = [narrowed(name, column.slice(lo, hi - lo)) for name, column in columns]

@@ -14,11 +14,11 @@ from operator import or_
 import numpy as np
 import pyarrow as pa
 
-from sqlext.operators.rows.arrow import as_arrow
+from sqlext.operators.rows.arrow import as_arrow, one_chunk
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.row_order import ranked
 from sqlext.operators.rows.threads import in_threads, ranges
-from sqlext.operators.rows.value_order import changes, in_order, numbers_of, sort_each, value_order
+from sqlext.operators.rows.value_order import changes, in_order, numbered, sort_each, value_order
 from sqlext.pattern.program.jit import compiled, read_only
 
 _FEW = 1 << 14  # rows that are ordered before threads have started
@@ -27,13 +27,14 @@ _DESCEND, _TIE = 8, 16  # the times of neighbours with the same key
 
 
 def grouped_order(
-    columns: Mapping[str, pa.Array], keys: Sequence[str], sort: Sequence[SortKey], threads: int = 1
+    columns: Mapping[str, pa.Array | pa.ChunkedArray], keys: Sequence[str], sort: Sequence[SortKey], threads: int = 1
 ) -> tuple[np.ndarray | None, np.ndarray]:
     """The rows in order, None if they came in order, and `bounds: int64[p + 1]`, the places in that order where
     partitions begin and end.
 
     Partitions are in the order of their keys, NULLs first. Rows that are equal in all sort keys keep their order. The
-    keys have types with plain equality (`spark_types.has_plain_equality`).
+    keys have types with plain equality (`spark_types.has_plain_equality`). The columns of further ORDER BY keys may
+    come in pieces.
 
     >>> columns = {"k": pa.array(["b", "a", "b", None]), "t": pa.array([3, 2, 1, 0])}
     >>> [places.tolist() for places in grouped_order(columns, ["k"], [SortKey("t")])]
@@ -41,7 +42,7 @@ def grouped_order(
     """
     threads = threads if len(columns[sort[0].column]) > _FEW else 1
     times = read_only(ranked(columns[sort[0].column], sort[0], threads))
-    key = _key_values(columns, keys, len(times), threads)
+    key = key_values(columns, keys, len(times), threads)
     found, whole = _compared(key, times, threads), np.unique([0, len(times)])
     if not found & (_KEYS_DESCEND if keys else _DESCEND):
         bounds = changes(key, threads) if keys else whole
@@ -67,7 +68,7 @@ def grouped_order(
     return order, bounds
 
 
-def _key_values(columns: Mapping[str, pa.Array], keys: Sequence[str], n: int, threads: int) -> np.ndarray:
+def key_values(columns: Mapping[str, pa.Array], keys: Sequence[str], n: int, threads: int) -> np.ndarray:
     """`int64[n]`: smaller for keys that come first, equal for equal keys; nothing if there are no keys."""
     whole, count = np.zeros(0, np.int64), 1
     for key in keys:
@@ -76,7 +77,7 @@ def _key_values(columns: Mapping[str, pa.Array], keys: Sequence[str], n: int, th
             return own
         own, n_own = _dense(own, threads)
         if count * n_own >= 2**63:
-            whole, count = _numbered(whole, threads)
+            whole, count = numbered(whole, threads)
         whole, count = (own if count == 1 else whole * n_own + own), count * n_own
     return read_only(whole)
 
@@ -84,14 +85,7 @@ def _key_values(columns: Mapping[str, pa.Array], keys: Sequence[str], n: int, th
 def _dense(values: np.ndarray, threads: int) -> tuple[np.ndarray, int]:
     """The values as integers from 0 in the same order, and a number above all of them, less than 2^31."""
     least, most = int(values.min()), int(values.max())
-    return (values - least, most - least + 1) if most - least < 2**31 - 1 else _numbered(values, threads)
-
-
-def _numbered(values: np.ndarray, threads: int) -> tuple[np.ndarray, int]:
-    """The place of each value among the distinct values, and their number."""
-    order, ordered = value_order(values, threads)
-    bounds = changes(ordered, threads)
-    return numbers_of(order, bounds), len(bounds) - 1
+    return (values - least, most - least + 1) if most - least < 2**31 - 1 else numbered(values, threads)
 
 
 def _compared(key: np.ndarray, times: np.ndarray, threads: int) -> int:
@@ -104,7 +98,7 @@ def _order_ties(
     order: np.ndarray,
     bounds: np.ndarray,
     words: np.ndarray,
-    columns: Mapping[str, pa.Array],
+    columns: Mapping[str, pa.Array | pa.ChunkedArray],
     sort: Sequence[SortKey],
     threads: int,
 ) -> None:
@@ -117,7 +111,9 @@ def _order_ties(
     tied = order[is_tied]
     groups = np.append(np.flatnonzero(begins[is_tied]), len(tied))
     for key in reversed(sort):  # the order is stable, so the last key comes first
-        ranks = ranked(columns[key.column].take(as_arrow(tied)), key, threads)
+        column = columns[key.column]
+        whole = one_chunk(column) if isinstance(column, pa.ChunkedArray) else column
+        ranks = ranked(whole.take(as_arrow(tied)), key, threads)
         sort_each(groups, in_order(ranks, threads=threads), tied, threads)
     order[is_tied] = tied
 

@@ -6,7 +6,7 @@ before that of the others, larger numbers of rows are copied, each column for it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
@@ -15,6 +15,7 @@ from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.threads import in_threads
 from sqlext.operators.rows.worker_memory import Held, check_memory
 
+_LARGE = 1 << 28  # bytes of rows; of fewer, memory is kept, because to take it from the system again costs time
 _CHECKS = 8  # how often memory is checked while `held_bytes` bytes of rows come
 
 
@@ -61,22 +62,27 @@ class HeldRows:
             self.held.rows, self.held.last_key = self.rows, shown_key(last, self.keys, last.num_rows - 1)
 
 
-def joined_columns(batches: list[pa.RecordBatch], threads: int = 1) -> dict[str, pa.Array]:
-    """The columns of the batches, each as one array. `batches` is emptied: the memory of a column is freed as soon as
-    the column is joined.
+def joined_columns(
+    batches: list[pa.RecordBatch], threads: int = 1, apart: Collection[str] = ()
+) -> dict[str, pa.Array | pa.ChunkedArray]:
+    """The columns of the batches, each as one array, but those of `apart`, which may never be read, as they came.
+    `batches` is emptied: the memory of a column is freed as soon as the column is joined.
 
     >>> {name: column.to_pylist() for name, column in joined_columns([pa.record_batch([[1, 2]], ["x"])]).items()}
     {'x': [1, 2]}
     """
     table = pa.Table.from_batches(batches)
     batches.clear()
-    names = table.column_names
+    names, is_large = table.column_names, table.nbytes > _LARGE
     pieces = dict(zip(names, table.columns))
     del table
 
-    def join(name: str) -> pa.Array:
+    def join(name: str) -> pa.Array | pa.ChunkedArray:
+        if name in apart:
+            return pieces.pop(name)
         column = one_chunk(pieces.pop(name))
-        release_unused()
+        if is_large:
+            release_unused()
         return column
 
     return dict(zip(names, in_threads(join, [(name,) for name in names], threads)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+FILES = 64  # into which rows that do not fit in memory are divided by their keys
 SHARE_OF_MEMORY = 3  # one part in this many is for rows: to order and match them takes their bytes about twice more
 
 

@@ -101,8 +101,21 @@ def narrowed(name: str, column: pa.Array) -> pa.Array:
 
 
 def has_offsets(kind: pa.DataType) -> bool:
-    """Return True if the values of a type have no fixed width."""
+    """Return True if the values of a type have no fixed width.
+
+    >>> has_offsets(pa.struct([("x", pa.map_(pa.int8(), pa.int8()))])), has_offsets(pa.struct([("y", pa.int32())]))
+    (True, False)
+    """
+    if pa.types.is_struct(kind):
+        return any(has_offsets(field.type) for field in kind)
     return wide_type(narrow_type(kind)) != narrow_type(kind) or pa.types.is_map(kind)
+
+
+def fixed_width(kind: pa.DataType) -> int:
+    """The bytes of a value of a type that has no offsets."""
+    if pa.types.is_struct(kind):
+        return sum(fixed_width(field.type) for field in kind)
+    return 0 if pa.types.is_null(kind) else kind.bit_width // 8
 
 
 def bytes_of(column: pa.Array, first: np.ndarray, stop: np.ndarray) -> np.ndarray:
@@ -118,8 +131,7 @@ def bytes_of(column: pa.Array, first: np.ndarray, stop: np.ndarray) -> np.ndarra
         fields = (bytes_of(column.field(i), first, stop) for i in range(kind.num_fields))
         return sum(fields, np.zeros(len(first), np.int64))
     if not has_offsets(kind):
-        width = 0 if pa.types.is_null(kind) else kind.bit_width // 8
-        return (stop - first).astype(np.int64) * width
+        return (stop - first).astype(np.int64) * fixed_width(kind)
     offsets = column.buffers()[1]
     if not len(column) or offsets is None:
         return np.zeros(len(first), np.int64)

@@ -15,11 +15,10 @@ import pyarrow as pa
 
 from sqlext.operators.rows.arrow import are_valid, as_numpy, taken, to_values
 from sqlext.operators.rows.held_rows import HeldRows, joined_columns
-from sqlext.operators.rows.limits import Limits
+from sqlext.operators.rows.limits import FILES, Limits
 from sqlext.operators.rows.long_columns import cut_batch, narrow_type
 from sqlext.operators.rows.worker_memory import Held
 
-FILES = 64
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: Knuth's multiplicative hash
 _MANY_DIGITS = 18  # a decimal of more digits may not fit in 64 bits
 

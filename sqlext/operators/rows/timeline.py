@@ -1,7 +1,8 @@
-"""The rows of one relation by key and time, and the places of ranges of time among them. Loads Numba.
+"""The rows of two relations by key and time, and the places of times among them. Loads Numba.
 
-A search begins where the one before it in the same key has ended. So ranges that come in the order of their times are
-found as by two pointers, and ranges in no order by binary search.
+Key and time of a row are one integer, its word: the time is in the lower bits, and the key in those above them. So rows
+are ordered by one radix sort, and a search among them compares integers. A search begins where the one before it has
+ended: times that come in order are found as by two pointers, and others by binary search.
 """
 
 from __future__ import annotations
@@ -14,157 +15,222 @@ import pyarrow as pa
 
 from sqlext.operators.rows.arrow import are_valid, as_arrow, as_numpy
 from sqlext.operators.rows.columns import IS_ABLE, SortKey
-from sqlext.operators.rows.grouped_order import grouped_order
+from sqlext.operators.rows.grouped_order import grouped_order, key_values
 from sqlext.operators.rows.long_columns import concatenated
-from sqlext.operators.rows.row_order import key_codes, ranked
-from sqlext.operators.rows.threads import in_threads
-from sqlext.operators.rows.threads import ranges as parts
+from sqlext.operators.rows.row_order import ranked
+from sqlext.operators.rows.threads import in_threads, ranges
+from sqlext.operators.rows.value_order import numbered, value_order
 from sqlext.pattern.program.jit import compiled, internal, read_only
 
-_KEY, _TIME = "__key", "__time"
+_WORD_BITS = 64
 _NEAR = 64  # rows around the last place that are searched first
+_WORD = "__word"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Timeline:
-    """`order: int[m]`: the rows; `time: int64[m]`: their times; `begins: int64[k + 1]`: the places where the rows of
-    each key begin. Rows after `begins[k]` are in no key."""
+class Side:
+    """A relation: its `columns`, with IS_ABLE if some rows have no partner, the names of its `times`, and those of its
+    `keys`, of which the `null_safe` ones match NULL."""
 
-    order: np.ndarray
-    time: np.ndarray
-    begins: np.ndarray
+    columns: Mapping[str, pa.Array]
+    times: Sequence[str]
+    keys: Sequence[str] = ()
+    null_safe: Sequence[str] = ()
 
-    def first_rows(self) -> Timeline:
-        """The same with one row of each key and time, the first one."""
-        is_first = np.ones(len(self.time), np.bool_)
-        is_first[1:] = self.time[1:] != self.time[:-1]
-        is_first[self.begins[self.begins < len(self.time)]] = True
-        if is_first.all():
-            return self
-        begins = np.append(0, np.cumsum(is_first))[self.begins]
-        return Timeline(order=self.order[is_first], time=self.time[is_first], begins=begins)
+    def __len__(self) -> int:
+        return len(self.columns[self.times[0]])
+
+    def is_able(self) -> np.ndarray:
+        """`bool[n]`: which rows may have a partner."""
+        able = np.ones(len(self), np.bool_)
+        for name in (*self.times, *self.keys):
+            if name not in self.null_safe and self.columns[name].null_count:
+                able &= are_valid(self.columns[name])
+        if IS_ABLE in self.columns:
+            able &= as_numpy(self.columns[IS_ABLE]) & are_valid(self.columns[IS_ABLE])
+        return able
 
 
-def timeline(codes: np.ndarray, count: int, times: np.ndarray, ties: Mapping[str, pa.Array], threads: int) -> Timeline:
-    """The rows with the key codes `codes: int64[m]`, below `count`, or `count` for rows that are in no key.
+def common_words(sides: Sequence[Side], threads: int) -> tuple[list[list[np.ndarray]], int]:
+    """The words of the times of both sides, `uint64[n]`, and how many of their bits the time has. The rows of a side
+    that have no partner have a key that the other side has not.
 
-    `ties`: the columns that order rows of one time.
-
-    >>> rows = timeline(np.array([1, 0, 2, 1]), 2, np.array([7, 5, 1, 3]), {}, threads=1)
-    >>> rows.order.tolist(), rows.time.tolist(), rows.begins.tolist()
-    ([1, 3, 0, 2], [5, 3, 7, 1], [0, 1, 3])
+    >>> sides = [Side(columns={"t": pa.array(times)}, times="t") for times in ([7, None, 4], [5])]
+    >>> [words.tolist() for (words,) in common_words(sides, threads=1)[0]]
+    [[4, 8, 1], [2]]
     """
-    order = time_order(codes, times, ties, threads)
-    begins = np.append(0, np.cumsum(np.bincount(codes, minlength=count)[:count]))
-    return Timeline(order=order, time=times[order], begins=begins)
+    keys = {name: _joined([side.columns[name] for side in sides]) for name in sides[0].keys}
+    n = sum(map(len, sides))
+    codes = key_values(keys, list(keys), n, threads) if keys else np.zeros(n, np.int64)
+    times = ranked(_joined([side.columns[name] for side in sides for name in side.times]), SortKey(""), threads)
+    if _bits(codes, len(sides)) + _bits(times) > _WORD_BITS:
+        times, _ = numbered(times, threads)
+    if _bits(codes, len(sides)) + _bits(times) > _WORD_BITS:
+        codes, _ = numbered(codes, threads)
+    (least, most), (earliest, _), bits = _ends(codes), _ends(times), _bits(times)
+    words: list[list[np.ndarray]] = []
+    for i, side in enumerate(sides):
+        own, codes = codes[: len(side)], codes[len(side) :]
+        able, of_others = side.is_able(), np.uint64(most - least + 1 + i)
+        words.append([])
+        for _ in side.times:
+            of_time, times = times[: len(side)], times[len(side) :]
+            words[-1].append(_words(own, least, able, of_others, of_time, earliest, bits, threads))
+    return words, bits
 
 
-def time_order(codes: np.ndarray, times: np.ndarray, ties: Mapping[str, pa.Array], threads: int) -> np.ndarray:
-    """`int[n]`: the rows by their codes, times and `ties`."""
-    columns = {_KEY: as_arrow(codes), _TIME: as_arrow(times), **ties}
-    order, _ = grouped_order(columns, [_KEY], [SortKey(_TIME), *map(SortKey, ties)], threads)
-    return np.arange(len(codes), dtype=np.int32 if len(codes) < 2**31 else np.int64) if order is None else order
+def _joined(columns: Sequence[pa.Array]) -> pa.Array:
+    """The columns in one piece. They have one type, or are integers of different widths."""
+    is_mixed = len({column.type for column in columns if pa.types.is_integer(column.type)}) > 1
+    return concatenated([column.cast(pa.int64()) for column in columns] if is_mixed else columns)
 
 
-def common_codes(sides: Sequence[Sequence[pa.Array]], lengths: Sequence[int]) -> tuple[list[np.ndarray], int]:
-    """The keys of the rows of several relations as integers, equal for equal keys, and a number above all of them.
-
-    >>> codes, count = common_codes([[pa.array(["a", None])], [pa.array(["b", "a", None])]], [2, 3])
-    >>> codes[0].tolist() == codes[1][1:].tolist(), codes[1][0] in codes[0]
-    (True, False)
-    """
-    tables = [pa.table({f"{i}": key for i, key in enumerate(keys)}) for keys in sides]
-    if not any(table.num_columns for table in tables):
-        return [np.zeros(n, np.int64) for n in lengths], 1
-    codes = key_codes(tables, tables[0].column_names)
-    return codes, max(int(of_side.max(initial=-1)) for of_side in codes) + 1
+def _ends(values: np.ndarray) -> tuple[int, int]:
+    """The least and the greatest value."""
+    return (int(values.min()), int(values.max())) if len(values) else (0, 0)
 
 
-def able_codes(codes: np.ndarray, count: int, columns: Mapping[str, pa.Array], *needed: str) -> np.ndarray:
-    """The codes of the keys; `count` for rows that have no partner."""
-    able = np.logical_and.reduce([are_valid(columns[name]) for name in needed])
-    if IS_ABLE in columns:
-        able &= as_numpy(columns[IS_ABLE]) & are_valid(columns[IS_ABLE])
-    return np.where(able, codes, count)
+def _bits(values: np.ndarray, more: int = 0) -> int:
+    """The bits of the distances of the values from the least one, and of `more` integers above them."""
+    least, most = _ends(values)
+    return (most - least + more).bit_length()
 
 
-def common_ranks(columns: Sequence[pa.Array]) -> list[np.ndarray]:
-    """`int64[n]` for each column: smaller for values that come first in any of them; see `ranked`."""
-    return np.split(ranked(concatenated(columns), SortKey("")), np.cumsum([len(column) for column in columns])[:-1])
+def _words(codes, least, able, of_others, times, earliest, bits, threads) -> np.ndarray:
+    words = np.empty(len(codes), np.uint64)
+    read = [read_only(column) for column in (codes.view(np.uint64), able, times.view(np.uint64))]
+    ends = np.array([least, earliest], np.int64).view(np.uint64)
 
+    def write(lo: int, hi: int) -> None:
+        _write_words(*(column[lo:hi] for column in read), ends[0], ends[1], of_others, np.uint64(bits), words[lo:hi])
 
-@dataclass(frozen=True, kw_only=True)
-class Ranges:
-    """Ranges of time: from `lower` to `upper`, both `int64[n]`, without an end that is excluded, in the rows with the
-    key `codes: int[n]`; a code that is not below the number of keys is in no key."""
-
-    codes: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    excludes_lower: bool = False
-    excludes_upper: bool = False
-
-
-def places(rows: Timeline, ranges: Ranges, threads: int) -> tuple[np.ndarray, np.ndarray]:
-    """`int64[n]` twice: the places in `rows` from which, and up to which (exclusive), each range has its rows.
-
-    >>> rows = timeline(np.zeros(4, np.int64), 1, np.array([5, 7, 7, 9]), {}, threads=1)
-    >>> ranges = Ranges(codes=np.zeros(2, np.int64), lower=np.array([7, 6]), upper=np.array([9, 6]))
-    >>> [found.tolist() for found in places(rows, ranges, threads=2)]
-    [[1, 1], [4, 1]]
-    """
-    n = len(ranges.codes)
-    first, last = np.empty(n, np.int64), np.empty(n, np.int64)
-    wanted = [read_only(column) for column in (ranges.codes, ranges.lower, ranges.upper)]
-    time, begins = read_only(rows.time), read_only(rows.begins)
-
-    def find(lo: int, hi: int) -> None:
-        part = [column[lo:hi] for column in wanted]
-        near = rows.begins.copy()
-        _find(time, begins, *part, ranges.excludes_lower, ranges.excludes_upper, near, first[lo:hi], last[lo:hi])
-
-    in_threads(find, parts(n, threads), threads)
-    return first, last
+    in_threads(write, ranges(len(words), threads), threads)
+    return words
 
 
 @compiled
-def _find(time, begins, codes, lower, upper, excludes_lower, excludes_upper, near, first, last):
-    for i in range(len(codes)):
-        code = codes[i]
-        if code >= len(begins) - 1:
-            first[i] = last[i] = len(time)
-            continue
-        end = begins[code + 1]
-        place = _place(time, begins[code], end, near[code], lower[i], excludes_lower)
-        near[code] = first[i] = place
-        last[i] = _place(time, place, end, place, upper[i], not excludes_upper)
+def _write_words(codes, able, times, least, earliest, of_others, bits, words):
+    for i in range(len(words)):
+        code = codes[i] - least if able[i] else of_others
+        words[i] = code << bits | (times[i] - earliest)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """`order: int[m]`: the rows; `words: uint64[m]`: their words, which are in order."""
+
+    order: np.ndarray
+    words: np.ndarray
+
+
+def timeline(words: np.ndarray, threads: int) -> Timeline:
+    """The rows by their words; those with equal words keep their order.
+
+    >>> rows = timeline(np.array([7, 5, 7], np.uint64), threads=1)
+    >>> rows.order.tolist(), rows.words.tolist()
+    ([1, 0, 2], [5, 7, 7])
+    """
+    order, distances = value_order(words, threads)
+    if len(words):
+        distances += words[order[0]]
+    return Timeline(order, distances)
+
+
+def first_rows(rows: Timeline, of: Mapping[str, pa.Array], ties: Sequence[SortKey], threads: int) -> Timeline:
+    """One row of each word, the first one by `ties`, which are columns in `of`.
+
+    >>> line, of = timeline(np.array([7, 5, 7], np.uint64), threads=1), {"x": pa.array([3, 2, 1])}
+    >>> rows = first_rows(line, of, [SortKey("x")], threads=1)
+    >>> rows.order.tolist(), rows.words.tolist()
+    ([1, 2], [5, 7])
+    """
+    is_first = _is_first(rows)
+    if is_first.all():
+        return rows
+    ordered = tied_in_order(rows, of, ties, threads)
+    return Timeline(ordered.order[is_first], rows.words[is_first])
+
+
+def tied_in_order(rows: Timeline, of: Mapping[str, pa.Array], ties: Sequence[SortKey], threads: int) -> Timeline:
+    """The rows, those of each word in the order of `ties`, which are columns in `of`.
+
+    >>> line, of = timeline(np.array([7, 5, 7], np.uint64), threads=1), {"x": pa.array([3, 2, 1])}
+    >>> rows = tied_in_order(line, of, [SortKey("x")], threads=1)
+    >>> rows.order.tolist(), rows.words.tolist()
+    ([1, 2, 0], [5, 7, 7])
+    """
+    others = np.flatnonzero(~_is_first(rows))
+    if not len(others) or not ties:
+        return rows
+    at = np.union1d(others, others - 1)
+    words = at - np.searchsorted(others, at, "right")  # their numbers
+    columns = {key.column: of[key.column].take(as_arrow(rows.order[at])) for key in ties}
+    columns[_WORD] = as_arrow(words)
+    order, _ = grouped_order(columns, [_WORD], ties, threads)
+    if order is None:
+        return rows
+    result = rows.order.copy()
+    result[at] = rows.order[at[order]]
+    return Timeline(result, rows.words)
+
+
+def _is_first(rows: Timeline) -> np.ndarray:
+    """`bool[m]`: which rows are the first ones of their words."""
+    is_first = np.ones(len(rows.words), np.bool_)
+    np.not_equal(rows.words[1:], rows.words[:-1], out=is_first[1:])
+    return is_first
+
+
+def places(words: np.ndarray, wanted: np.ndarray, *, is_after: bool, threads: int) -> np.ndarray:
+    """`int64[n]`: the first place in `words: uint64[m]`, which are in order, that is not below each `wanted: uint64[n]`
+    or, if `is_after`, that is above it.
+
+    >>> rows, wanted = np.array([5, 7, 7, 9], np.uint64), np.array([7, 6, 10], np.uint64)
+    >>> [places(rows, wanted, is_after=is_after, threads=2).tolist() for is_after in (False, True)]
+    [[1, 1, 4], [3, 1, 4]]
+    """
+    found = np.empty(len(wanted), np.int64)
+    words, wanted = read_only(words), read_only(wanted)
+
+    def find(lo: int, hi: int) -> None:
+        _find(words, wanted[lo:hi], is_after, found[lo:hi])
+
+    in_threads(find, ranges(len(wanted), threads), threads)
+    return found
+
+
+@compiled
+def _find(words, wanted, is_after, found):
+    place = 0
+    for i in range(len(wanted)):
+        place = _place(words, place, wanted[i], is_after)
+        found[i] = place
 
 
 @internal
-def _place(time, begin, end, near, wanted, is_after):
-    """The first place from begin to end (exclusive) whose time is not before `wanted`; is after it if `is_after`; `end`
-    without such a time."""
-    lo, hi = begin, end
-    if near < end and (time[near] < wanted or (is_after and time[near] == wanted)):
+def _place(words, near, wanted, is_after):
+    """The place of `wanted`, which may be near the place `near`."""
+    lo, hi = 0, len(words)
+    if near < hi and (words[near] < wanted or (is_after and words[near] == wanted)):
         lo, step = near + 1, 1
-        while step <= _NEAR and lo + step < end:
+        while step <= _NEAR and lo + step < hi:
             at = lo + step - 1
-            if time[at] < wanted or (is_after and time[at] == wanted):
+            if words[at] < wanted or (is_after and words[at] == wanted):
                 lo, step = at + 1, 2 * step
             else:
                 hi = at
                 break
     else:
         hi, step = near, 1
-        while step <= _NEAR and hi - step >= begin:
+        while step <= _NEAR and hi - step >= lo:
             at = hi - step
-            if time[at] < wanted or (is_after and time[at] == wanted):
+            if words[at] < wanted or (is_after and words[at] == wanted):
                 lo = at + 1
                 break
             hi, step = at, 2 * step
     while lo < hi:
         at = (lo + hi) // 2
-        if time[at] < wanted or (is_after and time[at] == wanted):
+        if words[at] < wanted or (is_after and words[at] == wanted):
             lo = at + 1
         else:
             hi = at

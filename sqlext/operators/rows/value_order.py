@@ -137,6 +137,17 @@ def numbers_of(order: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     return numbers
 
 
+def numbered(values: np.ndarray, threads: int = 1) -> tuple[np.ndarray, int]:
+    """`int64[n]`: the place of each value among the distinct values; and their number.
+
+    >>> numbered(np.array([7, 3, 7]))[0].tolist()
+    [1, 0, 1]
+    """
+    order, ordered = value_order(values, threads)
+    bounds = changes(ordered, threads)
+    return numbers_of(order, bounds), len(bounds) - 1
+
+
 def gathered(values: np.ndarray, rows: np.ndarray, threads: int) -> np.ndarray:
     """`values[rows]`."""
     result = np.empty(len(rows), values.dtype)

@@ -1,34 +1,64 @@
-"""Whether the newest version of a Delta table is still one whose files hold exactly its rows.
+"""The files of the newest version of a Delta table, of which an older one is known.
 
-A statement is planned for one version of a table, and Spark lists the files of the newest one whenever the result is
-computed. A later commit may mark rows of a file as deleted, or give columns other names in the files. The list of files
-does not show that, but the log does.
+A statement is planned for one version of a table, and its result is that of the newest version when it is computed. A
+later commit adds and removes files; but it may also mark rows of a file as deleted, or give columns other names in the
+files, and then the plan is none for its files.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 from sqlext.operators.scan.footers import changed
 from sqlext.operators.scan.plan import DeltaLog
 
+PATH = "path"  # the column with the paths of files in the list of files
 _COMMIT = re.compile(r"(\d{20})\.json")
 
 
-def check_log(log: DeltaLog) -> None:
-    """Raise DataError TABLE_CHANGED if a commit after the version of the plan changed more than whole files."""
-    folder = Path(log.folder)
-    found = (_COMMIT.fullmatch(path.name) for path in folder.iterdir())
+def newest_files(log: DeltaLog, paths: Iterable[str]) -> list[str]:
+    """The paths of the files of the newest version, given those of the version of the plan, or of a later one.
+
+    Raises DataError TABLE_CHANGED if a commit after the version of the plan changed more than whole files.
+    """
+    files = dict.fromkeys(paths)
+    for version in _later_versions(log):
+        for action in _actions(Path(log.folder) / f"{version:020}.json"):
+            if "protocol" in action or "metaData" in action or (action.get("add") or {}).get("deletionVector"):
+                raise changed(f"the table of {log.folder} has other features or columns, or deleted rows in its files")
+            if "remove" in action:
+                files.pop(_path(log, action["remove"]), None)
+            elif "add" in action:
+                files[_path(log, action["add"])] = None
+    return list(files)
+
+
+def _later_versions(log: DeltaLog) -> list[int]:
+    found = (_COMMIT.fullmatch(path.name) for path in Path(log.folder).iterdir())
     later = sorted(int(match[1]) for match in found if match and int(match[1]) > log.version)
     if later != list(range(log.version + 1, log.version + 1 + len(later))):
-        raise changed(f"the log {folder} lacks commits")
-    for version in later:
-        for action in _actions(folder / f"{version:020}.json"):
-            if "protocol" in action or "metaData" in action or (action.get("add") or {}).get("deletionVector"):
-                raise changed(f"the table of {folder} has other features or columns, or deleted rows in its files")
+        raise changed(f"the log {log.folder} lacks commits")
+    return later
+
+
+def _path(log: DeltaLog, action: dict) -> str:
+    """The path of the file of an action, which is encoded as in URLs, and often relative to the table."""
+    path = unquote(action[PATH])
+    return local_path(path) if path.startswith(("/", "file:")) else f"{Path(log.folder).parent}/{path}"
+
+
+def local_path(path: str) -> str:
+    """The path of a file, as Spark names it, on this machine.
+
+    >>> local_path("file:/tmp/a b.parquet"), local_path("file:///tmp/x")
+    ('/tmp/a b.parquet', '/tmp/x')
+    """
+    path = path.removeprefix("file:")
+    return "/" + path.lstrip("/")
 
 
 def _actions(commit: Path) -> Iterator[dict]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from sqlext.expressions.scalar_tree import Scalar
 
 
@@ -37,14 +39,23 @@ class DeltaLog:
     version: int
 
 
+@dataclass(frozen=True)
+class KeyValues:
+    """The values of a `column` of the table whose rows are asked for; NULL may be one of them."""
+
+    column: str
+    values: pa.Array
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScanPlan:
     """The rows of a table: those on which all `filters` are true, one after the other.
 
     `columns` are read from the files, and `constants`, the partition columns, are the same for all rows of a file; the
     expressions of `filters`, `computed` and `masks` are over both. `computed`: (name, expression) of each column of
-    the result, and after them come the `masks`. `threads`: how many pieces are read at once. `log`: the log of a table
-    whose newest version is read.
+    the result, and after them come the `masks`. `threads`: how many pieces are read at once, and `batch_rows`: how many
+    rows of each at most. `log`: the log of a table whose newest version is read. `keys`: only rows with these values
+    are read.
     """
 
     columns: tuple[FileColumn, ...]
@@ -53,4 +64,6 @@ class ScanPlan:
     computed: tuple[tuple[str, Scalar], ...] = ()
     masks: tuple[MaskColumn, ...] = ()
     threads: int = 1
+    batch_rows: int = 1 << 24
     log: DeltaLog | None = None
+    keys: tuple[KeyValues, ...] = ()

@@ -1,4 +1,5 @@
-"""Whether a row group can hold a row on which a filter is true, by the least and the greatest value of its columns.
+"""Whether a row group can hold a row on which a filter is true, or with one of some keys, by the least and the greatest
+value of its columns.
 
 Only integers, dates, times in microseconds and texts are compared: writers disagree about NaN and the two zeros. A
 filter of another form prunes nothing.
@@ -6,13 +7,15 @@ filter of another form prunes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall
+from sqlext.operators.scan.plan import KeyValues
 
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 _MIRRORED = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -68,6 +71,39 @@ def _may_hold(function: str, value: Scalar, others: tuple[Scalar, ...], ranges: 
     held = ranges[value.name]
     values = (c.value.encode() if isinstance(c.value, str) else c.value for c in constants)
     return any(known is not None and _MAY_HOLD[function](held, known) for known in values)
+
+
+class KeyRanges:
+    """The values of keys in order, without those with NULL, which no range tells.
+
+    >>> keys = KeyRanges([KeyValues("k", pa.array([3, 7]))])
+    >>> keys.may_be_in({"k": Range(4, 6)}), keys.may_be_in({"k": Range(4, 7)}), keys.may_be_in({})
+    (False, True, True)
+    """
+
+    def __init__(self, keys: Sequence[KeyValues]) -> None:
+        self._sorted = {key.column: _raw(key.values) for key in keys if not key.values.null_count}
+
+    def may_be_in(self, ranges: Mapping[str, Range]) -> bool:
+        """False if no row whose columns are in these ranges has one of the keys."""
+        for column, values in self._sorted.items():
+            held = ranges.get(column)
+            if values is not None and held is not None:
+                at = bisect_left(values, held.least)
+                if at == len(values) or values[at] > held.most:
+                    return False
+        return True
+
+
+def _raw(values: pa.Array) -> list[Any] | None:
+    """The values in order, as Range represents them; None for a type of which no range is known."""
+    if pa.types.is_string(values.type):
+        return sorted(value.encode() for value in values.to_pylist())
+    if pa.types.is_date32(values.type):
+        values = values.view(pa.int32())
+    elif pa.types.is_timestamp(values.type):
+        values = values.view(pa.int64())
+    return sorted(values.to_pylist()) if values.type in _INTEGERS else None
 
 
 def ranges_of(file: pq.ParquetFile, group: int, names: Mapping[str, str]) -> dict[str, Range]:

@@ -7,20 +7,20 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sqlext.expressions.column_values import ColumnValues
-from sqlext.expressions.scalar_tree import Column, Scalar, ScalarCall, columns_in
+from sqlext.expressions.scalar_tree import Scalar, ScalarCall, columns_in
 from sqlext.expressions.values import arrow_type
-from sqlext.operators.rows.arrow import as_arrow, one_chunk
+from sqlext.operators.rows.arrow import as_arrow
 from sqlext.operators.rows.threads import one_after_another
-from sqlext.operators.scan.delta_log import check_log
+from sqlext.operators.scan.delta_log import PATH, local_path, newest_files
 from sqlext.operators.scan.footers import OtherFile, changed, names_in_file, open_file
-from sqlext.operators.scan.plan import FileColumn, MaskColumn, ScanPlan
-from sqlext.operators.scan.pruning import may_be_true, ranges_of
+from sqlext.operators.scan.plan import FileColumn, KeyValues, MaskColumn, ScanPlan
+from sqlext.operators.scan.pruning import KeyRanges, may_be_true, ranges_of
 
 _CODED = pa.dictionary(pa.int32(), pa.string())
-PATH = "path"  # the column with the paths of files in the list of files
 _R = TypeVar("_R")
 
 
@@ -40,72 +40,96 @@ def read_files(files: Iterable[pa.RecordBatch], plan: ScanPlan) -> Iterator[pa.R
     Raises DataError for a file that changed since the plan was made, and what expressions raise.
     """
     pa.set_cpu_count(plan.threads)
-    if plan.log is not None:
-        check_log(plan.log)
-    found = [piece for batch in files for piece in _pieces(batch, plan)]
+    keys = KeyRanges(plan.keys)
+    found = [piece for path, constants in _listed(files, plan) for piece in _pieces(path, constants, plan, keys)]
     reading = (_rows_of(piece, plan, is_alone=len(found) == 1) for piece in found)
     yield from one_after_another(reading, plan.threads)
 
 
-def _pieces(files: pa.RecordBatch, plan: ScanPlan) -> Iterator[Piece]:
-    for i, path in enumerate(files[PATH].to_pylist()):
-        constants = {column.name: files[column.name].slice(i, 1) for column in plan.constants}
-        path = local_path(path)
-        try:
-            with open_file(path) as file:
-                names = names_in_file(file, plan.columns)
-                groups = _groups(file, names, plan)
-        except OtherFile as error:
-            raise changed(f"the file {path} {error}") from None
-        except (OSError, pa.ArrowException) as error:
-            raise changed(f"the file {path} cannot be read: {error}") from error
-        yield from (Piece(path, group, names, constants) for group in groups)
+def _listed(files: Iterable[pa.RecordBatch], plan: ScanPlan) -> list[tuple[str, dict[str, pa.Array]]]:
+    """The path of each file and its `constants`, see Piece.
+
+    A list with partition columns is made by Spark when the result is computed, and is that of the newest version.
+    """
+    listed = [
+        (local_path(path), {column.name: batch[column.name].slice(i, 1) for column in plan.constants})
+        for batch in files
+        for i, path in enumerate(batch[PATH].to_pylist())
+    ]
+    newest = None if plan.log is None else newest_files(plan.log, (path for path, _ in listed))
+    if newest is not None and not plan.constants:
+        return [(path, {}) for path in newest]
+    return [(path, constants) for path, constants in listed if _may_have_rows(constants, plan)]
 
 
-def _groups(file: pq.ParquetFile, names: list[str | None], plan: ScanPlan) -> list[int]:
-    """The row groups that may hold rows on which the filters are true."""
+def _may_have_rows(constants: dict[str, pa.Array], plan: ScanPlan) -> bool:
+    values = ColumnValues(columns=constants, rows=1)
+    filters = (each for each in plan.filters if {column.name for column in columns_in(each)} <= constants.keys())
+    keys = (key for key in plan.keys if key.column in constants)
+    return all(_are_keys(constants[key.column], key)[0].as_py() for key in keys) and all(
+        _checked(values, each, values.truth)[0] for each in filters
+    )
+
+
+def _pieces(path: str, constants: dict[str, pa.Array], plan: ScanPlan, keys: KeyRanges) -> Iterator[Piece]:
+    try:
+        with open_file(path) as file:
+            names = names_in_file(file, plan.columns)
+            groups = _groups(file, names, plan, keys)
+    except OtherFile as error:
+        raise changed(f"the file {path} {error}") from None
+    except (OSError, pa.ArrowException) as error:
+        raise changed(f"the file {path} cannot be read: {error}") from error
+    yield from (Piece(path, group, names, constants) for group in groups)
+
+
+def _groups(file: pq.ParquetFile, names: list[str | None], plan: ScanPlan, keys: KeyRanges) -> list[int]:
+    """The row groups that may hold rows of the keys on which the filters are true."""
     groups = range(file.metadata.num_row_groups)
-    read = {column for each in plan.filters for column in columns_in(each)}
-    stored = {
-        c.name: name
-        for c, name in zip(plan.columns, names)
-        if name is not None and Column(c.name, c.spark_type) in read
-    }
+    read = {column.name for each in plan.filters for column in columns_in(each)} | {key.column for key in plan.keys}
+    stored = {c.name: name for c, name in zip(plan.columns, names) if name is not None and c.name in read}
     if not stored:
         return list(groups)
     ranges = (ranges_of(file, group, stored) for group in groups)
-    return [group for group, held in zip(groups, ranges) if all(may_be_true(each, held) for each in plan.filters)]
-
-
-def local_path(path: str) -> str:
-    """The path of a file, as Spark names it, on this machine.
-
-    >>> local_path("file:/tmp/a b.parquet"), local_path("file:///tmp/x")
-    ('/tmp/a b.parquet', '/tmp/x')
-    """
-    path = path.removeprefix("file:")
-    return "/" + path.lstrip("/")
+    return [
+        group
+        for group, held in zip(groups, ranges)
+        if keys.may_be_in(held) and all(may_be_true(each, held) for each in plan.filters)
+    ]
 
 
 def _rows_of(piece: Piece, plan: ScanPlan, *, is_alone: bool) -> Iterator[pa.RecordBatch]:
-    """The rows of a piece, in one batch. The columns of a piece that `is_alone` are read by several threads."""
+    """The rows of a piece. The columns of a piece that `is_alone` are read by several threads."""
     coded = [name for name, column in zip(piece.names, plan.columns) if name is not None and column.is_coded]
+    read = [name for name in piece.names if name is not None]
     with open_file(piece.path, coded) as file:
-        rows = file.metadata.row_group(piece.group).num_rows
-        read = [name for name in piece.names if name is not None]
-        table = file.read_row_group(piece.group, columns=read, use_threads=is_alone).unify_dictionaries()
-    columns = {c.name: _column(table, name, c, rows) for name, c in zip(piece.names, plan.columns)}
+        if not read:
+            yield _computed(None, file.metadata.row_group(piece.group).num_rows, piece, plan)
+            return
+        for batch in file.iter_batches(plan.batch_rows, [piece.group], read, use_threads=is_alone):
+            yield _computed(batch, batch.num_rows, piece, plan)
+
+
+def _computed(batch: pa.RecordBatch | None, rows: int, piece: Piece, plan: ScanPlan) -> pa.RecordBatch:
+    columns = {c.name: _column(batch, name, c, rows) for c, name in zip(plan.columns, piece.names)}
     for constant in plan.constants:
         columns[constant.name] = piece.constants[constant.name].take(as_arrow(np.zeros(rows, np.int64)))
-    yield computed_rows(columns, rows, plan)
+    for key in plan.keys:
+        at = pc.indices_nonzero(_are_keys(columns[key.column], key))
+        columns, rows = {name: column.take(at) for name, column in columns.items()}, len(at)
+    return computed_rows(columns, rows, plan)
 
 
-def _column(table: pa.Table, name: str | None, column: FileColumn, rows: int) -> pa.Array:
+def _are_keys(column: pa.Array, key: KeyValues) -> pa.Array:
+    return pc.is_in(column, value_set=key.values)
+
+
+def _column(batch: pa.RecordBatch | None, name: str | None, column: FileColumn, rows: int) -> pa.Array:
     """The values of a column, in the type in which Spark sends them; texts of `is_coded` columns as a dictionary."""
     wanted = _CODED if column.is_coded else arrow_type(column.spark_type)
-    if name is None:
+    if batch is None or name is None:
         return pa.nulls(rows, wanted)
-    values = one_chunk(table.column(name))
+    values = batch.column(name)
     return values if values.type == wanted else values.cast(wanted)
 
 

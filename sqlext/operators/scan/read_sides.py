@@ -10,6 +10,7 @@ from sqlext.expressions.values import arrow_type
 from sqlext.operators.rows.held_rows import joined_columns
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.spilled_rows import rows_in_memory
+from sqlext.operators.rows.threads import in_threads
 from sqlext.operators.rows.worker_memory import Held, memory_errors
 from sqlext.operators.scan.plan import ScanPlan
 from sqlext.operators.scan.read_files import computed_rows, read_files
@@ -30,7 +31,8 @@ def joined(
     """
     listed = list(files)
     with memory_errors(_BY_SPARK) as held:
-        yield from join(*(_columns(listed, side, plans[side], held) for side in (LEFT, RIGHT)))
+        read = in_threads(lambda side: _columns(listed, side, plans[side], held), [(LEFT,), (RIGHT,)], threads=2)
+        yield from join(*read)
 
 
 def _columns(listed: list[pa.RecordBatch], side: str, plan: ScanPlan, held: Held) -> Columns:

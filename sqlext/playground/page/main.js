@@ -162,7 +162,8 @@ function listTables() {
   $('tables').value = state.table;
 }
 
-const beginning = (name) => (name === 'own' ? own.statement : lessons.find((l) => String(l.number) === name).statement);
+const source = (name) => (name === 'own' ? own : lessons.find((l) => String(l.number) === name));
+const beginning = (name) => source(name).statement;
 
 async function begin(name) {
   await open(name, beginning(name));
@@ -306,7 +307,7 @@ async function restore(kept) {
 
 const PYTHON = (text) => text.replaceAll('\\', '\\\\').replaceAll('"""', '\\"\\"\\"');
 const COPIES = {
-  spark: () => `spark.sql("""\n${PYTHON(state.text)}\n""").show()`,
+  spark: () => `${source(state.table).view}spark.sql("""\n${PYTHON(state.text)}\n""").show()`,
   cell: () => `%%sql\n${state.text}`,
   link: () => `#${encoded()}`,
 };

@@ -61,7 +61,7 @@ WINDOWS = {  # the reasons for a window
     f"WITH w AS (SELECT uuid() AS u, * FROM trades) SELECT id FROM w AS t ASOF JOIN quotes q {TIMES} {KEYS}": "random",
 }
 PAIRED = {  # the columns that workers return
-    f"SELECT price, id {JOINED} WHERE t.at > 11": "left relation: `id`, `at`; of the right one: `at`, `price`",
+    f"SELECT price, id {JOINED} WHERE t.at > 11": "left relation: `id`, `at`; of the right one: `price`",
     f"SELECT count(*) {JOINED}": "left relation: `sym`; of the right one: `at`",
     f"SELECT * {JOINED}": "left relation: `id`, `sym`, `at`; of the right one: `sym`, `at`, `price`",
     f"SELECT price FROM trades t ASOF JOIN quotes q {TIMES} USING (sym)": "times; of the right one: `sym`, `price`",

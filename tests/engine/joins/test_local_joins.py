@@ -39,8 +39,19 @@ def test_most_queries_over_files_are_read_by_a_worker(tables):
     assert len(found) > 50
 
 
+@pytest.mark.parametrize("case", [case for case in QUERIES if "integers of" in case.title], ids=str)
+def test_integers_of_different_widths_are_compared_by_a_worker(tables, case):
+    assert "local: one worker reads" in tables.sql(f"EXPLAIN MATCH {case.step.text}").first()[0]
+
+
 @pytest.mark.parametrize(
-    "join", ["INTERVAL JOIN b ON b.t BETWEEN a.t AND a.t + 1", "ASOF JOIN b ON a.k = b.k AND a.t >= b.t"]
+    "join",
+    [
+        "INTERVAL JOIN b ON b.t BETWEEN a.t AND a.t + 1",
+        "ASOF JOIN b MATCH_CONDITION (a.t >= b.t) ON a.k = b.k",
+        "ASOF JOIN b MATCH_CONDITION (array(a.t) >= array(b.t)) ON a.k = b.k",
+        "ASOF JOIN b MATCH_CONDITION (a.t >= b.t) ON a.k = b.k WHERE a.k = 1",
+    ],
 )
 def test_a_session_that_asks_for_a_worker_is_told_why_it_cannot(given, join):
     query = f"WITH a AS (SELECT 1 AS k, 1 AS t), b AS (SELECT 1 AS k, 2 AS t) SELECT a.t FROM a {join}"

@@ -7,8 +7,10 @@ import pytest
 from tests.statements.cases import Case, as_lines, cases, expected_of, message, result_of, results_of, settings
 
 pytestmark = pytest.mark.spark
-QUERIES = [case for name in ("asof", "interval") for case in cases(f"../engine/joins/{name}.txt")]
-REFUSED = [case for name in ("asof", "interval") for case in cases(f"../engine/joins/{name}_errors.txt")]
+KINDS = ("asof", "interval", "aggregates")
+QUERIES = [case for name in KINDS for case in cases(f"../engine/joins/{name}.txt")]
+REFUSED = [case for name in KINDS for case in cases(f"../engine/joins/{name}_errors.txt")]
+AGGREGATES = cases("../engine/joins/aggregates.txt")
 AT_ONCE = 12  # queries in one statement: Spark's cost per job would be most of the time
 
 
@@ -41,3 +43,9 @@ def test_queries_with_parameters_frames_and_settings_give_their_rows(given, case
 def test_what_is_refused_is_told_with_its_place(given, case):
     with settings(given, case.settings):
         assert message(lambda: given.sql(case.step.text)).split("\n") == case.step.lines
+
+
+@pytest.mark.parametrize("case", AGGREGATES, ids=str)
+def test_aggregates_of_ranges_are_the_same_by_pairs_of_spark(given, case):
+    with settings(given, {"sqlext.order": "spark"}):
+        assert results_of(given.sql, [case.step.text]) == [expected_of(case.step)]

@@ -17,8 +17,8 @@ def test_a_clause_is_planned_with_three_queries(spark, monkeypatch):
     texts = []
     begin = Queries.__init__
 
-    def begin_counting(self, sql, *arguments):
-        begin(self, lambda text, **named: texts.append(str(text)) or sql(text, **named), *arguments)
+    def begin_counting(self, sql, *arguments, **options):
+        begin(self, lambda text, **named: texts.append(str(text)) or sql(text, **named), *arguments, **options)
 
     monkeypatch.setattr(Queries, "__init__", begin_counting)
     spark.sql(V_SHAPE)

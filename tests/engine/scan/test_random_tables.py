@@ -16,6 +16,8 @@ from tests.statements.cases import settings
 
 pytestmark = pytest.mark.spark
 TABLES = 10  # of a block
+# what Spark pushes into Parquet loses rows: findings/spark_zero_in_dictionaries_of_parquet.sh
+BY_SPARK = {"sqlext.read": "spark", "spark.sql.parquet.filterPushdown": "false"}
 EPOCH, DAY = datetime.datetime(1970, 1, 1), datetime.timedelta(days=1)
 DAYS = [-719162, -141428, -141427, -1, 0, 1, 19000, 2932896]  # 0001-01-01, 1582-10-14 and 15, 9999-12-31
 TEXTS = ["", "a", "b", "A", "ä", "a%b", "browse", "x" * 40]
@@ -111,8 +113,11 @@ def by_spark(chance: random.Random, rows: pa.Table, path, spark, kind: str) -> s
         writer = frame.write.format(kind).option("compression", chance.choice(["snappy", "zstd", "none"]))
         writer = writer.option("parquet.block.size", chance.choice([2000, 10**8]))
         writer = writer.option("parquet.enable.dictionary", chance.choice(["true", "false"]))
-        if chance.random() < 0.3:
-            writer = writer.partitionBy(chance.choice("kabcde"))
+        if chance.random() < 0.3 and len(rows):  # without rows there is no file, and Spark knows no columns
+            # Spark fails to write partitions of 0.0 and -0.0, and of NULL and the empty BINARY, into one folder
+            kinds = {name: rows.schema.field(name).type for name in "kabcde"}
+            names = [n for n, kind in kinds.items() if not (pa.types.is_floating(kind) or pa.types.is_binary(kind))]
+            writer = writer.partitionBy(chance.choice(names))
         writer.save(str(path))
         if kind == "delta" and chance.random() < 0.5:
             changed(chance, spark, frame, path)
@@ -132,6 +137,71 @@ def changed(chance: random.Random, spark, frame, path) -> None:
 
 
 def random_clause(chance: random.Random, rows: pa.Table, table: str) -> str:
+    made = chance.choice([random_match, random_match, random_emit, random_window])
+    return made(chance, rows, table)
+
+
+def without_floats(rows: pa.Table) -> list[str]:
+    """The columns that show no difference between rows that are equal, as 0.0 and -0.0 are."""
+    return [f.name for f in rows.schema if not pa.types.is_floating(f.type)]
+
+
+def random_emit(chance: random.Random, rows: pa.Table, table: str) -> str:
+    types = {f.name: f.type for f in rows.schema}
+    times = [name for name, kind in types.items() if pa.types.is_timestamp(kind) or pa.types.is_date(kind)]
+    numbers = [name for name in "abcde" if kind_of(types[name]) == "number"]
+    small = [name for name in numbers if types[name] in (pa.int8(), pa.int16(), pa.int32(), pa.float64())]
+    shown = [name for name in without_floats(rows) if name in "abcde"]
+
+    def condition() -> str:
+        name = chance.choice("abcde")
+        return chance.choice([c for c in CONDITIONS[kind_of(types[name])] if "PREV" not in c]).replace("x", name)
+
+    aggregates = [
+        "count(*)", f"count(*) FILTER (WHERE {condition()})", "count(a)", "count(b)", *(f"sum({c})" for c in small),
+        *(f"{f}({c})" for f in ("min", "max", "first", "last", "count(DISTINCT", "array_agg") for c in shown),
+    ]  # fmt: skip
+    aggregates = [a + ")" * (a.count("(") - a.count(")")) for a in chance.sample(aggregates, 3)]
+    relation = f"(SELECT * FROM {table} WHERE {condition()})" if chance.random() < 0.3 else table
+    keys = chance.choice([["k"], ["k"], ["k", "c"], []])
+    windows = ["GLOBAL_WINDOW(TABLE {0})"]
+    if times:
+        day, time = "INTERVAL 1 DAY", f"TABLE {{0}}, DESCRIPTOR({chance.choice(times)})"
+        by_keys = f" PARTITION BY {', '.join(keys)}," if keys else ","
+        windows += [
+            f"TUMBLE({time}, INTERVAL 3 DAYS, INTERVAL 5 HOURS)", f"HOP({time}, {day}, INTERVAL 2 DAYS)",
+            f"CUMULATE({time}, {day}, INTERVAL 2 DAYS)",
+            f"SESSION({time.replace(',', by_keys, 1)}, {day})",
+        ]  # fmt: skip
+    emits = ["AFTER WATERMARK", "EVERY 2 ROWS", "EVERY 3 ROWS DISCARDING", "EVERY 2 ROWS EVICT KEEP LAST 3 ROWS"]
+    emits += ["EARLY EVERY INTERVAL 6 HOURS", "EVICT KEEP LAST INTERVAL 2 DAYS"] if times else []
+    window = chance.choice(windows).format(relation)
+    if not window.startswith("SESSION"):
+        emits += [f"ON DELTA({name}) > 1" for name in numbers if not pa.types.is_decimal(types[name])]
+    columns = ", ".join([*keys, "window_start", "window_end"])
+    named = ", ".join(f"{aggregate} AS x{i}" for i, aggregate in enumerate(aggregates))
+    return (
+        f"SELECT {columns}, window_firing, window_timing, {named} "
+        f"FROM {window} GROUP BY {columns} EMIT {chance.choice(emits)}"
+    )
+
+
+def random_window(chance: random.Random, rows: pa.Table, table: str) -> str:
+    """As `random_match`, with a window in place of the clause."""
+    shown = chance.sample(without_floats(rows), 2)
+    clause = random_match(chance, rows, table)
+    relation, _, rest = clause.removeprefix("SELECT * FROM ").partition(" MATCH_RECOGNIZE (")
+    head, _, pattern = rest.partition("MEASURES ")
+    pattern = pattern[pattern.index("PATTERN") :]
+    end = chance.choice(["UNBOUNDED FOLLOWING", "2 FOLLOWING"])
+    skip = chance.choice(["", "AFTER MATCH SKIP TO NEXT ROW "])
+    return (
+        f"SELECT {', '.join(shown)}, label OVER w AS label, count(*) OVER w AS n FROM {relation} WINDOW w AS ({head}"
+        f"MEASURES CLASSIFIER() AS label ROWS BETWEEN CURRENT ROW AND {end} {skip}{pattern}"
+    )
+
+
+def random_match(chance: random.Random, rows: pa.Table, table: str) -> str:
     def condition(name: str) -> str:
         choices = CONDITIONS[kind_of(rows.schema.field(name).type)]
         return chance.choice(choices).replace("x", name)
@@ -170,9 +240,8 @@ def test_the_rows_are_those_that_spark_reads(spark, block, tmp_path):
         writer = chance.choice(["pyarrow", "parquet", "delta"])
         table = by_pyarrow(chance, rows, path) if writer == "pyarrow" else by_spark(chance, rows, path, spark, writer)
         clause = random_clause(chance, rows, table)
-        with settings(
-            spark, {"sqlext.read": "spark", "spark.sql.session.timeZone": chance.choice(["UTC", "Europe/Rome"])}
-        ):
+        zone = chance.choice(["UTC", "Europe/Rome"])
+        with settings(spark, {**BY_SPARK, "spark.sql.session.timeZone": zone}):
             expected = rows_of(spark, clause)
             spark.conf.set("sqlext.read", "auto")
             assert rows_of(spark, clause) == expected, clause

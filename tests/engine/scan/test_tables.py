@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from sqlext.engine.scan import scan_plan
 from sqlext.errors import UnsupportedError
 
 pytestmark = pytest.mark.spark
+# each statement reads one table, whose name is the part that is missing
 CLAUSE = """SELECT * FROM {} MATCH_RECOGNIZE (
     PARTITION BY k ORDER BY t MEASURES FIRST(t) AS began, LAST(v) AS v, count(*) AS n AFTER MATCH SKIP TO NEXT ROW
     PATTERN (A B*) DEFINE B AS B.t > PREV(B.t))"""
@@ -20,7 +22,8 @@ def blocks():
         statements = [line.rstrip(";") for line in lines if line.endswith(";")]
         (relation,) = (line[5:] for line in lines if line.startswith("from "))
         (read,) = (line[5:] for line in lines if line.startswith("read "))
-        yield pytest.param(statements, relation, read, id=title)
+        query = next((line[6:] for line in lines if line.startswith("query ")), CLAUSE)
+        yield pytest.param(statements, relation, read, query, id=title)
 
 
 @pytest.fixture
@@ -35,24 +38,30 @@ def tables(spark):
     spark.sql("DROP TABLE IF EXISTS files")
 
 
-@pytest.mark.parametrize(("statements", "relation", "read"), list(blocks()))
-def test_the_reader_and_the_rows_are(tables, statements, relation, read):
+@pytest.mark.parametrize(("statements", "relation", "read", "query"), list(blocks()))
+def test_the_reader_and_the_rows_are(tables, statements, relation, read, query):
     for statement in statements:
         tables.sql(statement)
-    clause = CLAUSE.format(relation)
+    clause = query.format(relation)
     explained = tables.sql(f"EXPLAIN MATCH {clause}").collect()[0][0]
     (reason,) = (line for line in explained.splitlines() if line.startswith("read: "))
     assert ("one worker reads" if read == "worker" else read) in reason
-    query = f"SELECT CAST(struct(*) AS STRING) AS row FROM ({clause})"
-    rows = sorted(row.row for row in tables.sql(query).collect())
+    texts = f"SELECT CAST(struct(*) AS STRING) AS row FROM ({clause})"
+    rows = sorted(row.row for row in tables.sql(texts).collect())
     tables.conf.set("sqlext.read", "spark")
-    assert rows == sorted(row.row for row in tables.sql(query).collect())
+    assert rows == sorted(row.row for row in tables.sql(texts).collect())
 
 
-def test_a_session_that_asks_for_a_worker_is_told_why_it_cannot(tables):
+EMIT = "SELECT k, count(*) AS n FROM GLOBAL_WINDOW(TABLE {}) GROUP BY k EMIT EVERY 2 ROWS"
+WINDOW = """SELECT k, count(*) OVER (
+    ORDER BY t ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING PATTERN (A) DEFINE A AS t > 0) FROM {}"""
+
+
+@pytest.mark.parametrize("query", [CLAUSE, EMIT, WINDOW], ids=["match", "emit", "window"])
+def test_a_session_that_asks_for_a_worker_is_told_why_it_cannot(tables, query):
     tables.conf.set("sqlext.read", "worker")
     with pytest.raises(UnsupportedError, match="it is no table of files") as error:
-        tables.sql(CLAUSE.format("(SELECT * FROM VALUES (1, 1, 'a') AS t(k, t, v))"))
+        tables.sql(query.format("(SELECT * FROM VALUES (1, 1, 'a') AS t(k, t, v))"))
     assert error.value.error_class == "SQLEXT_READ_BY_WORKER"
 
 
@@ -90,3 +99,17 @@ def test_a_value_that_cannot_be_computed_is_an_error_as_in_spark(tables):
     tables.conf.set("sqlext.read", "spark")
     with pytest.raises(Exception, match="ARITHMETIC_OVERFLOW"):
         tables.sql(clause).collect()
+
+
+@pytest.mark.parametrize(("share", "reader"), [(4, "one worker reads"), (20, "the rows need")])
+def test_rows_above_memory_are_divided_by_their_keys(tables, monkeypatch, share, reader):
+    """`share`: how many times the memory for rows they need."""
+    tables.sql("CREATE TABLE files USING delta AS SELECT INT(id % 40) AS k, INT(id) AS t, 'a' AS v FROM range(1000)")
+    clause = CLAUSE.format("(SELECT * FROM files WHERE k > 3)")
+    query = f"SELECT sum(began), sum(n), count(*) FROM ({clause})"
+    tables.conf.set("sqlext.read", "spark")
+    expected = tables.sql(query).collect()
+    monkeypatch.setattr(scan_plan, "_held_bytes", lambda: 1000 * 24 // share)
+    tables.conf.set("sqlext.read", "auto")
+    assert reader in tables.sql(f"EXPLAIN MATCH {query}").collect()[0][0]
+    assert tables.sql(query).collect() == expected

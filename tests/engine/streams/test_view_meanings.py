@@ -149,3 +149,12 @@ def test_the_form_of_the_state_is_named_when_it_differs(events):
     finally:
         events.conf.unset(setting)
         events.catalog.dropTempView("v")
+
+
+def test_stream_before_a_stored_view_is_an_error_that_says_where_it_belongs(events):
+    events.sql("CREATE VIEW growing AS SELECT * FROM STREAM events")
+    with pytest.raises(sqlext.BindError, match="growing is a stored view") as error:
+        events.sql(f"SELECT k FROM STREAM growing {CLAUSE}")
+    assert error.value.error_class == "SQLEXT_NOT_A_STREAM"
+    assert events.sql(f"SELECT k FROM growing WATERMARK ts DELAY OF INTERVAL 5 SECONDS {CLAUSE}").isStreaming
+    events.sql("DROP VIEW growing")

@@ -86,6 +86,7 @@ def test_each_change_of_the_second_join_of_a_chain_gives_the_row_a_partner(spark
 
 
 def test_the_same_change_is_proposed_once(spark):
-    joined = CASES[-1][1]
+    name = "of several candidates that one change would make partners, the nearest is shown"
+    (joined,) = (case[1] for case in CASES if case[0] == name)
     text = sqlext.why(f"SELECT * FROM {joined}", "l.k = 2", spark=spark)
     assert text.count("Would match without: l.k = r.k") == 1

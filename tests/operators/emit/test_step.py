@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from sqlext.aggregates.bind import BoundAggregate
 from sqlext.operators.emit import parts as e
 from sqlext.operators.emit import plan as w
-from sqlext.operators.emit.operator import EmitOperator
+from sqlext.operators.emit.operator import EmitOperator, fire_batch
 from sqlext.operators.rows.columns import SortKey
-from sqlext.pattern.task.event_time import BEGINNING
+from sqlext.operators.rows.limits import Limits
+from sqlext.operators.stateful.operator import ROWS, Clock, first_state
+from sqlext.pattern.task.event_time import BEGINNING, NEVER
 from tests.operators.driven import Driven
 from tests.zones import CHANGES, SECOND_US
 
@@ -268,6 +270,19 @@ def test_firings_depend_on_the_rows_alone(case, steps):
     stream = fired([(rows, watermark, 0) for rows, watermark in zip(parts, watermarks)], plan)[0]
     assert sorted(map(str, stream)) == sorted(map(str, whole))
     assert batch is None or sorted(map(str, batch)) == sorted(map(str, whole))
+
+
+@settings(max_examples=30, deadline=None)
+@given(cases(), st.sampled_from([("key",), ()]), st.integers(1, 3))
+def test_a_batch_in_chunks_on_threads_has_the_firings_of_one_step(case, keys, size):
+    """The chunks have whole keys or, without keys, whole windows of TUMBLE and CUMULATE."""
+    arrived = table([x for what, *x in case["script"] if what == "row"])
+    plan = replace(plan_of({**case, "lateness": 0}, bool(case["evict"])), keys=keys)
+    operator = EmitOperator(windows=plan)
+    step = operator.advance(first_state(operator.tables, BEGINNING), {ROWS: arrived}, Clock(NEVER, BEGINNING))
+    in_chunks = fire_batch(iter(arrived.to_batches(max_chunksize=4)), plan, Limits(rows=size, threads=2))
+    whole = [row for _, batch in step.results for row in batch.to_pylist()]
+    assert sorted(map(str, whole)) == sorted(str(row) for batch in in_chunks for row in batch.to_pylist())
 
 
 @pytest.mark.slow

@@ -12,8 +12,11 @@ import pytest
 from sqlext.errors import DataError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Column, Constant, call
+from sqlext.expressions.values import arrow_type
 from sqlext.operators.scan import read_files as reader
-from sqlext.operators.scan.plan import DeltaLog, FileColumn, MaskColumn, ScanPlan
+from sqlext.operators.scan.delta_log import PATH, newest_files
+from sqlext.operators.scan.plan import DeltaLog, FileColumn, KeyValues, MaskColumn, ScanPlan
+from sqlext.operators.scan.pruning import KeyRanges
 from tests.sampling import seeded
 
 SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")
@@ -28,7 +31,7 @@ def written(folder, rows: pa.Table, files: int = 2, group: int = 3) -> pa.Record
         first, stop = len(rows) * i // files, len(rows) * (i + 1) // files
         paths.append(str(folder / f"{i}.parquet"))
         pq.write_table(rows.slice(first, stop - first), paths[-1], row_group_size=group)
-    return pa.record_batch([pa.array([f"file:{path}" for path in paths])], [reader.PATH])
+    return pa.record_batch([pa.array([f"file:{path}" for path in paths])], [PATH])
 
 
 def plan_of(*filters, **others) -> ScanPlan:
@@ -83,7 +86,51 @@ def test_pieces_without_such_rows_are_not_read(tmp_path):
         files=1,
     )
     plan = plan_of(call(">", (X, Constant(7, "int")), SETTINGS))
-    assert [piece.group for piece in reader._pieces(files, plan)] == [2, 3]
+    path = files[PATH][0].as_py().removeprefix("file:")
+    assert [piece.group for piece in reader._pieces(path, {}, plan, KeyRanges(()))] == [2, 3]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_only_the_rows_of_keys_are_read_whichever_pieces_are_read(seed, tmp_path, monkeypatch):
+    chance = seeded(seed)
+    rows = random_rows(chance)
+    columns = chance.sample([X, S, D], chance.randrange(1, 3))
+    keys = {c.name: chance.choices(CONSTANTS[c.name], k=chance.randrange(3)) for c in columns}
+    values = tuple(KeyValues(c.name, pa.array(keys[c.name], arrow_type(c.type))) for c in columns)
+    files = written(tmp_path, rows)
+    raw = rows.set_column(2, "d", rows["d"].combine_chunks().view(pa.int32())).to_pylist()
+    wanted = [{"x": row["X"], "s": row["s"], "d": row["d"]} for row in raw]
+    wanted = [row for row in wanted if all(row[name] in values for name, values in keys.items())]
+    found = [row for batch in reader.read_files(iter([files]), plan_of(keys=values)) for row in days(batch)]
+    assert found == wanted
+
+
+def days(batch: pa.RecordBatch) -> list[dict]:
+    return batch.set_column(2, "d", batch["d"].view(pa.int32())).to_pylist()
+
+
+def test_pieces_without_keys_are_not_read(tmp_path):
+    rows = pa.table(
+        {"x": pa.array(range(12), pa.int32()), "s": list("abcdefghijkl"), "d": pa.array([0] * 12, pa.date32())}
+    )
+    path = written(tmp_path, rows, files=1)[PATH][0].as_py().removeprefix("file:")
+    for key, groups in (
+        (KeyValues("x", pa.array([-1, 4, 12], pa.int32())), [1]),
+        (KeyValues("s", pa.array(["zz", "a", "l"])), [0, 3]),
+        (KeyValues("x", pa.array([], pa.int32())), []),
+        (KeyValues("x", pa.array([None], pa.int32())), [0, 1, 2, 3]),
+    ):
+        found = reader._pieces(path, {}, plan_of(keys=(key,)), KeyRanges((key,)))
+        assert [piece.group for piece in found] == groups
+
+
+def test_files_of_partitions_without_keys_are_not_opened(tmp_path):
+    files = written(tmp_path, pa.table({"x": pa.array([1, 2], pa.int32())}))
+    files = pa.record_batch([[files[PATH][0].as_py(), "file:/no such file"], ["kept", "other"]], [PATH, "s"])
+    columns, constants = (FileColumn(name="x", spark_type="int"),), (FileColumn(name="s", spark_type="string"),)
+    keys = (KeyValues("s", pa.array(["kept", "third"])),)
+    plan = ScanPlan(columns=columns, constants=constants, computed=(("x", X),), keys=keys)
+    assert rows_read(files, plan) == [{"x": 1}]
 
 
 def test_conditions_become_bits(tmp_path):
@@ -105,6 +152,29 @@ def test_partition_columns_and_columns_that_a_file_lacks(tmp_path):
     computed = tuple((c.name, c) for c in (X, S, D))
     plan = ScanPlan(columns=columns, constants=(FileColumn(name="s", spark_type="string"),), computed=computed)
     assert rows_read(files, plan) == [{"x": 1, "s": "key", "d": None}, {"x": 2, "s": "key", "d": None}]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_row_groups_are_read_in_batches(tmp_path, threads):
+    files = written(tmp_path, pa.table({"x": pa.array(range(20), pa.int32())}), group=7)
+    plan = ScanPlan(
+        columns=(FileColumn(name="x", spark_type="int"),), computed=(("x", X),), threads=threads, batch_rows=2
+    )
+    batches = list(reader.read_files(iter([files]), plan))
+    assert max(batch.num_rows for batch in batches) == 2
+    assert [value for batch in batches for value in batch["x"].to_pylist()] == list(range(20))
+
+
+def test_files_whose_partition_columns_no_filter_accepts_are_not_opened(tmp_path):
+    files = written(tmp_path, pa.table({"x": pa.array([1, 2], pa.int32())}))
+    files = pa.record_batch([[files[PATH][0].as_py(), "file:/no such file"], ["kept", "other"]], [PATH, "s"])
+    plan = ScanPlan(
+        columns=(FileColumn(name="x", spark_type="int"),),
+        constants=(FileColumn(name="s", spark_type="string"),),
+        filters=(call("=", (S, Constant("kept", "string")), SETTINGS),),
+        computed=(("x", X),),
+    )
+    assert rows_read(files, plan) == [{"x": 1}]
 
 
 def test_texts_have_one_type_whatever_the_files_store(tmp_path):
@@ -146,10 +216,14 @@ def test_an_expression_that_cannot_be_computed_is_an_error(tmp_path):
         rows_read(files, plan)
 
 
-ADDED = {"add": {"path": "a", "deletionVector": None}}
+ADDED, REMOVED = {"add": {"path": "a%20b", "deletionVector": None}}, {"remove": {"path": "0"}}
 COMMITS = [
-    ([], ""),
-    ([[{"commitInfo": {}}, ADDED, {"remove": {"path": "b"}}]], ""),
+    ([], ["/t/0"]),
+    ([[{"commitInfo": {}}, ADDED, REMOVED]], ["/t/a b"]),
+    ([[ADDED], [REMOVED], [{"add": {"path": "0"}}]], ["/t/a b", "/t/0"]),
+    ([[REMOVED, {"remove": {"path": "not%20listed"}}]], []),
+    ([[{"add": {"path": "file:/elsewhere/1"}}, REMOVED]], ["/elsewhere/1"]),
+    ([[{"add": {"path": "0"}}]], ["/t/0"]),
     ([[ADDED], [{"add": {"path": "a", "deletionVector": {"storageType": "u"}}}]], "deleted rows in its files"),
     ([[{"metaData": {}}]], "other features or columns"),
     ([[{"protocol": {}}]], "other features or columns"),
@@ -157,19 +231,18 @@ COMMITS = [
 ]
 
 
-@pytest.mark.parametrize(("commits", "message"), COMMITS)
-def test_commits_after_the_version_of_the_plan(tmp_path, commits, message):
+@pytest.mark.parametrize(("commits", "expected"), COMMITS)
+def test_commits_after_the_version_of_the_plan(tmp_path, commits, expected):
     for version, actions in enumerate([[ADDED], *commits]):
         if actions is not None:
-            lines = "\n".join(map(json.dumps, actions))
-            (tmp_path / f"{version:020}.json").write_text(lines)
-    files, plan = written(tmp_path, pa.table({"x": pa.array([1], pa.int32())}), files=1), DeltaLog(str(tmp_path), 0)
-    scan = ScanPlan(columns=(FileColumn(name="x", spark_type="int"),), computed=(("x", X),), log=plan)
-    if not message:
-        assert rows_read(files, scan) == [{"x": 1}]
+            (tmp_path / f"{version:020}.json").write_text("\n".join(map(json.dumps, actions)))
+    log, paths = DeltaLog(str(tmp_path), 0), [f"{tmp_path.parent}/0"]
+    if isinstance(expected, str):
+        with pytest.raises(DataError, match=expected):
+            newest_files(log, paths)
         return
-    with pytest.raises(DataError, match=message):
-        rows_read(files, scan)
+    found = [path.replace(str(tmp_path.parent), "/t") for path in newest_files(log, paths)]
+    assert found == expected
 
 
 def test_every_type_is_read_or_not():

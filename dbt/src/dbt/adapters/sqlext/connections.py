@@ -21,6 +21,8 @@ from pyspark.sql import SparkSession
 import sqlext
 from sqlext import SetupError, SqlExtError
 from sqlext.rewriter.statements.parameters import literal
+from sqlext.server.places import settings as server_settings
+from sqlext.server.served_session import use_server
 from sqlext.spark.quiet_probes import quiet_probes
 
 _ANSI = "spark.sql.ansi.enabled"
@@ -138,6 +140,9 @@ def start_session(credentials: SqlextCredentials) -> SparkSession:
     settings = credentials.server_side_parameters
     if credentials.remote is None:
         # dbt reports each error. Spark's log would repeat it with a stack, also an error after which we try again.
+        served = {key: str(value) for key, value in settings.items() if key != _ANSI}
+        if SparkSession.getActiveSession() is None:
+            use_server(server_settings(credentials.warehouse, credentials.master, served))
         settings = {"spark.log.level": "OFF"} | settings
         return sqlext.session("dbt", credentials.master or "local[*]", credentials.warehouse, **settings)
     return sqlext.extend(SparkSession.builder.config(map=settings).remote(credentials.remote).getOrCreate())

@@ -1,0 +1,37 @@
+"""The Python with which a session of Spark gets the rows of the playground, so that a copied statement runs."""
+
+from __future__ import annotations
+
+from sqlext.playground.table import Table
+from sqlext.rewriter.text.names import quoted
+
+
+def python_view(table: Table) -> str:
+    """A statement of Python that makes a view of the table's name; "" if Spark has the table.
+
+    >>> import pyarrow as pa
+    >>> print(python_view(Table(name="t", types={"v": "int"}, columns={"v": pa.array([7, None], pa.int32())})), end="")
+    spark.createDataFrame([
+        ('7',),
+        (None,),
+    ], '`v` STRING').selectExpr(
+        'CAST(`v` AS int) AS `v`',
+    ).createOrReplaceTempView('t')
+    """
+    if table.is_sparks:
+        return ""
+    if table.file:
+        schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in table.types.items())
+        options = "header=True, multiLine=True, escape='\"'"
+        return f"spark.read.csv({table.file!r}, {schema!r}, {options}).createOrReplaceTempView({table.name!r})\n"
+    rows = zip(*(column["cells"] for column in table.as_json()["columns"]))
+    texts = ", ".join(f"{quoted(name)} STRING" for name in table.types)
+    casts = (f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}" for name, kind in table.types.items())
+    lines = [
+        "spark.createDataFrame([",
+        *(f"    {row!r}," for row in rows),
+        f"], {texts!r}).selectExpr(",
+        *(f"    {cast!r}," for cast in casts),
+        f").createOrReplaceTempView({table.name!r})",
+    ]
+    return "\n".join(lines) + "\n"

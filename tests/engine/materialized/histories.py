@@ -1,0 +1,145 @@
+"""Random histories of the sources of a materialized view, which is refreshed now and then: after each refresh the table
+has the rows of its query.
+
+`python -m tests.engine.materialized.histories FIRST STOP` checks the histories of these seeds.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+KINDS = {
+    title: (key, query.strip())
+    for title, key, query in re.findall(
+        r"^-- ([^\n]+): ([^\n]+)\n(.*?)(?=^-- |\Z)", Path(__file__).with_name("kinds.sql").read_text(), re.M | re.S
+    )
+    if "each after" not in title
+}
+EV = "CAST(k AS BIGINT) AS k, ts, CAST(v AS INT) AS v, c FROM VALUES {} AS (k, ts, v, c)"
+PX = "CAST(k AS BIGINT) AS k, ts, CAST(p AS DOUBLE) AS p FROM VALUES {} AS (k, ts, p)"
+CLASSES = {"plain": "", "feed": "TBLPROPERTIES (delta.enableChangeDataFeed = true)",
+           "vectors": "TBLPROPERTIES (delta.enableDeletionVectors = true)",
+           "partitioned": "PARTITIONED BY (k)", "clustered": "CLUSTER BY (k)"}  # fmt: skip
+
+# To compile code costs more than to run it on a few rows.
+_SMALL = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+          "spark.sql.shuffle.partitions": "1", "spark.sql.session.timeZone": "UTC", "spark.ui.enabled": "false",
+          "spark.databricks.delta.snapshotPartitions": "1", "spark.sql.codegen.wholeStage": "false",
+          "spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.adaptive.enabled": "false"}  # fmt: skip
+
+
+def rows_of_ev(rng: random.Random, number: int) -> str:
+    def row() -> str:
+        k = rng.choice(["NULL", *map(str, range(8))])
+        v = rng.choice(["NULL", *map(str, range(9))])
+        return f"({k}, timestamp_seconds({rng.randrange(3600)}), {v}, '{rng.choice('abc')}')"
+
+    return ", ".join(row() for _ in range(number))
+
+
+def rows_of_px(rng: random.Random, number: int) -> str:
+    def row() -> str:
+        p = rng.choice(["NULL", "0.0D", "-0.0D", "double('NaN')", "1.5D", "2.0D", "7.0D"])
+        return f"({rng.choice(['NULL', *map(str, range(8))])}, timestamp_seconds({rng.randrange(3600)}), {p})"
+
+    return ", ".join(row() for _ in range(number))
+
+
+def statements(rng: random.Random, version: int) -> str:
+    """A statement that changes a source; `version`: an earlier one of ev."""
+    k = rng.randrange(8)
+    return rng.choice([
+        f"INSERT INTO ev VALUES {rows_of_ev(rng, rng.randrange(1, 5))}",
+        f"INSERT INTO px (k, ts, p) VALUES {rows_of_px(rng, rng.randrange(1, 5))}",
+        f"UPDATE ev SET v = v + 1 WHERE k = {k}",
+        f"UPDATE ev SET k = {rng.randrange(8)} WHERE k = {k} AND v > 4",
+        f"UPDATE px SET p = -p WHERE k = {k}",
+        f"DELETE FROM ev WHERE k = {k} OR v = {rng.randrange(9)}",
+        "DELETE FROM px WHERE k IS NULL OR p = 2",
+        f"MERGE INTO ev USING (SELECT {k}L AS k, explode(array('a', 'b')) AS c) AS s ON ev.k = s.k AND ev.c = s.c "
+        "WHEN MATCHED THEN DELETE "
+        "WHEN NOT MATCHED THEN INSERT (k, ts, v, c) VALUES (s.k, timestamp_seconds(7), 1, s.c)",
+        f"INSERT OVERWRITE ev VALUES {rows_of_ev(rng, 20)}",
+        "OPTIMIZE ev",
+        "OPTIMIZE px",
+        f"RESTORE TABLE ev TO VERSION AS OF {version}",
+        f"ALTER TABLE px ADD COLUMN extra_{rng.randrange(10**6)} INT",
+        f"ALTER TABLE ev SET TBLPROPERTIES (note = '{k}')",
+    ])  # fmt: skip
+
+
+def rows(spark, query: str) -> Counter[str]:
+    """The rows of a query as a bag, in which 0.0 and -0.0 differ."""
+    return Counter(map(repr, spark.sql(query).collect()))
+
+
+def create_sources(spark, rng: random.Random, clauses: str) -> None:
+    for name, query, values in (("ev", EV, rows_of_ev(rng, 40)), ("px", PX, rows_of_px(rng, 20))):
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+        spark.sql(f"CREATE TABLE {name} USING delta {clauses} AS SELECT {query.format(values)}")
+
+
+def versions(spark, table: str) -> int:
+    return spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").first().version
+
+
+def difference(spark, query: str) -> str:
+    """The rows that the view has more or less than its query; "" if there are none."""
+    view, now = rows(spark, "SELECT * FROM mv"), rows(spark, query)
+    return "" if view == now else f"too many: {view - now}, missing: {now - view}"
+
+
+def described(spark) -> dict[str, str]:
+    return {row.property: row.value for row in spark.sql("DESCRIBE MATERIALIZED VIEW mv").collect()}
+
+
+def drop_all(spark) -> None:
+    for statement in ("DROP MATERIALIZED VIEW IF EXISTS mv", "DROP TABLE IF EXISTS ev", "DROP TABLE IF EXISTS px"):
+        spark.sql(statement)
+
+
+def check_history(spark, rng: random.Random, seed: int) -> None:
+    """The law for a history; the seed chooses the kind of the query. The view and its sources stay."""
+    title = list(KINDS)[seed % len(KINDS)]
+    key, query = KINDS[title]
+    create_sources(spark, rng, CLASSES[rng.choice(list(CLASSES))])
+    spark.sql(f"SET sqlext.read = {rng.choice(['auto', 'spark'])}")
+    spark.sql(f"CREATE MATERIALIZED VIEW mv AS {query}")
+    for _ in range(3):
+        last = versions(spark, "ev")
+        changes = [statements(rng, rng.randrange(last + 1)) for _ in range(rng.randrange(1, 4))]
+        for change in changes:
+            spark.sql(change)
+        if rng.random() < 0.2:
+            with ThreadPoolExecutor(2) as two:
+                list(two.map(spark.sql, ["REFRESH MATERIALIZED VIEW mv"] * 2))
+        else:
+            spark.sql("REFRESH MATERIALIZED VIEW mv")
+        assert difference(spark, query) == "", (title, changes)
+    assert described(spark)["refreshed"].startswith(f"by key: {key}" if key != "full" else "in full: ")
+
+
+def main(seeds: range) -> None:
+    import sqlext
+
+    warnings.simplefilter("ignore")  # full refreshes warn
+    with tempfile.TemporaryDirectory() as folder:
+        spark = sqlext.session("histories", "local[2]", folder, **_SMALL)
+        for seed in seeds:
+            before = time.perf_counter()
+            check_history(spark, random.Random(seed), seed)
+            drop_all(spark)
+            print(f"seed {seed} holds, {time.perf_counter() - before:.1f} s", flush=True)
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main(range(int(sys.argv[1]), int(sys.argv[2])))

@@ -1,0 +1,121 @@
+"""Materialized views in several processes: of a Connect client, of other readers, and of the next session."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from .programs import CONNECT_SESSION, printed
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+QUERY = "SELECT k, n FROM ev MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES count(*) AS n PATTERN (A B+) " \
+    "DEFINE B AS v > PREV(v))"  # fmt: skip
+
+CONNECT = f"""{CONNECT_SESSION}
+    sqlext.extend(spark)
+    rows = "SELECT id % 3 AS k, timestamp_seconds(id) AS ts, id % 2 AS v FROM range(9)"
+    spark.sql(f"CREATE TABLE ev USING delta AS {{rows}}")
+    spark.sql("CREATE MATERIALIZED VIEW mv AS {QUERY}")
+    print(sorted(map(tuple, spark.table("mv").collect())))
+    for key in (1, 5):
+        spark.sql(f"INSERT INTO ev VALUES ({{key}}, timestamp_seconds(98), 3L), ({{key}}, timestamp_seconds(99), 7L)")
+        print(spark.sql("EXPLAIN REFRESH MATERIALIZED VIEW mv").collect()[0][0].partition(",")[0])
+        spark.sql("REFRESH MATERIALIZED VIEW mv")
+        last = dict(map(tuple, spark.sql("DESCRIBE MATERIALIZED VIEW mv").collect()))
+        print(*(last[name] for name in ("kind", "changed_keys", "rows_deleted", "rows_inserted")))
+    spark.sql("DELETE FROM ev WHERE k = 5 AND v = 7")
+    spark.sql("REFRESH MATERIALIZED VIEW mv")
+    print(sorted(map(tuple, spark.table("mv").collect())))
+    print(*spark.sql("SHOW MATERIALIZED VIEWS").select("name", "kind").collect()[0])
+    spark.sql("DROP MATERIALIZED VIEW mv")
+    print(spark.sql("SHOW MATERIALIZED VIEWS").collect())
+    spark.stop()
+"""
+
+
+def test_a_connect_client_creates_and_refreshes_a_view(tmp_path):
+    assert printed(CONNECT, tmp_path) == [
+        "[(0, 2), (1, 2), (2, 2)]",
+        "REFRESH computes the rows of the changed keys of default.mv anew",
+        "by key 1 1 1",
+        "REFRESH computes the rows of the changed keys of default.mv anew",
+        "by key 1 0 1",
+        "[(0, 2), (1, 4), (2, 2)]",
+        "mv by key",
+        "[]",
+    ]
+
+
+FIRST = f"""
+    import sqlext
+    spark = sqlext.session(master="local[2]", warehouse="here")
+    spark.sql("CREATE TABLE ev AS SELECT id % 3 AS k, timestamp_seconds(id) AS ts, id % 2 AS v FROM range(9)")
+    spark.sql("CREATE MATERIALIZED VIEW mv TBLPROPERTIES (delta.enableChangeDataFeed = true) AS {QUERY}")
+    spark.sql("INSERT INTO ev VALUES (1, timestamp_seconds(98), 3L), (1, timestamp_seconds(99), 7L)")
+    spark.sql("REFRESH MATERIALIZED VIEW mv")
+    spark.sql("DELETE FROM ev WHERE k = 2 AND v = 1")
+    spark.sql("REFRESH MATERIALIZED VIEW mv")
+    print(spark.sql("DESCRIBE DETAIL mv").first().location)
+"""
+
+# without sqlext
+PLAIN = """
+    import sys
+    from pyspark.sql import SparkSession
+    spark = SparkSession.builder.master("local[1]").config(map={{
+        "spark.jars.packages": "{delta}",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    }}).getOrCreate()
+    assert "sqlext.engine" not in sys.modules
+    print(sorted(map(tuple, spark.read.format("delta").load("{path}").collect())))
+    feed = spark.read.option("readChangeFeed", True).option("startingVersion", 1).format("delta").load("{path}")
+    print(sorted(map(tuple, feed.select("_commit_version", "_change_type", "k", "n").collect())))
+"""
+
+AGAIN = """
+    import sqlext
+    spark = sqlext.session(master="local[2]", warehouse="here")
+    spark.sql("REFRESH MATERIALIZED VIEW mv")
+    print(spark.sql("DESCRIBE HISTORY mv").count())
+    spark.sql("CREATE OR REPLACE MATERIALIZED VIEW mv AS SELECT k, count(*) AS n FROM ev GROUP BY k")
+    print(sorted(map(tuple, spark.table("mv").collect())))
+    spark.sql("INSERT INTO ev VALUES (1, timestamp_seconds(100), 7L)")
+    spark.sql("REFRESH MATERIALIZED VIEW mv")
+    print(sorted(map(tuple, spark.table("mv").collect())), spark.sql("SHOW MATERIALIZED VIEWS").first().kind)
+"""
+
+CHANGES = [(1, "delete", 1, 2), (1, "insert", 1, 4), (2, "delete", 2, 2)]
+
+
+ROWS = [(0, 2), (1, 4)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder in which a process has created a view and refreshed it twice, and the path of the view."""
+    folder = tmp_path_factory.mktemp("views")
+    (location,) = printed(FIRST, folder)
+    return folder, location.removeprefix("file:")
+
+
+def test_spark_alone_reads_a_view_and_its_changes(folder):
+    import pyspark
+
+    from sqlext.sessions.start import delta_package
+
+    plain = PLAIN.format(delta=delta_package(pyspark.__version__), path=folder[1])
+    assert printed(plain, folder[0]) == [str(ROWS), str(CHANGES)]
+
+
+def test_deltalake_reads_a_view_and_its_changes(folder):
+    deltalake = pytest.importorskip("deltalake", reason="deltalake, another reader of Delta tables, is not installed")
+    table = deltalake.DeltaTable(folder[1])
+    assert sorted(tuple(row.values()) for row in table.to_pyarrow_table().to_pylist()) == ROWS
+    feed = pa.table(table.load_cdf(starting_version=1).read_all()).to_pylist()
+    assert sorted(tuple(row[name] for name in ("_commit_version", "_change_type", "k", "n")) for row in feed) == CHANGES
+
+
+def test_the_next_session_refreshes_and_replaces_a_view(folder):
+    assert printed(AGAIN, folder[0]) == ["3", "[(0, 3), (1, 5), (2, 2)]", "[(0, 3), (1, 6), (2, 2)] by key"]
