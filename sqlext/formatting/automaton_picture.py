@@ -1,13 +1,13 @@
 """Pictures of an automaton: SVG in the colours of the page around it, and Mermaid. Pure: text out, all values escaped.
 
 >>> from sqlext.pattern.why.automaton import Automaton, AutomatonNode, Edge
->>> nodes = (AutomatonNode("start"), AutomatonNode("A<B", "A<B", 3), AutomatonNode("match", None, 0))
+>>> nodes = (AutomatonNode("(start)"), AutomatonNode("A<B", "A<B", 3), AutomatonNode("(match)", None, 0))
 >>> two = Automaton(nodes, (Edge(0, 1), Edge(1, 2, "", 0)))
 >>> print(mermaid(two))
 flowchart LR
-  n0(["start"])
+  n0(["(start)"])
   n1["A#60;B<br>3 start rows"]
-  n2(["match<br>0 matches"])
+  n2(["(match)<br>0 matches"])
   n0 --> n1
   n1 -->|"0"| n2
 """
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
 
-from sqlext.pattern.why.automaton import Automaton, AutomatonNode, Edge
+from sqlext.pattern.why.automaton import MATCH, Automaton, AutomatonNode, Edge
 
 HEIGHT, _LETTER, _ARC = 40, 7.3, 17  # in pixels; _LETTER is the width of one at 12 pixels
 # Colours that have contrast on white and on black; for all others, the colours of the text around the picture.
@@ -162,9 +162,7 @@ def mermaid(automaton: Automaton) -> str:
 
 def _mermaid_lines(automaton: Automaton) -> Iterator[str]:
     for i, node in enumerate(automaton.nodes):
-        text = "<br>".join(
-            map(_mermaid_text, filter(None, [node.written, _count(node, is_last=_is_last(automaton, i))]))
-        )
+        text = "<br>".join(map(_mermaid_text, filter(None, [node.written, _count(node)])))
         begin, end = ('["', '"]') if node.variable is not None else ('(["', '"])')
         yield f"  n{i}{begin}{text}{end}"
     for edge in automaton.edges:
@@ -173,18 +171,14 @@ def _mermaid_lines(automaton: Automaton) -> Iterator[str]:
 
 
 def _mermaid_text(text: str) -> str:
-    """The text with all signs but letters, digits and spaces as their code points, which Mermaid shows as written."""
-    return "".join(c if c.isalnum() or c in " _,." else f"#{ord(c)};" for c in text)
+    """The text with all signs but these as their code points, which Mermaid shows as written."""
+    return "".join(c if c.isalnum() or c in " _,.()" else f"#{ord(c)};" for c in text)
 
 
-def _is_last(automaton: Automaton, i: int) -> bool:
-    return i == len(automaton.nodes) - 1
-
-
-def _count(node: AutomatonNode, *, is_last: bool = False) -> str:
+def _count(node: AutomatonNode) -> str:
     if node.count is None:
         return ""
-    one, several = ("match", "matches") if is_last else ("start row", "start rows")
+    one, several = ("match", "matches") if node.written == MATCH else ("start row", "start rows")
     return f"{node.count:,} {one if node.count == 1 else several}"
 
 
@@ -198,7 +192,7 @@ def _width(node: AutomatonNode) -> float:
 
 def _node(box: Box) -> str:
     node = box.node
-    count = _count(node, is_last=node.written == "match" and node.variable is None)
+    count = _count(node)
     colour = _NEVER if node.count == 0 else "currentColor"
     dashed = ' stroke-dasharray="4 3"' if node.count == 0 else ""
     middle = box.left + box.width / 2

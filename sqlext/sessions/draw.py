@@ -27,11 +27,11 @@ def draw(
     ...   PATTERN (strt down+ up+) DEFINE down AS price < PREV(price), up AS price > PREV(price))'''
     >>> print(draw(query, counts=False).mermaid)
     flowchart LR
-      n0(["start"])
+      n0(["(start)"])
       n1["strt"]
       n2["down#43;"]
       n3["up#43;"]
-      n4(["match"])
+      n4(["(match)"])
       n0 --> n1
       n1 --> n2
       n2 --> n2

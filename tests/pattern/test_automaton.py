@@ -29,16 +29,17 @@ def edges(found: Automaton) -> str:
 @pytest.mark.parametrize(
     "pattern, expected",
     [
-        ("a b", "start →a, a →b, b →match"),
-        ("a b+", "start →a, a →b+, b+ →b+, b+ →match"),
-        ("A? b", "start →A?, start →b, A? →b, b →match"),
-        ("A (b | c)", "start →A, A →b, A →c, b →match, c →match"),
-        ("(A b){2,3}", "start →A, A →b, b → {2,3} A, b →match"),
-        ("A (-> b)*", "start →A, A → -> b, A →match, b → * -> b, b →match"),
-        ("A !-> b", "start →A, A →!-> b, !-> b →match"),
-        ("^ A $", "start →^, ^ →A, A →$, $ →match"),
-        ("PERMUTE(A, b)", "start →A, start →b, A →b, A →match, b →A, b →match"),
-        ("A*", "start →A*, start →match, A* →A*, A* →match"),
+        ("a b", "(start) →a, a →b, b →(match)"),
+        ("a b+", "(start) →a, a →b+, b+ →b+, b+ →(match)"),
+        ("A? b", "(start) →A?, (start) →b, A? →b, b →(match)"),
+        ("A (b | c)", "(start) →A, A →b, A →c, b →(match), c →(match)"),
+        ("(A b){2,3}", "(start) →A, A →b, b → {2,3} A, b →(match)"),
+        ("A (-> b)*", "(start) →A, A → -> b, A →(match), b → * -> b, b →(match)"),
+        ("A !-> b", "(start) →A, A →!-> b, !-> b →(match)"),
+        ("^ A $", "(start) →^, ^ →A, A →$, $ →(match)"),
+        ("PERMUTE(A, b)", "(start) →A, (start) →b, A →b, A →(match), b →A, b →(match)"),
+        ("start A match A+?", "(start) →start, start →A₁, A₁ →match, match →A₂+?, A₂+? →A₂+?, A₂+? →(match)"),
+        ("A*", "(start) →A*, (start) →(match), A* →A*, A* →(match)"),
     ],
 )
 def test_a_row_goes_from_an_element_to_those_that_may_follow(pattern, expected):

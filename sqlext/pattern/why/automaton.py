@@ -5,7 +5,7 @@ automata, 1961). Every row of a match moves from one element to the next.
 >>> a_plus = ast.Quantified(item=a, at_least=1, at_most=None, place=(0, 2))
 >>> found = automaton(ast.Concatenation((a_plus, b)), "A+ B", reached=(812, 0), matches=0, tried=1000)
 >>> [node.written for node in found.nodes]
-['start', 'A+', 'B', 'match']
+['(start)', 'A+', 'B', '(match)']
 >>> for edge in found.edges:
 ...     print(edge)
 Edge(source=0, target=1, label='', count=812)
@@ -16,6 +16,7 @@ Edge(source=2, target=3, label='', count=0)
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,11 +25,16 @@ from sqlext.errors import UnsupportedError
 from sqlext.pattern.program import ast
 
 MAX_EDGES = 400
+# A pattern may have variables called start and match.
+_START, MATCH = "(start)", "(match)"
+_NAME = re.compile(r"`(?:[^`]|``)*`|\w+")
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True)
 class AutomatonNode:
-    """`written`: as in the pattern. `variable`: whose condition a row must satisfy, None for the start, the match and
+    """`written`: as in the pattern, with the number of its occurrence if the variable occurs again (`A₁`, `A₂+`), so it
+    is the only node with this name. `variable`: whose condition a row must satisfy, None for the start, the match and
     for what maps no row (`^`, `$`, absence). `count`: start rows from which the search reached it, None if unknown."""
 
     written: str
@@ -73,17 +79,36 @@ def automaton(
     builder = _AutomatonBuilder(source)
     part = builder.part(pattern)
     builder.connect((0,), part.first)
-    end = builder.add("match")
+    end = builder.add(MATCH)
     builder.connect(part.last, (end,))
     if part.is_optional:
         builder.connect((0,), (end,))
-    nodes = _counted(builder.nodes, reached, tried, matches)
+    nodes = _counted(_numbered(builder.nodes), reached, tried, matches)
     sources = Counter(target for start, target in builder.edges if start != target)
     edges = [
         Edge(start, target, label, nodes[target].count if sources[target] == 1 and start != target else None)
         for (start, target), label in sorted(builder.edges.items())
     ]
     return Automaton(tuple(nodes), tuple(edges), tuple(dict.fromkeys(builder.notes)))
+
+
+def _numbered(nodes: list[AutomatonNode]) -> list[AutomatonNode]:
+    """The nodes, those of a variable that occurs several times with numbers, as Glushkov marks them.
+
+    >>> nodes = [AutomatonNode("a", "a"), AutomatonNode("b", "b"), AutomatonNode("A+?", "A")]
+    >>> [node.written for node in _numbered(nodes)]
+    ['a₁', 'b', 'A₂+?']
+    """
+    names = [(node.variable or node.written).upper() for node in nodes]
+    total, before = Counter(names), Counter[str]()
+    numbered = []
+    for node, name in zip(nodes, names):
+        before[name] += 1
+        number = f"{before[name]}".translate(_SUBSCRIPTS) if total[name] > 1 else ""
+        variable = _NAME.match(node.written)
+        end = variable.end() if variable else len(node.written)
+        numbered.append(replace(node, written=f"{node.written[:end]}{number}{node.written[end:]}"))
+    return numbered
 
 
 def _counted(
@@ -109,7 +134,7 @@ _NOTHING = _Fragment((), (), is_optional=True)
 class _AutomatonBuilder:
     def __init__(self, source: str):
         self.source = source
-        self.nodes = [AutomatonNode("start")]
+        self.nodes = [AutomatonNode(_START)]
         self.edges: dict[tuple[int, int], str] = {}
         self.notes: list[str] = []
         self.before: dict[int, str] = {}  # the label of the edges that lead to a node from the part before
