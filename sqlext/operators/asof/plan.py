@@ -11,10 +11,10 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from sqlext.operators.rows.columns import SortKey
+from sqlext.operators.rows.columns import ROW_TIME, SortKey
 from sqlext.operators.rows.limits import Limits
 
-SIDE, TIME = "__side", "__time"
+SIDE, TIME = "__side", ROW_TIME
 KEY, LEFT, RIGHT = "__key", "__left", "__right"  # prefixes of the columns of the keys and of both relations
 VALUE = "__value"  # prefix of the columns that rows of both relations use
 # The values of SIDE. A left row that fails a condition on it, or has a NULL in a key, has no partner.

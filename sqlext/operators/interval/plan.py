@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlext.expressions.scalar_tree import Scalar
+from sqlext.operators.rows.columns import ROW_TIME
 from sqlext.operators.rows.limits import Limits
 
-TIME, LOWER, UPPER = "__time", "__lower", "__upper"  # of the relation with the times, and of the one with the ranges
+TIME, LOWER, UPPER = ROW_TIME, "__lower", "__upper"  # of the relation with the times, and of the one with the ranges
 
 
 @dataclass(frozen=True, kw_only=True)

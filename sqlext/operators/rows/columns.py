@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 PARTITION_START = "__first"  # Boolean input column: true where a partition begins
 WITHIN_KEY, WITHIN_END = "__key", "__end"  # for WITHIN: the first ORDER BY key, and that key plus the bound
-ROW_TIME = "__time"  # for MATCH_ROWTIME() and streams without WITHIN: the first ORDER BY key
+ROW_TIME = "__time"  # for MATCH_ROWTIME() and streams without WITHIN: the first ORDER BY key; the time of a join's row
 LATE_ROW = "__row"  # for streams with a table for late rows: the whole row of the relation as JSON
 FAILURE = "__failure"  # for streams: what could not be computed on the row, NULL if nothing failed
 NOT_COMPUTED = "__not_computed_"  # prefix of a column's name: Boolean, true on rows where it could not be computed
