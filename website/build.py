@@ -25,7 +25,7 @@ from website.railroad_diagrams import diagrams
 ROOT = Path(__file__).parents[1]
 # Documents outside of docs/ that are pages of the site, and folders that a page describes.
 _PAGES_OF = {
-    "README.md": "index.md",
+    "README.md": "overview.md",
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
@@ -34,9 +34,13 @@ _PAGES_OF = {
     "benchmarks/RESULTS.md": "benchmarks.md",
     "sql_examples": "cookbook/index.md",
 }
+_HOME = "docs/README.md"  # it has the whole width
+_WIDE = "---\nhide: [navigation, toc]\n---\n\n"
 _LINK = re.compile(r"(!?\[[^\]]*\]\()(?!https?:|#)([^)#\s]+)((?:#[^)\s]*)?\))")
 _ROW_OF_TABLE = re.compile(r"^\|.*`.*\|$", re.MULTILINE)
 _CODE = re.compile(r"`[^`]+`")
+# The name of an error as code, outside of blocks and of links; all else as it is.
+_ERROR = re.compile(r"^```.*?^```|\[[^\]]*\]\([^)]*\)|(?P<code>`SQLEXT_(?P<name>\w+)`)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 # Zensical's script for search in a site that is opened from a folder, which it would load from elsewhere.
 _SHIM_ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
@@ -117,7 +121,8 @@ def page_of(name: str) -> str:
     text = LINK.sub(lambda match: shown_example(ROOT / _target(name, match[1])), text)
     text = _LINK.sub(lambda match: match[1] + moved_link(name, match[2]) + match[3], text)
     text = _ROW_OF_TABLE.sub(lambda row: _with_bars(row[0]), text)
-    return _with_diagrams(text, name.removeprefix("docs/"))
+    text = _with_links_to_errors(name, text)
+    return (_WIDE if name == _HOME else "") + _with_diagrams(text, name.removeprefix("docs/"))
 
 
 def _with_bars(row: str) -> str:
@@ -137,6 +142,20 @@ def moved_link(name: str, link: str) -> str:
         return link
     here = PurePosixPath(places[name]).parent
     return os.path.relpath(places[target], here)
+
+
+def _with_links_to_errors(name: str, text: str) -> str:
+    """The text, in whose sentences and tables the name of an error leads to its page."""
+    pages = {page.name for page in error_pages()}
+    here = PurePosixPath({**sources(), **_PAGES_OF}[name]).parent
+
+    def with_links(match: re.Match[str]) -> str:
+        if match["name"] not in pages:
+            return match[0]
+        page = os.path.relpath(f"errors/{match['name']}.md", here)
+        return f"[{match['code']}]({page})"
+
+    return _ERROR.sub(with_links, text)
 
 
 def _with_diagrams(text: str, page: str) -> str:

@@ -1,5 +1,5 @@
-"""Draws the patterns of the documents: `python -m website.pictures` writes docs/cookbook/pictures/ and the picture of
-docs/why.md anew.
+"""Draws the patterns of the documents: `python -m website.pictures` writes docs/cookbook/pictures/ and the pictures of
+docs/why.md and of the home page anew.
 
 A recipe has a picture of its pattern if one of its first statements, or its first rule, has a MATCH_RECOGNIZE, and one
 of partners if it is about a join on time (`join_pictures`). The same recipe gives the same bytes.
@@ -18,6 +18,7 @@ from sqlext.rewriter.statements.kinds import ClauseSite
 from sqlext.rewriter.statements.parse_statement import parse_statement
 from sqlext.rewriter.statements.sql_file import file_statements
 from website.examples import LINK
+from website.home_picture import home_picture
 from website.join_pictures import JOINS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -28,12 +29,19 @@ _BLOCK = re.compile(r"^```sql\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def pictures() -> dict[Path, str]:
     """The text of each picture by its file."""
-    found = {DOCS / "why_automaton.svg": _picture_of_counts()}
+    found = {DOCS / "why_automaton.svg": _picture_of_counts(), DOCS / "home.svg": _picture_of_home()}
     for recipe in sorted(COOKBOOK.glob("*.md")):
         picture = None if recipe.name == "README.md" else _picture_of_recipe(recipe)
         if picture is not None:
             found[COOKBOOK / "pictures" / f"{recipe.stem}.svg"] = picture + "\n"
     return found
+
+
+def _picture_of_home() -> str:
+    """What the statement of the home page finds in the rows of the recipe about account takeover."""
+    block = _BLOCK.search((DOCS / "README.md").read_text("utf-8"))
+    assert block is not None
+    return home_picture(block[1].strip(), _script(COOKBOOK / "account-takeover.md")[0]) + "\n"
 
 
 def _picture_of_recipe(recipe: Path) -> str | None:

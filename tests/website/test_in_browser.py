@@ -8,7 +8,15 @@ import pytest
 
 from tests.browser import COLOURS, axe, is_too_wide, served
 
-PAGES = ("index.html", "language.html", "cookbook/index.html", "cookbook/v-shape.html", "errors/index.html", "api.html")
+PAGES = (
+    "index.html",
+    "troubleshooting.html",
+    "language.html",
+    "cookbook/index.html",
+    "cookbook/v-shape.html",
+    "errors/index.html",
+    "api.html",
+)
 
 pytestmark = pytest.mark.slow
 

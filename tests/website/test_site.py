@@ -15,6 +15,7 @@ from website.module_page import first_sentence, folders, modules
 from website.pictures import COOKBOOK, DOCS, pictures
 
 ROOT = Path(__file__).parents[2]
+PICTURES = {"why_automaton.svg": "why.md", "home.svg": "README.md"}  # and the documents that have them
 _TAG = re.compile(r"<(\w+)\b[^>]*?\b(?:src|href)=(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))[^>]*>")
 _ID = re.compile(r"\bid=(?:\"([^\"]*)\"|([^\s>\"]+))")
 _LOADING_TAGS = ("script", "link", "img", "iframe", "source", "video", "audio", "use", "object", "embed")
@@ -77,9 +78,11 @@ def test_the_site_has_search_dark_mode_diagrams_and_our_highlighting(site, pages
 
 def test_the_cookbook_lists_each_of_its_pages_and_so_does_the_navigation():
     index = (ROOT / "docs" / "cookbook" / "README.md").read_text("utf-8")
+    settings = (ROOT / "mkdocs.yml").read_text("utf-8")
     listed = re.findall(r"\]\(([\w-]+\.md)\)", index)
-    navigation = re.findall(r"cookbook/([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
-    assert navigation == ["index.md", *listed]
+    assert re.findall(r"cookbook/([\w-]+\.md)$", settings, re.MULTILINE) == ["index.md", *listed]
+    trades = re.findall(r"^\*\*(.+)\*\*: \[", index, re.MULTILINE)
+    assert re.findall(r"^      - ([^:\n]+):\n          - .*cookbook/", settings, re.MULTILINE) == trades
     assert sorted(listed) == sorted({path.name for path in (ROOT / "docs" / "cookbook").glob("*.md")} - {"README.md"})
 
 
@@ -111,13 +114,22 @@ def test_the_pages_that_the_package_has_are_those_of_the_site():
     assert FILE.read_text("utf-8") == shipped_pages(), "python -m website.error_pages writes them"
 
 
+@pytest.mark.slow
+def test_the_messages_on_the_page_about_what_does_not_work_are_those_of_the_program():
+    quoted = re.findall(r"^SQLEXT_(\w+): (.*)$", (DOCS / "troubleshooting.md").read_text("utf-8"), re.MULTILINE)
+    texts = {page.name: page.messages for page in error_pages()}
+    patterns = {name: [re.escape(text).replace("…", ".*") for text in texts[name]] for name, _ in quoted}
+    assert [m for name, m in quoted if not any(re.fullmatch(p, m) for p in patterns[name])] == []
+    assert len(quoted) > 5
+
+
 def test_the_pictures_are_those_of_the_documents():
     drawn = pictures()
     assert [file.name for file, text in drawn.items() if file.read_text("utf-8") != text] == []
-    assert {*(COOKBOOK / "pictures").glob("*.svg"), DOCS / "why_automaton.svg"} == drawn.keys()
+    assert {*(COOKBOOK / "pictures").glob("*.svg"), *(DOCS / name for name in PICTURES)} == drawn.keys()
 
 
 def test_each_picture_is_on_its_page():
     for file in pictures():
-        page = DOCS / "why.md" if file.parent == DOCS else COOKBOOK / f"{file.stem}.md"
+        page = DOCS / PICTURES[file.name] if file.name in PICTURES else COOKBOOK / f"{file.stem}.md"
         assert f"]({file.relative_to(page.parent)})" in page.read_text("utf-8"), page.name
