@@ -10,10 +10,13 @@ from typing import Any
 
 from IPython.core.getipython import get_ipython
 from IPython.display import display
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from sqlext.notebooks.html_table import html_table
 from sqlext.sessions.failures import reason
+from sqlext.sessions.shown_progress import NoDisplay
+from sqlext.sessions.watched import watched
 from sqlext.spark.progress import kept_state, recent_progress
 
 _HEAD = ("stream", "state", "batch", "rows", "rows/s", "watermark", "kept rows", "kept bytes", "late rows")
@@ -81,18 +84,24 @@ def _line(name: str, status: str, recent: Sequence[Any]) -> tuple[str, ...]:
     )
 
 
-def show_progress(queries: Sequence[StreamingQuery], *, waits: bool) -> None:
+def show_progress(spark: SparkSession, queries: Sequence[StreamingQuery], *, waits: bool) -> None:
     """Show the progress of queries below the cell until all of them have ended.
 
-    `waits`: return only then, and raise the error of a query that failed. Otherwise the cell ends at once, a thread
-    continues to show the progress, and below it is a button that stops the queries.
+    `waits`: return only then, and raise the error of a query that failed; an interrupt stops the queries. Otherwise the
+    cell ends at once, a thread continues to show the progress, and below it is a button that stops the queries.
     """
     handle = display(progress_of(queries), display_id=True)
     if waits:
-        for query in queries:
-            while not query.awaitTermination(_SECONDS):
-                handle.update(progress_of(queries))
-        handle.update(progress_of(queries))
+        try:
+            with watched(spark, NoDisplay()) as watch:
+                for query in queries:
+                    while not watch.is_canceled and not query.awaitTermination(_SECONDS):
+                        handle.update(progress_of(queries))
+        except KeyboardInterrupt:
+            _stop_all(queries)
+            raise
+        finally:
+            handle.update(progress_of(queries))
         return
     button = _stop_button(queries)
     if button is not None:
@@ -128,9 +137,13 @@ def _stop_button(queries: Sequence[StreamingQuery]) -> Any | None:
 
     def stop(_: Any) -> None:
         button.disabled = True  # until the queries have ended, when `show_progress` removes it
-        with ExitStack() as all_queries:  # if one query cannot be stopped, the others are stopped nevertheless
-            for query in queries:
-                all_queries.callback(query.stop)
+        _stop_all(queries)
 
     button.on_click(stop)
     return button
+
+
+def _stop_all(queries: Sequence[StreamingQuery]) -> None:
+    with ExitStack() as all_queries:  # if one query cannot be stopped, the others are stopped nevertheless
+        for query in queries:
+            all_queries.callback(query.stop)

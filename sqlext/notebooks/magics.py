@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.catalog import streams
 from sqlext.engine.streams.streaming_tables import trigger
 from sqlext.errors import BindError, with_pages
+from sqlext.notebooks.cell_progress import Canceled, cell_display, show_no_traceback_of_canceled
 from sqlext.notebooks.databricks_names import databricks_names
 from sqlext.notebooks.live_progress import show_progress
 from sqlext.notebooks.magic_line import MagicLine, options_of, parse_magic_line
@@ -30,6 +31,7 @@ from sqlext.sessions.failures import reason
 from sqlext.sessions.hook import extend
 from sqlext.sessions.session import session
 from sqlext.sessions.start import running_session
+from sqlext.sessions.watched import Display, watched
 from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.user_warnings import show_warnings_by
@@ -42,8 +44,9 @@ _TABLE = "_sqlext_table"  # the attribute of a result of `%sql` that holds the r
 class SqlMagics(Magics):
     """Runs SQL in the session `spark` of the notebook, or in the running session, or in a new one."""
 
-    def __init__(self, shell: InteractiveShell):
+    def __init__(self, shell: InteractiveShell, new_display: Callable[[], Display]):
         super().__init__(shell)
+        self.new_display = new_display  # for the progress of a statement
         self.variables = shell.user_ns
         self.get_shell = lambda: shell
         self._run_by_ipython = shell.find_line_magic("run")
@@ -78,16 +81,19 @@ class SqlMagics(Magics):
             text = options.sql if cell is None else f"{options.sql}\n{cell}"
             runner = CellRunner(self.spark(), self.widgets, self.variables)
             if options.explains:
-                print("\n".join(runner.explain(text)))
+                with watched(runner.spark, self.new_display()):
+                    print("\n".join(runner.explain(text)))
                 return None
             if options.says_why:
-                display(*runner.why(text))
+                with watched(runner.spark, self.new_display()):
+                    display(*runner.why(text))
                 return None
             is_shown = cell is not None and options.target is None
-            results = [self._result(frame, options, is_shown=is_shown) for frame in self._results(runner, text)]
-            if options.draws:
-                display(*runner.draw(text))
-            return None if cell is not None or options.target is not None else self._last(results, options)
+            results = self._results(runner, text, options, is_shown=is_shown)
+            with watched(runner.spark, self.new_display()):
+                if options.draws:
+                    display(*runner.draw(text))
+                return None if cell is not None or options.target is not None else self._last(results, options)
 
     @no_var_expand
     @line_magic
@@ -106,20 +112,24 @@ class SqlMagics(Magics):
             return self._run_by_ipython(line)
         return run_cells(file, self.get_shell(), self.widgets, parsed[1])
 
-    def _results(self, runner: CellRunner, text: str) -> Iterator[DataFrame]:
-        """The results that have columns; the progress of the streams that the statements start is shown below the cell.
+    def _results(self, runner: CellRunner, text: str, options: MagicLine, *, is_shown: bool) -> list[DataFrame]:
+        """The results that have columns, which are stored and shown; the progress of each statement, and of the streams
+        that it starts, is shown below the cell.
 
         A stream that ends by itself is awaited, because the next statement may read its table.
         """
-        before = streams.started()
-        for frame in runner.run(text):
-            queries = streams.started()
-            begun = [query for name, query in queries.items() if before.get(name) is not query]
+        frames, results = runner.run(text), []
+        while True:
+            before = streams.started()
+            with watched(runner.spark, self.new_display()):
+                frame = next(frames, None)  # the statement runs
+                if frame is not None and frame.columns:
+                    results.append(self._result(frame, options, is_shown=is_shown))
+            if frame is None:
+                return results
+            begun = [query for name, query in streams.started().items() if before.get(name) is not query]
             if begun:
-                show_progress(begun, waits=trigger(runner.spark) == AVAILABLE_NOW)
-            before = queries
-            if frame.columns:
-                yield frame
+                show_progress(runner.spark, begun, waits=trigger(runner.spark) == AVAILABLE_NOW)
 
     def _last(self, results: list[DataFrame], options: MagicLine) -> DataFrame | None:
         """The last result of a line, which IPython shows as a table if it is not assigned."""
@@ -156,7 +166,7 @@ class SqlMagics(Magics):
 @contextmanager
 def short_errors() -> Iterator[None]:
     """Errors of Spark that are raised in the `with` block are shown by their message alone, without the stacks of
-    Python and Java.
+    Python and Java. An interrupt ends the cell as Canceled.
 
     Errors of ours are always shown in this way.
     """
@@ -167,12 +177,15 @@ def short_errors() -> Iterator[None]:
         lines = with_pages(reason(error)).splitlines()
         error._render_traceback_ = lambda: lines  # type: ignore[union-attr]  # IPython asks for it
         raise
+    except KeyboardInterrupt:
+        raise Canceled from None
 
 
-def load(shell: InteractiveShell) -> SqlMagics:
+def load(shell: InteractiveShell, new_display: Callable[[], Display] = cell_display) -> SqlMagics:
     """Add the magics to a shell, and those names of Databricks notebooks that are not already in use."""
-    magics = SqlMagics(shell)
+    magics = SqlMagics(shell, new_display)
     shell.register_magics(magics)
+    show_no_traceback_of_canceled(shell)
     show_warnings_by(lambda sentence: display(Note(sentence)))
     for name, value in databricks_names(magics.widgets).items():
         if name == "display" or name not in shell.user_ns:  # IPython has its own `display`, which ours calls

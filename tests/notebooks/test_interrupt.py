@@ -1,0 +1,70 @@
+"""The progress of a cell, and the stop button, in a real kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import KernelManager
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+ENDLESS = "SELECT count(*) AS n FROM range(0, 300000, 1, 4) a JOIN range(300000) b ON a.id + b.id = -1"
+SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory) -> Iterator[KernelManager]:
+    """A kernel of this Python."""
+    specs = KernelSpecManager()
+    specs.kernel_dirs = []
+    manager = KernelManager(kernel_name="python3", kernel_spec_manager=specs)
+    manager.start_kernel(cwd=str(tmp_path_factory.mktemp("kernel")), extra_arguments=["--IPKernelApp.log_level=40"])
+    yield manager
+    manager.shutdown_kernel()
+
+
+@pytest.fixture(scope="module")
+def client(kernel) -> Iterator[BlockingKernelClient]:
+    client = kernel.client()
+    client.start_channels()
+    client.wait_for_ready(timeout=SECONDS)
+    yield client
+    client.stop_channels()
+
+
+def run(
+    client: BlockingKernelClient, code: str, seen: Callable[[str], None] = lambda text: None
+) -> tuple[str, list[str]]:
+    """Run a cell. Returns its status and the text of each output, of each display the last one. `seen` is called with
+    each text."""
+    shown: dict[str, str] = {}
+
+    def receive(message: dict[str, Any]) -> None:
+        content, kind = message["content"], message["msg_type"]
+        if kind not in ("display_data", "update_display_data", "execute_result", "stream", "error"):
+            return
+        text = content.get("text") or content.get("data", {}).get("text/plain") or f"{kind} {content}"
+        shown[content.get("transient", {}).get("display_id") or f"output {len(shown)}"] = text
+        seen(text)
+
+    reply = client.execute_interactive(code, output_hook=receive, timeout=SECONDS)["content"]
+    return reply["status"], list(shown.values())
+
+
+def test_the_stop_button_cancels_the_job_and_shows_no_traceback(kernel, client):
+    progress = []
+
+    def stop(text: str) -> None:
+        progress.append(text)
+        if "tasks, " in text:
+            kernel.interrupt_kernel()
+
+    assert run(client, "%load_ext sqlext") == ("ok", [])
+    status, shown = run(client, f"%%sql\n{ENDLESS}", stop)
+    assert (status, len(shown), shown[-1].partition(" after ")[0]) == ("error", 1, "canceled")
+    assert any(" of " in text and " tasks, " in text for text in progress)
+    active = "spark.sparkContext.statusTracker().getActiveJobsIds()"
+    assert run(client, f"print({active}, spark.sql('SELECT 7').collect())") == ("ok", ["[] [Row(7=7)]\n"])
