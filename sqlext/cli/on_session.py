@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,11 @@ from sqlext.sessions.explain import compile, explain, why
 from sqlext.sessions.failures import STATEMENT_ERRORS, reason
 from sqlext.sessions.hook import unhooked
 from sqlext.sessions.session import session
+from sqlext.sessions.shown_progress import display_for
+from sqlext.sessions.watched import Display, Watch, watched
 from sqlext.spark.progress import kept_state
 from sqlext.spark.quiet_probes import quiet_probes
 
-_PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # shows Spark's bar on stderr for stages that take long
 _PARAMETER = "--param {}=value"
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
 
@@ -68,8 +70,8 @@ def _run_on_session(action: Action, options: argparse.Namespace) -> int:
     try:
         with quiet_probes():
             # Every failure is raised as an exception. Spark's log would repeat it, with the stack of the JVM.
-            settings = {"spark.log.level": "OFF"} | (_PROGRESS if sys.stderr.isatty() else {})
-            spark = session(master=options.master, warehouse=options.warehouse, **settings | dict(options.conf))
+            settings = {"spark.log.level": "OFF"} | dict(options.conf)
+            spark = session(master=options.master, warehouse=options.warehouse, **settings)
             _interrupt_quietly()
             statements = [statement for text in texts for statement in split_statements(text)]
             with passed_by(_PARAMETER):
@@ -180,17 +182,27 @@ def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace
         spark.conf.set("sqlext.stream.trigger", "available-now")
     _check_syntax(spark, statements)
     for number, statement in enumerate(statements, 1):
+        shown = partial(_display, options, number, len(statements))
         with numbered(number, len(statements)):
-            result = spark.sql(statement, dict(options.param) or None)
+            with watched(spark, shown()):
+                result = spark.sql(statement, dict(options.param) or None)
             if result.columns:
                 _separate(options, is_first=is_first)
-                results.write_result(result, options.limit, options.form, options.output, null=options.null)
+                with watched(spark, display := shown()):
+                    how = options.limit, options.form, options.output, options.null
+                    results.write_result(result, *how, before_rows=display.erase)
                 is_first = False
     # The queries of CREATE STREAMING TABLE and INSERT, which would end with this process.
-    _follow(spark, [query for query in streams.started().values() if query not in before.values()])
+    begun = [query for query in streams.started().values() if query not in before.values()]
+    _follow(spark, begun, show=(lambda line: None) if options.quiet else partial(print, file=sys.stderr))
     for name, effect in streams.effects().items():
         if effect == streams.SKIPPED:
             print(f"{name}, {effect}, nothing done", file=sys.stderr)
+
+
+def _display(options: argparse.Namespace, number: int, count: int) -> Display:
+    """What shows the progress of a statement."""
+    return Display() if options.quiet else display_for(sys.stderr, f"statement {number} of {count}: " * (count > 1))
 
 
 def _separate(options: argparse.Namespace, *, is_first: bool) -> None:
@@ -206,21 +218,22 @@ def _separate(options: argparse.Namespace, *, is_first: bool) -> None:
         print()
 
 
-def _follow(spark: SparkSession, queries: Sequence[StreamingQuery]) -> None:
-    """Wait for the end of streaming queries, with a line on stderr for each micro-batch. Raises the error of a failed
+def _follow(spark: SparkSession, queries: Sequence[StreamingQuery], show: Callable[[str], None]) -> None:
+    """Wait for the end of streaming queries; `show` gets a line for each micro-batch. Raises the error of a failed
     query."""
     try:
-        _wait(queries)
+        with watched(spark, Display()) as watch:
+            _wait(queries, watch, show)
     except PySparkException:
         reports.settle(spark, queries)
         raise
     reports.settle(spark, queries)
 
 
-def _wait(queries: Sequence[StreamingQuery]) -> None:
+def _wait(queries: Sequence[StreamingQuery], watch: Watch, show: Callable[[str], None]) -> None:
     shown = dict.fromkeys(range(len(queries)), -1)
     batches: dict[int, list[Any]] = {i: [] for i in shown}
-    while shown:
+    while shown and not watch.is_canceled:
         for i in list(shown):
             query = queries[i]
             has_ended = bool(query.awaitTermination(1))  # raises the error of the query
@@ -228,12 +241,12 @@ def _wait(queries: Sequence[StreamingQuery]) -> None:
                 if batch["batchId"] > shown[i] and "addBatch" in batch["durationMs"]:
                     shown[i] = batch["batchId"]
                     batches[i].append(batch)
-                    print(progress_line(batch, streams.effects().get(query.name, "")), file=sys.stderr)
+                    show(progress_line(batch, streams.effects().get(query.name, "")))
             if has_ended:
                 if shown[i] < 0:
-                    print(f"{query.name}, {streams.effects().get(query.name, 'started')}, no new rows", file=sys.stderr)
+                    show(f"{query.name}, {streams.effects().get(query.name, 'started')}, no new rows")
                 else:
-                    print(sum_line(batches[i]), file=sys.stderr)
+                    show(sum_line(batches[i]))
                 del shown[i]
 
 
@@ -283,7 +296,9 @@ def _explain(spark: SparkSession, statements: list[str], options: argparse.Names
     for number, statement in enumerate(statements, 1):
         with numbered(number, len(statements)):
             if not (explains_rows and _makes_temporary_view(statement)):
-                print(_explanation(spark, statement, options))
+                with watched(spark, _display(options, number, len(statements))):
+                    explanation = _explanation(spark, statement, options)
+                print(explanation)
             _make_temporary_view(spark, statement, options)
 
 

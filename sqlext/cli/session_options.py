@@ -33,6 +33,7 @@ def statements_command(commands: Any, name: str, purpose: str, action: str | Non
         metavar="NAME=VALUE",
         help="a value for :NAME; integers, decimals, true, false, dates, timestamps; 'quotes' force text",
     )
+    command.add_argument("-q", "--quiet", action="store_true", help="show no progress on stderr")
     return command
 
 

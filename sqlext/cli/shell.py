@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import copy_context
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
@@ -20,7 +17,7 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.output import Output
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from rich.console import Console
 
 from sqlext.cli import shell_commands as commands
@@ -37,13 +34,13 @@ from sqlext.rewriter.text.names import quote, split_name
 from sqlext.sessions import formats, results
 from sqlext.sessions.failures import STATEMENT_ERRORS, reason
 from sqlext.sessions.session import session
+from sqlext.sessions.shown_progress import display_for
 from sqlext.sessions.text_tables import Cells, text_lines
+from sqlext.sessions.watched import watched
 from sqlext.spark.quiet_probes import quiet_probes
 
 HISTORY = "~/.sqlext_history"
 PROMPT, MORE = "sqlext> ", "   ...> "
-_SHOW_TIME_AFTER = 2.0  # in seconds
-T = TypeVar("T")
 
 
 def start(master: str, warehouse: str | None, limit: int, conf: Mapping[str, str], files: Sequence[Path]) -> int:
@@ -79,37 +76,15 @@ def _path(name: str) -> Path:
     return Path(os.path.expanduser(name))
 
 
-class Stopwatch:
-    """Shows on a terminal for how long a statement has run, from _SHOW_TIME_AFTER until it is stopped."""
-
-    def __init__(self) -> None:
-        self.begun, self.shown, self.is_stopped = time.monotonic(), 0, not sys.stderr.isatty()
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.begun
-
-    def tick(self) -> None:
-        if not self.is_stopped and self.seconds > _SHOW_TIME_AFTER and int(self.seconds) > self.shown:
-            self.shown = int(self.seconds)
-            print(f"\r{self.shown} s, Ctrl-C cancels", end="", file=sys.stderr, flush=True)
-
-    def stop(self) -> None:
-        """Erase the time, before anything else is written."""
-        self.is_stopped = True
-        if self.shown:
-            self.shown = 0
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
 @dataclass(frozen=True)
 class Answer:
     """The result of a statement: its columns with their types, () if it has no rows to show, and one row more than are
-    shown if there are more; `file`: where the rows were written instead."""
+    shown if there are more; `text`: the rows in another form than a table; `file`: where they were written instead."""
 
     columns: list[tuple[str, str]]
     rows: list[Cells]
     seconds: float
+    text: str = ""
     file: str = ""
 
 
@@ -157,7 +132,7 @@ class Shell:
                 return
             try:
                 is_running = self.run(text)
-            except KeyboardInterrupt:  # in a command, which cannot be canceled, only abandoned
+            except KeyboardInterrupt:
                 print("canceled", file=sys.stderr)
 
     def run(self, text: str) -> bool:
@@ -180,40 +155,35 @@ class Shell:
         statements = list(split_statements(text))
         for number, statement in enumerate(statements, 1):
             self.names.forget()
-            with numbered(number, len(statements)):
-                answer = self._cancelable(partial(self._answer, statement))
-            if answer is None:
-                return
+            with numbered(number, len(statements)), watched(self.spark, display_for(sys.stderr)):
+                answer = self._answer(statement)
             self._show(answer)
 
     def _answer(self, statement: str) -> Answer:
         begun = time.monotonic()
         result = self.spark.sql(statement)
-        columns, rows, file = [], [], ""
+        columns, rows, text, file = [], [], "", ""
         if result.columns:
             check_ends(result)
-            if self.output.name or self.mode != formats.TABLE:
-                file = self._write(result)
+            if self.output.name:
+                with self.output.open("a", encoding="utf-8", newline="") as out:
+                    results.write_text(result, None, self.mode, out)
+                file = str(self.output)
+            elif self.mode != formats.TABLE:
+                lines = io.StringIO(newline="")
+                results.write_text(result, self.limit, self.mode, lines)
+                text = lines.getvalue()
             else:
                 columns, rows = result.dtypes, results.read_cells(result, self.limit)
-        return Answer(columns, rows, time.monotonic() - begun, file)
-
-    def _write(self, result: DataFrame) -> str:
-        """Write the rows of a result as `.mode` says: all of them at the end of the file of `.output`, or the first
-        ones on the screen. Returns where they are."""
-        if not self.output.name:
-            results.write_text(result, self.limit, self.mode, sys.stdout)
-            sys.stdout.flush()
-            return "the screen"
-        with self.output.open("a", encoding="utf-8", newline="") as file:
-            results.write_text(result, None, self.mode, file)
-        return str(self.output)
+        return Answer(columns, rows, time.monotonic() - begun, text, file)
 
     def _show(self, answer: Answer) -> None:
         """Print the rows, then how many they are and how long the statement took."""
         notes = [results.rows_note(len(answer.rows), self.limit, str(commands.LIMIT)) if answer.columns else "done"]
         if answer.file:
             notes = [f"written to {answer.file}"]
+        sys.stdout.write(answer.text)
+        sys.stdout.flush()
         if self.is_timed:
             notes.append(f"{answer.seconds:.1f} s")
         if answer.columns:
@@ -233,45 +203,6 @@ class Shell:
         else:
             sys.stdout.write(text.get())
             sys.stdout.flush()
-
-    def _cancelable(self, action: Callable[[], T]) -> T | None:
-        """The value of an action, which runs in a thread; None if Ctrl-C has canceled its jobs.
-
-        Raises the errors of the action.
-
-        All jobs of the session belong to the action, since streams run in their own sessions. A tag would not work,
-        because Spark knows a tag only in the thread that set it.
-        """
-        values: list[T] = []
-        failures: list[BaseException] = []
-        clock, done = Stopwatch(), threading.Event()
-
-        def run() -> None:
-            try:
-                values.append(action())
-            except BaseException as error:
-                failures.append(error)
-            finally:
-                done.set()
-
-        # The thread gets the context of this thread, in which PySpark's log of errors is kept back.
-        thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
-        thread.start()
-        is_canceled = False
-        while not done.is_set():  # an interrupted join() would treat the thread as ended
-            try:
-                done.wait(0.1)
-                clock.tick()
-            except KeyboardInterrupt:
-                is_canceled = True
-                self.spark.interruptAll()
-        clock.stop()
-        if is_canceled:
-            print("canceled", file=sys.stderr)
-            return None
-        if failures:
-            raise failures[0]
-        return values[0]
 
     def _command(self, text: str) -> bool:
         command, argument = read_command(text)

@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
 from sqlext.notebooks.theme import in_theme
-from sqlext.sessions.shown_progress import FAST, NoDisplay, TerminalLine
+from sqlext.sessions.shown_progress import FAST, TerminalLine
 from sqlext.sessions.watched import Display, Progress, counted_tasks, duration
 
 
@@ -48,7 +48,7 @@ class ShownProgress:
         return in_theme(f'<div class="note">{bar}{escape(repr(self))}</div>')
 
 
-class CellProgress:
+class CellProgress(Display):
     """Shows the progress of a statement below its cell, unless it is fast, and what became of it."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ def cell_display() -> Display:
     """What shows the progress of a statement in this kernel, or on the terminal of IPython."""
     if hasattr(get_ipython(), "kernel"):
         return CellProgress()
-    return TerminalLine(sys.stderr) if sys.stderr.isatty() else NoDisplay()
+    return TerminalLine(sys.stderr) if sys.stderr.isatty() else Display()
 
 
 def show_no_traceback_of_canceled(shell: InteractiveShell) -> None:
@@ -83,6 +83,10 @@ def show_no_traceback_of_canceled(shell: InteractiveShell) -> None:
     others, show_other = shell.custom_exceptions, shell.CustomTB
 
     def show(_: Any, kind: Any, error: Any, trace: Any, tb_offset: Any = None) -> Any:
-        return None if isinstance(error, Canceled) else show_other(kind, error, trace, tb_offset)
+        if not isinstance(error, Canceled):
+            return show_other(kind, error, trace, tb_offset)
+        if not hasattr(shell, "kernel"):
+            print("canceled", file=sys.stderr)
+        return None
 
     shell.set_custom_exc((Canceled, *others), show)

@@ -10,7 +10,7 @@ from sqlext.engine.streams.streaming_tables import TRIGGER
 from sqlext.notebooks.magics import load, short_errors
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW
 from sqlext.sessions.session import session
-from sqlext.sessions.shown_progress import NoDisplay
+from sqlext.sessions.watched import Display
 
 
 def set_up(shell: InteractiveShell, master: str, warehouse: str, values: Mapping[str, str]) -> None:
@@ -22,4 +22,4 @@ def set_up(shell: InteractiveShell, master: str, warehouse: str, values: Mapping
         spark = session(master=master, warehouse=warehouse, **{"spark.log.level": "OFF"})
         spark.conf.set(TRIGGER, AVAILABLE_NOW)
     shell.user_ns["spark"] = spark
-    load(shell, NoDisplay).widgets.receive(values)
+    load(shell, Display).widgets.receive(values)

@@ -15,8 +15,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from sqlext.notebooks.html_table import html_table
 from sqlext.sessions.failures import reason
-from sqlext.sessions.shown_progress import NoDisplay
-from sqlext.sessions.watched import watched
+from sqlext.sessions.watched import Display, watched
 from sqlext.spark.progress import kept_state, recent_progress
 
 _HEAD = ("stream", "state", "batch", "rows", "rows/s", "watermark", "kept rows", "kept bytes", "late rows")
@@ -93,7 +92,7 @@ def show_progress(spark: SparkSession, queries: Sequence[StreamingQuery], *, wai
     handle = display(progress_of(queries), display_id=True)
     if waits:
         try:
-            with watched(spark, NoDisplay()) as watch:
+            with watched(spark, Display()) as watch:
                 for query in queries:
                     while not watch.is_canceled and not query.awaitTermination(_SECONDS):
                         handle.update(progress_of(queries))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
@@ -23,12 +23,18 @@ from sqlext.spark.java_errors import Py4JError
 
 
 def write_result(
-    result: DataFrame, limit: int | None, form: str | None, file: Path | None, null: str | None = None
+    result: DataFrame,
+    limit: int | None,
+    form: str | None,
+    file: Path | None,
+    null: str | None = None,
+    before_rows: Callable[[], None] = lambda: None,
 ) -> None:
     """Write the rows of a result, at most `limit`, to a file or (None) to standard output.
 
     `form`: one of FORMATS; None is a table on a terminal and text with tabs elsewhere. `null`: the text for NULL, by
-    default empty in CSV and NULL elsewhere.
+    default empty in CSV and NULL elsewhere. `before_rows` is called when all rows are there, before one
+    is written to a screen.
 
     All rows of a result are written into a pipe one partition after the other, as they are computed. So a reader that
     closes the pipe ends the query, and the rows need not fit into memory. A file or a screen receives the rows that
@@ -41,27 +47,39 @@ def write_result(
         with file.open("wb") as out:  # before the query runs, as for the other formats
             pq.write_table((result if limit is None else result.limit(limit)).toArrow(), out)
     elif file is None:
-        write_text(result, limit, form, sys.stdout, null)
+        write_text(result, limit, form, sys.stdout, null, before_rows)
         sys.stdout.flush()  # the next statement may take a long time
     else:
         with file.open("w", encoding="utf-8", newline="") as texts:
             write_text(result, limit, form or TABLE, texts, null)
 
 
-def write_text(result: DataFrame, limit: int | None, form: str | None, out: TextIO, null: str | None = None) -> None:
-    """Write the rows of a result, at most `limit`, as text. `form`, `null`: as in `write_result`."""
+def write_text(
+    result: DataFrame,
+    limit: int | None,
+    form: str | None,
+    out: TextIO,
+    null: str | None = None,
+    before_rows: Callable[[], None] = lambda: None,
+) -> None:
+    """Write the rows of a result, at most `limit`, as text. The other arguments are those of `write_result`."""
+    is_streamed = limit is None and _is_pipe(out)
     if form == JSON:
         some = result if limit is None else result.limit(limit)
         lines = some.selectExpr("to_json(struct(*), map('ignoreNullFields', 'false'))")
-        for (line,) in _one_by_one(lines) if limit is None and _is_pipe(out) else lines.collect():
+        texts = _one_by_one(lines) if is_streamed else iter(lines.collect())
+        if not is_streamed:
+            before_rows()
+        for (line,) in texts:
             print(line, file=out)
         return
-    is_terminal = out is sys.stdout and sys.stdout.isatty()
-    if limit is None and is_terminal and form is None:
+    is_table = form == TABLE or (form is None and out is sys.stdout and out.isatty())
+    if limit is None and is_table and form is None:
         limit = TERMINAL_LIMIT
-    is_streamed = limit is None and _is_pipe(out)
     rows = map(list, _one_by_one(_as_texts(result))) if is_streamed else iter(read_cells(result, limit))
-    if form == TABLE or is_terminal:
+    if not is_streamed:
+        before_rows()
+    if is_table:
         _write_table(result, rows, limit, out)
     elif form == CSV:
         out.write(csv_line(result.columns, "") + "\r\n")

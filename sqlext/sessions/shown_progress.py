@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TextIO
 
-from sqlext.sessions.watched import Progress
+from sqlext.sessions.watched import Display, Progress
 
 FAST = 2.0  # seconds; what takes no longer shows nothing
-_BAR = 20  # characters
+_BAR, _WIDTH = 20, 80  # characters: of a bar, and of a screen whose width is unknown
 _SECONDS, _LATER_SECONDS = 10, 60  # between two lines in a pipe: in the first minute, and later
 _ERASE = "\r\x1b[K"
 
 
-class NoDisplay:
-    """For who wants to see nothing."""
-
-    def show(self, progress: Progress) -> None: ...
-
-    def end(self, progress: Progress, *, is_canceled: bool) -> None: ...
-
-
 @dataclass
-class TerminalLine:
+class TerminalLine(Display):
     """A bar on the last line of the screen, which is erased before anything else is written."""
 
     screen: TextIO
@@ -33,19 +26,18 @@ class TerminalLine:
     def show(self, progress: Progress) -> None:
         if progress.seconds < FAST or self.is_over:
             return
-        width = shutil.get_terminal_size().columns
         line = f"{bar(progress)}{progress}; Ctrl-C cancels"
+        width = _WIDTH
+        with suppress(OSError):  # the terminal was closed
+            width = os.get_terminal_size(self.screen.fileno()).columns
         self.screen.write(f"{_ERASE}{line[: width - 1]}")
         self.screen.flush()
         self.is_drawn = True
 
     def end(self, progress: Progress, *, is_canceled: bool) -> None:
         self.erase()
-        if is_canceled:
-            print("canceled", file=self.screen, flush=True)
 
     def erase(self) -> None:
-        """Draw no more, because the rows come."""
         self.is_over = True
         if self.is_drawn:
             self.screen.write(_ERASE)
@@ -65,7 +57,7 @@ def bar(progress: Progress) -> str:
 
 
 @dataclass
-class PipeLines:
+class PipeLines(Display):
     """A line every ten seconds, and after the first minute each minute. `name`: what each line begins with."""
 
     pipe: TextIO
@@ -85,4 +77,7 @@ class PipeLines:
             self.next += _SECONDS if progress.seconds < _LATER_SECONDS else _LATER_SECONDS
             print(f"{self.name}{progress}", file=self.pipe, flush=True)
 
-    def end(self, progress: Progress, *, is_canceled: bool) -> None: ...
+
+def display_for(screen: TextIO, name: str = "") -> Display:
+    """What shows the progress of a statement on stderr. `name`: of the statement, in a pipe."""
+    return TerminalLine(screen) if screen.isatty() else PipeLines(screen, name)

@@ -8,9 +8,9 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from sqlext.spark.running_jobs import RunningJobs, Stage, abandon_request, running_jobs
 
@@ -91,11 +91,14 @@ class Meter:
         )
 
 
-class Display(Protocol):
-    """Shows the progress of one statement."""
+class Display:
+    """Shows the progress of one statement; this one shows nothing."""
 
     def show(self, progress: Progress) -> None:
         """Called by a thread of its own, about once a second."""
+
+    def erase(self) -> None:
+        """Called by the thread of the statement before it writes to the screen; show nothing from now on."""
 
     def end(self, progress: Progress, *, is_canceled: bool) -> None:
         """Called once, by the thread of the statement, when that has ended."""
@@ -128,11 +131,13 @@ class Watch:
         return self.last
 
     def end(self) -> None:
+        """Show the last progress, which is measured anew unless the statement was fast or its tasks were killed."""
         with suppress(Exception):  # the session may have been stopped
-            if self.last is not None:  # a fast statement is not measured
+            if self.last is not None and not self.is_canceled:
                 self.measured()
             self.jobs.end()
-        self.display.end(self.last or Progress(time.monotonic() - self.meter.begun), is_canceled=self.is_canceled)
+        seconds = time.monotonic() - self.meter.begun
+        self.display.end(replace(self.last or Progress(0), seconds=seconds), is_canceled=self.is_canceled)
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:
         """A handler of SIGINT. While Python waits for the JVM, the jobs are canceled, after which the JVM answers. Who

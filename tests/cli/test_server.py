@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+import pexpect
 import pytest
 
 from sqlext.cli.main import main
@@ -22,7 +23,8 @@ pytestmark = [
 ]
 MASTER = ["--master", "local[1]"]
 MATCH = "SELECT * FROM range(9) MATCH_RECOGNIZE (ORDER BY id MEASURES COUNT(*) AS n PATTERN (a+) DEFINE a AS id > 4)"
-ENDLESS = "SELECT count(*) FROM range(1000000) a JOIN range(1000000) b ON a.id + b.id = -1"
+# of small tasks, each of which ends soon after it was canceled
+ENDLESS = "SELECT count(*) FROM range(0, 1000000, 1, 5000) a JOIN range(100000) b ON a.id + b.id = -1"
 OURS = ["--idle", "20"]
 
 # arguments, standard input, status, standard output, a part of standard error
@@ -147,6 +149,32 @@ def test_a_server_is_left_alone_by_whoever_must_not_use_it(folder, monkeypatch):
     with monkeypatch.context() as elsewhere:
         elsewhere.chdir(folder.parent)
         assert hand_over(["run", *MASTER, *query]) is None
+
+
+def test_a_shell_on_a_terminal_cancels_a_statement_and_goes_on(folder):
+    shell = pexpect.spawn(sys.executable, ["-m", "sqlext", "shell", *MASTER], encoding="utf-8", timeout=60)
+    shell.expect("sqlext>")
+    shell.send(f"{ENDLESS};\r")
+    shell.expect("Ctrl-C cancels")
+    shell.sendintr()
+    shell.expect("canceled")
+    shell.expect("sqlext>")
+    shell.send("SELECT 41 + 1 AS n;\r")
+    shell.expect("│ 42 │")
+    shell.expect("sqlext>")
+    shell.send("exit\r")
+    shell.expect(pexpect.EOF)
+    shell.close()
+    assert shell.exitstatus == 0
+
+
+def test_the_progress_of_a_command_on_a_terminal_is_erased_before_its_end(folder):
+    run = pexpect.spawn(sys.executable, ["-m", "sqlext", "run", *MASTER, "-e", ENDLESS], encoding="utf-8", timeout=60)
+    run.expect("Ctrl-C cancels")
+    run.sendintr()
+    run.expect(pexpect.EOF)
+    run.close()
+    assert (run.exitstatus, run.before.endswith("\r\x1b[K")) == (130, True)
 
 
 def _line(place: Place) -> str:

@@ -11,7 +11,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
-ENDLESS = "SELECT count(*) AS n FROM range(0, 300000, 1, 4) a JOIN range(300000) b ON a.id + b.id = -1"
+ENDLESS = "SELECT count(*) AS n FROM range(0, 1000000, 1, 5000) a JOIN range(100000) b ON a.id + b.id = -1"
 SECONDS = 120
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import threading
 
 import pytest
 
+from sqlext.sessions.shown_progress import TerminalLine
 from sqlext.sessions.watched import Progress, watched
 from sqlext.spark.running_jobs import abandon_request
 
-ENDLESS = "SELECT count(*) AS n FROM range(0, 300000, 1, 4) a JOIN range(300000) b ON a.id + b.id = -1"
+ENDLESS = "SELECT count(*) AS n FROM range(0, 1000000, 1, 5000) a JOIN range(100000) b ON a.id + b.id = -1"
 
 
 class Interrupting:
@@ -59,3 +61,16 @@ def test_a_request_that_was_abandoned_spoils_no_other_one(spark):
     thread.start()
     thread.join()
     assert found == [(0,), (1,)]
+
+
+def test_a_fast_statement_shows_nothing_and_a_bar_is_erased_before_rows():
+    screen = io.StringIO()
+    line = TerminalLine(screen)
+    line.show(Progress(1.9, 1, 2))
+    line.erase()
+    assert screen.getvalue() == ""
+    line = TerminalLine(screen)
+    line.show(Progress(3, 1, 2))
+    line.erase()
+    line.show(Progress(4, 2, 2))
+    assert screen.getvalue() == "\r\x1b[K[==========          ] 1 of 2 tasks, 3 s; Ctrl-C cancels\r\x1b[K"
