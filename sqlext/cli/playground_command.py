@@ -21,7 +21,8 @@ def add_command(commands: Any) -> None:
     command = commands.add_parser("playground", help=_PURPOSE, description=_PURPOSE)
     command.set_defaults(tool=run)
     rows = command.add_mutually_exclusive_group()
-    rows.add_argument("--csv", type=Path, metavar="FILE", help="the rows of a CSV file; its values decide the types")
+    rows.add_argument("file", type=Path, nargs="?", metavar="FILE", help="the rows of a CSV, JSON or Parquet file")
+    rows.add_argument("--csv", type=Path, metavar="FILE", help="the same")
     rows.add_argument("--table", metavar="NAME", help="the first 10,000 rows of a table, read once through Spark")
     rows.add_argument(
         "--example", type=int, choices=range(1, 11), metavar="N", default=1, help="lesson N, from 1 to 10 (default: 1)"
@@ -58,10 +59,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _own_table(options: argparse.Namespace) -> Any:
-    if options.csv is not None:
-        from sqlext.playground.read_csv import read_csv
+    file = options.file or options.csv
+    if file is not None:
+        from sqlext.playground.read_file import read_file
 
-        return read_csv(options.csv)
+        return read_file(file)
     if options.table is not None:
         from sqlext.playground.spark_table import spark_table  # starts Spark
 

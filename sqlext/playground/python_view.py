@@ -21,9 +21,7 @@ def python_view(table: Table) -> str:
     if table.is_sparks:
         return ""
     if table.file:
-        schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in table.types.items())
-        options = "header=True, multiLine=True, escape='\"'"
-        return f"spark.read.csv({table.file!r}, {schema!r}, {options}).createOrReplaceTempView({table.name!r})\n"
+        return f"{_of_file(table)}.createOrReplaceTempView({table.name!r})\n"
     rows = zip(*(column["cells"] for column in table.as_json()["columns"]))
     texts = ", ".join(f"{quoted(name)} STRING" for name in table.types)
     casts = (f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}" for name, kind in table.types.items())
@@ -35,3 +33,12 @@ def python_view(table: Table) -> str:
         f").createOrReplaceTempView({table.name!r})",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _of_file(table: Table) -> str:
+    """What reads the file of a table in the table's types: a value of CSV that is none of its type is NULL."""
+    if table.format == "parquet":
+        return f"spark.read.parquet({table.file!r}).select({', '.join(repr(quoted(name)) for name in table.types)})"
+    schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in table.types.items())
+    arguments = [repr(table.file), repr(schema), *(f"{name}={value!r}" for name, value in table.options.items())]
+    return f"spark.read.{table.format}({', '.join(arguments)})"

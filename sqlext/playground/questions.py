@@ -65,6 +65,21 @@ class Playground:
             answered = self._answered(question, asked)
             return {"errors": errors_of(too_much_work(), "")} if is_spent() else answered
 
+    def take(self, content: bytes, file_name: str) -> Json:
+        """Take the rows of a file's content, or of pasted text, in the place of one's own table. Errors are in
+        `errors`."""
+        from sqlext.playground.read_file import file_table  # for a file only
+
+        try:
+            own = file_table(content, file_name)
+        except SqlExtError as error:
+            return {"errors": errors_of(error, "")}
+        with self._lock:
+            self.own = own
+            self._tables.pop(_OWN, None)
+            self._known.pop(_OWN, None)
+            return {"own": _source(own)}
+
     def _answered(self, question: str, asked: Json) -> Json:
         try:
             return _QUESTIONS[question](self, asked)
@@ -97,9 +112,7 @@ class Playground:
         own = self.own
         return {
             "lessons": [lesson.as_json() | {"view": python_view(lesson.table)} for lesson in lessons()],
-            "own": None
-            if own is None
-            else {"name": own.name, "statement": first_statement(own), "view": python_view(own)},
+            "own": None if own is None else _source(own),
             "first": _OWN if own is not None and not self.first else str(self.first or 1),
             "keywords": sorted({word for phrase in phrases() for word in phrase.split()} | set(SPARK_KEYWORDS)),
             "functions": _functions(),
@@ -177,6 +190,11 @@ _QUESTIONS: dict[str, Callable[[Playground, Json], Json]] = {
     "why": Playground.why,
     "page": Playground.page,
 }
+
+
+def _source(own: Table) -> Json:
+    """What the page knows of one's own table before its rows."""
+    return {"name": own.name, "statement": first_statement(own), "view": python_view(own)}
 
 
 def _functions() -> list[Json]:

@@ -1,8 +1,10 @@
 """The server of the page: for one browser on this machine, with a token in its address.
 
-It answers `GET /TOKEN/` with the page, `GET /TOKEN/page/NAME` with its files, and `POST /TOKEN/ask/QUESTION` with JSON.
+It answers `GET /TOKEN/` with the page, `GET /TOKEN/page/NAME` with its files, `POST /TOKEN/ask/QUESTION` with JSON, and
+`POST /TOKEN/rows/NAME`, whose body is the content of a file of rows.
 What does not come from the page itself is refused before it is read: another host, origin or token, a body that is
-longer than a statement can be. A client that is slow, or sends what is no HTTP, loses its connection and nothing else.
+longer than a statement, or a file of rows, can be. A client that is slow, or sends what is no HTTP, loses its
+connection and nothing else.
 """
 
 from __future__ import annotations
@@ -18,15 +20,18 @@ from pathlib import Path
 from threading import BoundedSemaphore
 from time import monotonic
 from typing import Any
+from urllib.parse import unquote
 
 from sqlext.errors import SqlExtError
 from sqlext.playground.answer import error_of
 from sqlext.playground.questions import Playground
 
 LOOPBACK = "127.0.0.1"
-MOST_BYTES = 1 << 17  # of a request
+MOST_BYTES = 1 << 17  # of a question
+MOST_BYTES_OF_ROWS = 1 << 26
 MOST_SECONDS = 10.0  # for a request to arrive
 MOST_CONNECTIONS = 32
+_ROWS = "rows/"
 _PAGE = Path(__file__).parent / "page"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _POLICY = (
@@ -107,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self._file)
 
     def do_POST(self) -> None:
-        self._answer(self._ask)
+        self._answer(self._post)
 
     def _answer(self, respond: Callable[[str], tuple[str, bytes]]) -> None:
         try:
@@ -138,29 +143,37 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(HTTPStatus.NOT_FOUND, "There is no such file.")
         return f"{_TYPES[files[name].suffix]}; charset=utf-8", files[name].read_bytes()
 
-    def _ask(self, path: str) -> tuple[str, bytes]:
+    def _post(self, path: str) -> tuple[str, bytes]:
+        answered = self._take(path.removeprefix(_ROWS)) if path.startswith(_ROWS) else self._ask(path)
+        return "application/json", json.dumps(answered, allow_nan=False, separators=(",", ":")).encode()
+
+    def _take(self, name: str) -> dict[str, Any]:
+        if self.headers.get_content_type() != "application/octet-stream":
+            raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Rows are bytes.")
+        content = self._body(MOST_BYTES_OF_ROWS)
+        return _without_fault(lambda: self.server.playground.take(content, unquote(name)), "these rows")
+
+    def _ask(self, path: str) -> dict[str, Any]:
         if self.headers.get_content_type() != "application/json":
             raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Questions are JSON.")
         try:
-            asked = json.loads(self._body())
+            asked = json.loads(self._body(MOST_BYTES))
         except (ValueError, RecursionError):
             raise _Refused(HTTPStatus.BAD_REQUEST, "The question is not JSON.") from None
         if not isinstance(asked, dict):
             raise _Refused(HTTPStatus.BAD_REQUEST, "The question is no object.")
         try:
-            answered = self.server.playground.ask(path.removeprefix("ask/"), asked)
+            return _without_fault(
+                lambda: self.server.playground.ask(path.removeprefix("ask/"), asked), "this statement"
+            )
         except SqlExtError as error:
             raise _Refused(HTTPStatus.BAD_REQUEST, error.message) from None
-        except Exception as error:  # a fault of ours ends this answer only, and is shown to the user
-            message = f"the playground failed on this statement ({type(error).__name__}: {str(error)[:200]})"
-            answered = {"errors": [error_of("", message)]}
-        return "application/json", json.dumps(answered, allow_nan=False, separators=(",", ":")).encode()
 
-    def _body(self) -> bytes:
+    def _body(self, most: int) -> bytes:
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or self.headers.get("Transfer-Encoding") is not None:
             raise _Refused(HTTPStatus.LENGTH_REQUIRED, "A question has a length.")
-        if int(length) > MOST_BYTES:
+        if int(length) > most:
             raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The question is too long.")
         return self.rfile.read(int(length))
 
@@ -180,12 +193,23 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing: the address has the token."""
 
 
+def _without_fault(answer: Callable[[], dict[str, Any]], about: str) -> dict[str, Any]:
+    """The answer; a fault of ours ends this answer only, and is shown to the user."""
+    try:
+        return answer()
+    except SqlExtError:
+        raise
+    except Exception as error:
+        message = f"the playground failed on {about} ({type(error).__name__}: {str(error)[:200]})"
+        return {"errors": [error_of("", message)]}
+
+
 class _Patient:
     """Reads a connection; each request has to arrive within some seconds, however many bytes come at a time."""
 
     def __init__(self, connection: socket.socket, seconds: float, now: Callable[[], float]):
         self.connection, self.seconds, self.now = connection, seconds, now
-        self.read_ahead = b""
+        self.read_ahead = bytearray()
         self.closed = False
         self.begin()
 
@@ -213,7 +237,8 @@ class _Patient:
         return bool(received)
 
     def _take(self, size: int) -> bytes:
-        taken, self.read_ahead = self.read_ahead[:size], self.read_ahead[size:]
+        taken = bytes(self.read_ahead[:size])
+        del self.read_ahead[:size]
         return taken
 
     def close(self) -> None:

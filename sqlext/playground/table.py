@@ -24,13 +24,16 @@ SETTINGS = ExecutionSettings(is_ansi=True, time_zone="UTC")
 @dataclass(frozen=True, kw_only=True)
 class Table:
     """Rows under a `name`. `types`: the Spark type of each column; `note`: what the user should know about the rows,
-    for example that there are more of them. `file`: the CSV file that has them; `is_sparks`: Spark has the table."""
+    for example that there are more of them. `file`: the file that has them, which Spark's reader of this `format` reads
+    with these `options`; `is_sparks`: Spark has the table."""
 
     name: str
     types: dict[str, str]
     columns: dict[str, pa.Array] = field(repr=False)
     note: str = ""
     file: str = ""
+    format: str = "csv"
+    options: dict[str, str | bool] = field(default_factory=dict)
     is_sparks: bool = False
 
     @property

@@ -1,5 +1,7 @@
 """Answers about statements and rows, without a server."""
 
+import re
+
 import pytest
 
 from sqlext.errors import DataError
@@ -9,7 +11,8 @@ from sqlext.playground.budget import WorkBudget
 from sqlext.playground.clause_edits import controls_of, with_control
 from sqlext.playground.lessons import lessons
 from sqlext.playground.questions import Playground, first_statement
-from sqlext.playground.read_csv import csv_table, read_csv
+from sqlext.playground.read_csv import csv_table
+from sqlext.playground.read_file import file_table, read_file
 from sqlext.playground.rows_search import KnownTruth
 from sqlext.playground.statement import read_statement
 
@@ -248,6 +251,56 @@ def test_the_values_of_a_csv_decide_its_types(content, types):
 
 
 @pytest.mark.parametrize(
+    "content, types, note",
+    [
+        (
+            b"a,price,country\n1,10,NA\n2,NA,DE\n3,12,NA\n",
+            {"a": "bigint", "price": "bigint", "country": "string"},
+            "price: 1 value NA, which is NULL here; in Spark write WITH (header = true, inferSchema = true, "
+            "nullValue = 'NA') after the name of the file.",
+        ),
+        (
+            b"the v;b\n1.5;x\nn/a;y\n2;z\nn/a;\n3;\n",
+            {"the v": "string", "b": "string"},
+            "`the v` is text, because of 2 values 'n/a'; for the others write CAST(nullif(`the v`, 'n/a') AS DOUBLE).",
+        ),
+        (b"a\tb\n1\t2\n", {"a": "bigint", "b": "bigint"}, ""),
+        (
+            b'{"at": "2026-03-02 09:00:00", "v": 1, "tags": ["x"], "o": {"p": 1}}\n{"v": null}\n',
+            {"at": "timestamp", "v": "bigint", "tags": "array<string>"},
+            "Not here, because of their types: o.",
+        ),
+        (b' [\n {"v": 1.5},\n {"v": 2}\n]', {"v": "double"}, ""),
+    ],
+)
+def test_a_file_says_its_format_itself_and_why_a_column_is_text(content, types, note):
+    table = file_table(content, "f")
+    assert (table.types, table.note) == (types, note)
+
+
+def test_what_is_to_be_written_for_a_column_that_is_text_is_computed():
+    table = file_table(b"i,v\n1,1.5\n2,n/a\n3,2\n4,3\n", "t")
+    written = re.search(r"CAST\(.* AS DOUBLE\)", table.note)[0]
+    found = ask("answer", f"ORDER BY i PATTERN (up) DEFINE up AS {written} > 1", table)
+    assert found["truth"] == ["tntt"]
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b'{"a": 1}\n{"a": "NA"}\n', "f is not JSON of rows: a is a number, and a string in row 2"),
+        (b"[1]", "f is not JSON of rows: "),
+        (b"PAR1 is no magic", "f is not Parquet that can be read: "),
+        (b'{"o": {"p": 1}}', "no column of f has a type that the playground reads"),
+    ],
+)
+def test_a_file_of_no_rows_is_an_error_with_its_reason(content, message):
+    with pytest.raises(DataError, match="ROWS_FILE") as caught:
+        file_table(content, "f")
+    assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize(
     "content, message",
     [
         (b"a,b\n1,2,3\n", "has 3 values in place of 2"),
@@ -266,7 +319,7 @@ def test_a_bad_csv_is_an_error_with_its_reason(content, message):
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(DataError, match="cannot be read"):
-        read_csv(tmp_path / "nothing.csv")
+        read_file(tmp_path / "nothing.csv")
 
 
 def test_only_the_first_rows_of_a_long_csv_are_read():

@@ -1,8 +1,11 @@
 """The page in a browser, by clicking and typing."""
 
 import base64
+import io
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sqlext.playground.lessons import lessons
@@ -52,7 +55,7 @@ def test_an_error_has_a_caret_under_its_place(browser_page, address):
     assert line[carets.index("^") : carets.rindex("^") + 1] == "prise"
     assert page.inner_text("#behind .e") == "prise"
     page.click("text=About SQLEXT_UNRESOLVED_COLUMN")
-    page.wait_for_selector(".error .page:has-text('## Cure')")
+    page.wait_for_selector(".error .page h3:has-text('Cure')")
 
 
 def test_what_an_erroneous_statement_shows_is_marked_as_older(browser_page, address):
@@ -245,6 +248,43 @@ def test_a_page_has_no_serious_problem_of_accessibility(browser_page, address, s
     page.click("#rows button >> nth=5")
     page.wait_for_selector("#why-lines li")
     assert axe(page, rules) == []
+
+
+def dropped(page, name, content):
+    page.evaluate(
+        """([name, bytes]) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([new Uint8Array(bytes)], name));
+          document.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+        }""",
+        [name, list(content)],
+    )
+
+
+def test_rows_are_dropped_opened_and_pasted(browser_page):
+    page = browser_page
+    with served(Playground()) as address:
+        ready(page, address)
+        dropped(page, "days.csv", b"day,price\n1,5\n2,NA\n3,7\n4,8\n")
+        page.wait_for_selector("#table-note:has-text('4 rows of days. price: 1 value NA, which is NULL here')")
+        page.wait_for_selector("#summary:has-text('1 match')")
+        parquet = io.BytesIO()
+        pq.write_table(pa.table({"at": [1, 2], "v": [1.5, 2.5]}), parquet)
+        page.set_input_files("#file", {"name": "v.parquet", "mimeType": "", "buffer": parquet.getvalue()})
+        page.wait_for_selector("#table-note:has-text('2 rows of v.')")
+        page.evaluate(
+            """text => {
+              const clipboardData = new DataTransfer();
+              clipboardData.setData('text/plain', text);
+              document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+            }""",
+            "a\tb\n1\t2\n",
+        )
+        page.wait_for_selector("#table-note:has-text('1 rows of pasted.')")
+        dropped(page, "bad.json", b'{"a": 1}\n{"a": "NA"}\n')
+        page.wait_for_selector(".error:has-text('a is a number, and a string in row 2')")
+        assert page.input_value("#tables") == "own" and "pasted" in page.input_value("#text")
+        assert axe(page) == []
 
 
 def test_markup_in_a_csv_is_text(browser_page):

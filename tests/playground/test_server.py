@@ -12,11 +12,12 @@ from sqlext.playground.read_csv import csv_table
 from sqlext.playground.server import PlaygroundServer
 
 SCRIPT = "<script>alert(1)</script>"
+SCRIPT_ROWS = f'ts,v\n1,"{SCRIPT}"\n'.encode()
 
 
 @pytest.fixture(scope="module")
 def server():
-    rows = csv_table(f'ts,v\n1,"{SCRIPT}"\n'.encode(), "t")
+    rows = csv_table(SCRIPT_ROWS, "t")
     served = PlaygroundServer(Playground(own=rows, first=0))
     thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
@@ -131,6 +132,19 @@ def test_a_value_is_sent_as_json_and_never_as_a_page(server):
     status, content, headers = ask(server, "rows", {"table": "own"})
     assert status == 200 and headers["Content-Type"] == "application/json"
     assert json.loads(content)["columns"][1]["cells"] == [SCRIPT]
+
+
+def test_rows_are_taken_as_bytes_of_limited_length(server):
+    path, kind = f"/{server.token}/rows/a%20b.csv", {"Content-Type": "application/octet-stream"}
+    assert request(server, "POST", path, {"Content-Type": "text/plain"}, "v\n1\n")[0] == 415
+    assert request(server, "POST", path, {**kind, "Content-Length": "104857600"}, "")[0] == 413
+    before = server.playground.own
+    status, content, _ = request(server, "POST", path, kind, b"v\n1\n")
+    assert status == 200 and json.loads(content)["own"]["name"] == "a_b"
+    assert json.loads(ask(server, "rows", {"table": "own"})[1])["rows"] == 1
+    status, content, _ = request(server, "POST", path, kind, b"\xff")
+    assert status == 200 and json.loads(content)["errors"][0]["class"] == "SQLEXT_CSV_FILE"
+    server.playground.take(SCRIPT_ROWS, f"{before.name}.csv")  # for the other tests
 
 
 def test_an_unknown_question_is_refused(server):

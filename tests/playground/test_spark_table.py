@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.playground.lessons import lessons
 from sqlext.playground.python_view import python_view
 from sqlext.playground.questions import Playground
-from sqlext.playground.read_csv import read_csv
+from sqlext.playground.read_file import read_file
 from sqlext.playground.spark_table import read_table
 from sqlext.playground.table import MOST_ROWS
 
@@ -48,7 +52,9 @@ def test_what_is_left_out_is_said(spark):
     assert missing.value.error_class == "SQLEXT_TABLE_OR_VIEW_NOT_FOUND"
 
 
+TIMES = pa.array([datetime.datetime(2026, 3, 2), None], pa.timestamp("us", "UTC"))
 TEXT = """day,price,at,name,is_open
+2026-03-01,NA,2026-03-02 08:00:00,NA,true
 2026-03-02,20,2026-03-02 09:00:00,"a ""quoted"" word, and
 a line",true
 2026-03-03,,2026-03-02 09:00:01.5,,false
@@ -57,7 +63,11 @@ a line",true
 
 def test_copied_statements_run_on_the_rows_of_the_page(spark, tmp_path):
     (tmp_path / "own rows.csv").write_text(TEXT, encoding="utf-8")
-    tables = [read_csv(tmp_path / "own rows.csv"), *(lesson.table for lesson in lessons())]
+    (tmp_path / "lines.jsonl").write_text('{"at": "2026-03-02 09:00:00", "v": 1}\n{"v": 2.5}\n', encoding="utf-8")
+    (tmp_path / "array.json").write_text('[{"v": 1, "t": ["x"]},\n {"v": 2}]', encoding="utf-8")
+    pq.write_table(pa.table({"v": pa.array([1, None], pa.int16()), "t": TIMES}), tmp_path / "p.parquet")
+    files = [read_file(tmp_path / name) for name in ("own rows.csv", "lines.jsonl", "array.json", "p.parquet")]
+    tables = [*files, *(lesson.table for lesson in lessons())]
     for table in tables:
         exec(python_view(table), {"spark": spark})
         again = read_table(spark, table.name)

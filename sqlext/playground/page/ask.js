@@ -1,11 +1,12 @@
 // Asks the server, whose address has the token of this page.
 
-export async function ask(question, asked) {
-  const response = await fetch(new URL(`ask/${question}`, location.href.split('#')[0]), {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(asked),
-  });
+export const ask = (question, asked) => post(`ask/${question}`, 'application/json', JSON.stringify(asked));
+
+/** Gives the server the rows of a file, or of a text. */
+export const giveRows = (name, content) => post(`rows/${encodeURIComponent(name)}`, 'application/octet-stream', content);
+
+async function post(path, type, body) {
+  const response = await fetch(new URL(path, location.href.split('#')[0]), { method: 'POST', headers: { 'Content-Type': type }, body });
   if (!response.ok) throw new Error(await response.text());
   return response.json();
 }

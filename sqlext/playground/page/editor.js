@@ -1,13 +1,13 @@
 // The editor: a textarea, the same text with colours behind it, errors, and completions.
 
-import { $, colourOf, html } from './elements.js';
+import { $, colourOf, html, pageOf } from './elements.js';
 
 const TOKEN = /(--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|('(?:[^'\\]|\\.|'')*'?|"(?:[^"\\]|\\.)*"?)|(\b\d+(?:\.\d+)?\b)|(`[^`]*`?|[\p{L}_][\p{L}\p{N}_]*)/gu;
 
 export class Editor {
-  /** `changed(text)` is called when the user has changed the text; `pageOf(name)` is the page about an error. */
-  constructor(changed, pageOf) {
-    this.pageOf = pageOf;
+  /** `changed(text)` is called when the user has changed the text; `textAbout(name)` is the page about an error. */
+  constructor(changed, textAbout) {
+    this.textAbout = textAbout;
     this.area = $('text');
     this.behind = $('behind');
     this.words = { keywords: new Set(), functions: [], columns: [], variables: [] };
@@ -76,10 +76,10 @@ export class Editor {
 
   /** The page of the documentation about an error, which is asked for when it is opened. */
   about(name) {
-    const page = html('pre', { class: 'page', tabindex: 0 });
+    const page = html('div', { class: 'page', tabindex: 0, role: 'region', 'aria-label': name });
     const details = html('details', {}, html('summary', {}, `About ${name}`), page);
     details.addEventListener('toggle', async () => {
-      if (details.open && !page.textContent) page.textContent = await this.pageOf(name);
+      if (details.open && !page.textContent) page.replaceChildren(...pageOf(await this.textAbout(name)));
     });
     return details;
   }

@@ -28,3 +28,18 @@ export function sentence(text) {
   if (change) return [change[1], html('code', {}, change[2]), ` (${change[4]})`];
   return text.split('`').map((part, i) => (i % 2 ? html('code', {}, part) : part));
 }
+
+const CODE = /(`+) ?(.*?) ?\1(?!`)/;
+
+/** The elements of a page of errors, which is in Markdown: headings, lists, blocks of code and sentences. */
+export function pageOf(markdown) {
+  const parts = markdown.split(/^```\w*\n([\s\S]*?)^```$/m);
+  return parts.flatMap((part, i) => (i % 2 ? [html('pre', {}, part.trimEnd())] : part.split('\n').filter(Boolean).map(line)));
+}
+
+function line(text) {
+  const [, mark, rest] = /^(#+|-)? ?(.*)$/.exec(text);
+  const pieces = rest.split(CODE); // text, backquotes, code, text, …
+  const shown = pieces.map((piece, i) => (i % 3 === 2 ? html('code', {}, piece) : i % 3 ? null : piece));
+  return html(mark === '-' ? 'p' : mark ? 'h3' : 'p', mark === '-' ? { class: 'item' } : {}, ...shown);
+}

@@ -1,9 +1,10 @@
 // The page: what the user sees is one state, which the address after # holds too.
 
-import { ask, latest } from './ask.js';
+import { ask, giveRows, latest } from './ask.js';
 import { drawAutomaton, legend } from './automaton.js';
 import { Editor } from './editor.js';
 import { $, html, sentence } from './elements.js';
+import { acceptRows } from './own_rows.js';
 import { ResultTable } from './result_table.js';
 import { RowsTable } from './rows_table.js';
 import { Steps } from './steps.js';
@@ -170,6 +171,14 @@ async function begin(name) {
   asked();
 }
 
+async function take(name, content) {
+  const given = await giveRows(name, content);
+  if (given.errors) return editor.show(given.errors);
+  own = given.own;
+  listTables();
+  await begin('own');
+}
+
 // controls
 
 function showControls() {
@@ -322,6 +331,7 @@ async function copy(kind) {
 // wiring
 
 function wire() {
+  acceptRows((name, content) => take(name, content).catch(failed));
   $('tables').addEventListener('change', (event) => begin(event.target.value));
   $('next-lesson').addEventListener('click', () => begin(String(Number(state.table) + 1)));
   $('skip').addEventListener('change', (event) => edit('skip', event.target.value));
