@@ -8,8 +8,10 @@ now; a commit of another writer that changes rows makes its record worthless.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from sqlext.catalog.views import decoded, encoded
@@ -19,6 +21,7 @@ from sqlext.version import __version__
 PROPERTY = "sqlext.materialized_view"
 _FORMAT = 1  # of the property and of the record
 _RECORD = "sqlext_materialized_view"
+_COMMIT = re.compile(r"(\d{20})\.json")
 RECENT = 20  # commits in which the last refresh, of a view or of what it reads, is most often found
 # Commits of Delta that change no row.
 NEUTRAL = frozenset({
@@ -57,7 +60,8 @@ class SourceVersion:
 
 @dataclass(frozen=True, kw_only=True)
 class Refresh:
-    """A refresh. `identifier`: its own; `versions`: of the sources, None for one that is not Delta's; `base`: the
+    """A refresh. `identifier`: its own; `versions`: of the tables that it read, None for one that is not Delta's, and
+    `queries`: what identifies the queries of the stored views among its sources; `base`: the
     version of the view from which it was computed, -1 if none; `key`: the columns of the key, none if it is a full one;
     `keys`: how many keys had changed, `deleted` and `inserted`: how many rows; `started`: the time in microseconds."""
 
@@ -67,6 +71,7 @@ class Refresh:
     base: int
     started: int
     reason: str = ""
+    queries: str = ""
     key: tuple[str, ...] = ()
     keys: int | None = None
     deleted: int | None = None
@@ -133,11 +138,35 @@ def history(sql: Callable[..., Any], name: Parts, limit: int | None = None) -> l
     return [Commit(row[0], row[1], row[2], row[3], row[4] or {}) for row in rows.collect()]
 
 
-def state_of(sql: Callable[..., Any], name: Parts, view: str) -> State:
-    """The state of the view with this identifier."""
-    recent = history(sql, name, RECENT)
+def history_in(log: Path, limit: int | None = None) -> list[Commit]:
+    """The commits that a folder of this machine has of a log, as `history` returns them, but without a job.
+
+    The time of a commit is in it or, if Delta does not write it there, that of its file, and later than the one before.
+    """
+    found = sorted(int(match[1]) for match in (_COMMIT.fullmatch(path.name) for path in log.iterdir()) if match)
+    commits: list[Commit] = []
+    for version in found if limit is None else found[-limit:]:
+        path = log / f"{version:020}.json"
+        info = _commit_info(path)
+        earliest = commits[-1].committed + 1000 if commits else 0
+        written = info.get("inCommitTimestamp")
+        committed = max(path.stat().st_mtime_ns // 10**6 * 1000, earliest) if written is None else written * 1000
+        metadata, metrics = info.get("userMetadata") or "", info.get("operationMetrics") or {}
+        commits.append(Commit(version, committed, info.get("operation", ""), metadata, metrics))
+    return commits[::-1]
+
+
+def _commit_info(commit: Path) -> dict[str, Any]:
+    with commit.open(encoding="utf-8") as lines:
+        line = next((line for line in lines if line.startswith('{"commitInfo"')), "{}")
+    return dict(json.loads(line).get("commitInfo", {}))
+
+
+def state_of(history: Callable[[int | None], list[Commit]], view: str) -> State:
+    """The state of the view with this identifier. `history`: returns its last commits, that many or all."""
+    recent = history(RECENT)
     state = state_in(recent, view)
-    return state if state.refresh is not None or len(recent) < RECENT else state_in(history(sql, name), view)
+    return state if state.refresh is not None or len(recent) < RECENT else state_in(history(None), view)
 
 
 def state_in(commits: Sequence[Commit], view: str) -> State:

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from sqlext.catalog import views, warehouse
-from sqlext.catalog.materialized_views import Refresh, State, definition_of, state_of
+from sqlext.catalog.materialized_views import Refresh, State, definition_of
 from sqlext.engine.materialized.create import create, full_name
 from sqlext.engine.materialized.refresh import (
     BY_KEY,
@@ -96,7 +96,7 @@ def _definition(call: SqlCall, name: Parts) -> Any:
 
 
 def _state(view: ViewToRefresh) -> State:
-    return state_of(view.call.sql, view.name, view.definition.identifier)
+    return view.table.state(view.definition.identifier)
 
 
 # answers
@@ -132,8 +132,11 @@ def _described(view: ViewToRefresh, command: MaterializedViewCommand) -> Iterato
     yield "query", view.definition.text
     key, reason = key_or_reason(view)
     yield "refreshed", f"by key: {', '.join(key)}" if key else f"in full: {reason}"
-    for name, version in zip(view.sources, last.versions if last is not None else ()):
-        yield "source", f"{'.'.join(name)}, {'not a Delta table' if version is None else f'version {version.version}'}"
+    for table, version in zip(view.query.tables, last.versions if last is not None else ()):
+        yield (
+            "source",
+            f"{'.'.join(table.name)}, {'not a Delta table' if version is None else f'version {version.version}'}",
+        )
     if last is not None and commit is not None:
         yield "last_refresh", shown_time(view.call.spark, commit.committed)
         yield "kind", _kind(last)
@@ -146,7 +149,7 @@ def _described(view: ViewToRefresh, command: MaterializedViewCommand) -> Iterato
         yield "other_writer", f"{state.other_writer.operation} at version {state.other_writer.version}"
     if command.is_extended:
         yield "version", state.version
-        yield "columns", ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in view.query_schema.fields)
+        yield "columns", ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in view.query.schema.fields)
         yield "settings", ", ".join(f"{name} = {value}" for name, value in view.definition.settings)
         yield "schema", ".".join(view.definition.schema)
         yield "created_by", f"sqlext {view.definition.created_by}"

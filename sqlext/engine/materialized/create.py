@@ -12,7 +12,6 @@ from pyspark.sql import functions as F
 
 from sqlext.catalog import views, warehouse
 from sqlext.catalog.materialized_views import PROPERTY, Definition, Refresh, definition_of, history, property_of
-from sqlext.engine.materialized.changes import current_version, recent_commits
 from sqlext.engine.materialized.refresh import ViewToRefresh, query_rows, source_views
 from sqlext.engine.materialized.write import create_table
 from sqlext.engine.queries.queries import user_functions
@@ -44,16 +43,17 @@ def create(call: SqlCall, statement: CreateMaterializedView) -> None:
     definition = _definition(call, statement)
     view = ViewToRefresh(call=call, name=name, place=statement.place, definition=definition)
     started = time.time_ns() // 1000
-    versions = tuple(current_version(recent_commits(call.sql, source)) for source in view.sources)
+    query = view.query
     new = Refresh(
         identifier=uuid.uuid4().hex,
         view=definition.identifier,
-        versions=versions,
+        versions=query.versions,
+        queries=query.digest,
         base=_base(call, statement, name),
         started=started,
         reason="the view was created",
     )
-    with source_views(view, versions) as text:
+    with source_views(view, query) as text:
         rows = _commented(query_rows(view, text), statement)
         warehouse.run(call.spark, lambda: create_table(call.spark, _head(statement, name, definition), rows, new))
 

@@ -3,11 +3,14 @@ of each source that have these values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from pyspark.sql import types as T
 
+from sqlext.engine.materialized.source_queries import SourceQuery
+from sqlext.engine.materialized.tables import Table
 from sqlext.engine.shipped.data_types import CHAR_TYPE
 from sqlext.rewriter.refresh_keys.plain_query import plain_query
 from sqlext.rewriter.refresh_keys.separable import (
@@ -50,25 +53,18 @@ def value_of(column: SourceColumn) -> str:
     return f"window({quoted(column.name)}, {lengths}).{end}"
 
 
-def key_of(text: str, schemas: Sequence[T.StructType], result: T.StructType, names: Sequence[str]) -> list[KeyColumn]:
-    """The key of a query. `schemas`: of its sources in its order; `result`: the columns that Spark gives the query;
-    `names`: their names in the view.
+def key_of(query: SourceQuery) -> list[KeyColumn]:
+    """The key of a query.
 
     Raises NotSeparableError with the reason if it has none.
     """
-    placeholders = [f"__sqlext_source_{i}" for i in range(len(schemas))]
-    tables = {name: _rows(number, schema) for number, (name, schema) in enumerate(zip(placeholders, schemas))}
-    columns = separable_columns(plain_query(text, placeholders), tables)
-    by_name = {column.name: column.lineage for column in columns}
-    positions = {field.name.lower(): i for i, field in enumerate(result.fields)}
-    if len(positions) != len(result.fields) or not set(by_name) - {""} <= positions.keys():
-        raise NotSeparableError("the columns of the result are not the ones that its text shows")
-    lineages = [by_name.get(field.name.lower()) for field in result.fields]
+    schemas = [table.schema for table in query.tables]
+    lineages = [column.lineage for column in _rows_of_query(query, count()).columns]
     _check_all_sources_read(lineages, len(schemas))
     keys = [
-        KeyColumn(names[i], {column.source: column for column in lineage})
-        for i, lineage in enumerate(lineages)
-        if lineage is not None and _is_of_one_type(result.fields[i], lineage, schemas)
+        KeyColumn(name, {column.source: column for column in lineage})
+        for name, field, lineage in zip(query.names, query.schema.fields, lineages)
+        if lineage is not None and _is_of_one_type(field, lineage, schemas)
     ]
     if not keys:
         raise NotSeparableError("the columns that could be its key have other types in a source than in the result")
@@ -76,8 +72,23 @@ def key_of(text: str, schemas: Sequence[T.StructType], result: T.StructType, nam
     return plain[:_FEW] or keys[:1]
 
 
-def _rows(number: int, schema: T.StructType) -> Rows:
-    names = [field.name.lower() for field in schema.fields]
+def _rows_of_query(query: SourceQuery, numbers: Iterator[int]) -> Rows:
+    """The columns of a view with this query. `numbers`: those of the tables that it reads begin with the next one."""
+    placeholders = [f"__sqlext_source_{i}" for i in range(len(query.inputs))]
+    tables = {name: _rows(each, numbers) for name, each in zip(placeholders, query.inputs)}
+    columns = separable_columns(plain_query(query.view.text, placeholders), tables)
+    by_name = {column.name: column.lineage for column in columns}
+    fields = [field.name.lower() for field in query.schema.fields]
+    if len(set(fields)) != len(fields) or not set(by_name) - {""} <= set(fields):
+        raise NotSeparableError("the columns of the result are not the ones that its text shows")
+    return Rows(tuple(SeparableColumn(name.lower(), by_name.get(f)) for name, f in zip(query.names, fields)))
+
+
+def _rows(source: Table | SourceQuery, numbers: Iterator[int]) -> Rows:
+    if isinstance(source, SourceQuery):
+        return _rows_of_query(source, numbers)
+    number = next(numbers)
+    names = [name.lower() for name in source.schema.names]
     return Rows(tuple(SeparableColumn(name, frozenset({SourceColumn(number, name)})) for name in names))
 
 

@@ -6,31 +6,27 @@ refresh was quicker, or another writer wrote into the view meanwhile, the refres
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql import types as T
 
 from sqlext.catalog.conflicts import is_conflict
-from sqlext.catalog.materialized_views import Commit, Definition, Refresh, SourceVersion, State, state_of
+from sqlext.catalog.materialized_views import Definition, Refresh, State
 from sqlext.catalog.views import View
+from sqlext.catalog.warehouse import table_detail
 from sqlext.engine.materialized.changed_keys import ChangedKeys
-from sqlext.engine.materialized.changes import (
-    Changes,
-    UnknownChangesError,
-    changes_of,
-    current_version,
-    recent_commits,
-    versioned,
-)
-from sqlext.engine.materialized.key import KeyColumn, is_comparable, key_of, value_of
+from sqlext.engine.materialized.changes import Changes, UnknownChangesError, changes_of, versioned
+from sqlext.engine.materialized.key import KeyColumn, is_comparable, key_of
+from sqlext.engine.materialized.source_queries import SourceQuery, query_of
+from sqlext.engine.materialized.tables import Table, table_of
 from sqlext.engine.materialized.write import difference, overwrite, write_changes
 from sqlext.engine.queries.session_settings import is_on
 from sqlext.engine.queries.sql_call import SqlCall
@@ -74,30 +70,28 @@ class ViewToRefresh:
         )
 
     @property
-    def query_schema(self) -> T.StructType:
-        """The columns of the query when the view was created."""
-        return T.StructType.fromJson(json.loads(self.definition.query_columns))
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns of the view."""
-        return list(self.definition.columns) or self.query_schema.names
-
-    @property
-    def sources(self) -> list[Parts]:
-        """The names of the sources with their schemas, in the order of the query."""
+    def query(self) -> SourceQuery:
+        """The query with its sources as they are now."""
         schema = self.definition.schema
-        return [name if len(name) > 1 else (*schema, *name) for name in self.definition.sources]
+        names = [name if len(name) > 1 else (*schema, *name) for name in self.definition.sources]
+        with with_its_settings(self.as_view, self.call.spark, self.place):
+            return query_of(self.call.spark, self.call.sql, self.as_view, names)
+
+    @property
+    def table(self) -> Table:
+        """The view as it is now."""
+        return table_of(self.call.spark, self.call.sql, self.name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RefreshPlan:
     """What a refresh does. `kind`: NOTHING, BY_KEY or FULL; `reason`: why it does nothing or is full, as a sentence
-    without its stop; `versions`: those of the sources that the view then has; `changes`: by the numbers of the
-    sources."""
+    without its stop; `query`: with its sources; `view`: the view as a table; `changes`: by the numbers of the
+    tables."""
 
     kind: str
-    versions: tuple[SourceVersion | None, ...]
+    query: SourceQuery
+    view: Table
     state: State
     reason: str = ""
     key: tuple[KeyColumn, ...] = ()
@@ -106,43 +100,40 @@ class RefreshPlan:
 
 def plan_refresh(view: ViewToRefresh, *, is_full: bool = False) -> RefreshPlan:
     """The plan of the next refresh. Nothing is written."""
-    sql = view.call.sql
-    state = state_of(sql, view.name, view.definition.identifier)
-    recent = [recent_commits(sql, name) for name in view.sources]
-    versions = tuple(map(current_version, recent))
-    plan = RefreshPlan(kind=FULL, versions=versions, state=state)
+    table = view.table
+    plan = RefreshPlan(kind=FULL, query=view.query, view=table, state=table.state(view.definition.identifier))
     reason = "FULL was written" if is_full else _reason_for_full(view, plan)
     if reason:
         return replace(plan, reason=reason)
-    last = state.refresh
+    last = plan.state.refresh
     assert last is not None
     try:
         with with_its_settings(view.as_view, view.call.spark, view.place):
-            changes = dict(_changes(view, last, recent))
+            changes = dict(_changes(plan.query, last))
             if not changes:
                 return replace(plan, kind=NOTHING, reason="no row of a source has changed")
-            return replace(plan, kind=BY_KEY, changes=changes, key=tuple(_key(view, versions)))
+            return replace(plan, kind=BY_KEY, changes=changes, key=tuple(_key(plan.query)))
     except (UnknownChangesError, NotSeparableError) as unknown:
         return replace(plan, reason=str(unknown))
 
 
 def key_or_reason(view: ViewToRefresh) -> tuple[tuple[str, ...], str]:
     """The columns of the key of a view, or the reason why all of its rows are always computed anew."""
-    versions = tuple(current_version(recent_commits(view.call.sql, name)) for name in view.sources)
-    reason = _reason_in_query(view, versions)
+    query = view.query
+    reason = _reason_in_query(view, query)
     try:
         with with_its_settings(view.as_view, view.call.spark, view.place):
-            key = () if reason else tuple(column.name for column in _key(view, versions))
+            key = () if reason else tuple(column.name for column in _key(query))
     except NotSeparableError as unknown:
         return (), str(unknown)
     return key, reason
 
 
-def _reason_in_query(view: ViewToRefresh, versions: Sequence[SourceVersion | None]) -> str:
+def _reason_in_query(view: ViewToRefresh, query: SourceQuery) -> str:
     """Why a view is never refreshed by key; "" if its columns may tell one."""
-    if view.definition.unstable:
-        return f"{view.definition.unstable} gives other rows each time"
-    unknown = [".".join(name) for name, version in zip(view.sources, versions) if version is None]
+    if unstable := view.definition.unstable or query.unstable(view.call.sql):
+        return f"{unstable} gives other rows each time"
+    unknown = [".".join(table.name) for table in query.tables if table.version is None]
     return f"{unknown[0]} is not a Delta table, so its changes are not known" if unknown else ""
 
 
@@ -153,8 +144,10 @@ def _reason_for_full(view: ViewToRefresh, plan: RefreshPlan) -> str:
         return "the history of the view no longer has its last refresh"
     if other is not None:
         return f"another writer changed the rows of the view by {other.operation} at its version {other.version}"
-    if reason := _reason_in_query(view, plan.versions):
+    if reason := _reason_in_query(view, plan.query):
         return reason
+    if last.queries != plan.query.digest or len(last.versions) != len(plan.query.tables):
+        return "the query of a view that it reads was changed"
     if None in last.versions:
         return "the last refresh did not know the versions of all sources"
     for setting in ("spark.sql.files.ignoreMissingFiles", "spark.sql.caseSensitive"):
@@ -163,30 +156,31 @@ def _reason_for_full(view: ViewToRefresh, plan: RefreshPlan) -> str:
     return ""
 
 
-def _changes(view: ViewToRefresh, last: Refresh, recent: Sequence[Sequence[Commit]]) -> Iterator[tuple[int, Changes]]:
-    """The changes of the sources that have some, by their numbers. `recent`: the last commits of each source."""
-    known: dict[Parts, Changes] = {}
-    for number, (name, before, commits) in enumerate(zip(view.sources, last.versions, recent)):
+def _changes(query: SourceQuery, last: Refresh) -> Iterator[tuple[int, Changes]]:
+    """The changes of the tables that have some, by their numbers."""
+    known: dict[tuple[Parts, frozenset[str] | None], Changes] = {}
+    for number, ((table, read), before) in enumerate(zip(_tables(query), last.versions)):
         assert before is not None
-        if before != current_version(commits):
-            if name not in known:
-                known[name] = changes_of(view.call.spark, name, before, commits, columns_read(view.definition.text))
-            if known[name].has_changes:
-                yield number, known[name]
+        if before != table.version:
+            if (table.name, read) not in known:
+                known[table.name, read] = changes_of(table, before, read)
+            if known[table.name, read].has_changes:
+                yield number, known[table.name, read]
 
 
-def _key(view: ViewToRefresh, versions: Sequence[SourceVersion | None]) -> list[KeyColumn]:
-    spark = view.call.spark
-    schemas = [
-        spark.sql(f"SELECT * FROM {versioned(name, version.version)}").schema
-        for name, version in zip(view.sources, versions)
-        if version is not None
-    ]
-    for column in view.query_schema.fields:
+def _tables(query: SourceQuery) -> Iterator[tuple[Table, frozenset[str] | None]]:
+    """All tables, each with the names in the query that reads it, None if that may read other columns."""
+    read = columns_read(query.view.text)
+    for each in query.inputs:
+        yield from ((each, read),) if isinstance(each, Table) else _tables(each)
+
+
+def _key(query: SourceQuery) -> list[KeyColumn]:
+    for column in query.schema.fields:
         if not is_comparable(column.dataType):
             kind = column.dataType.simpleString()
             raise NotSeparableError(f"rows cannot be compared by the column {column.name}, a {kind}")
-    return key_of(view.as_view.text, schemas, view.query_schema, view.columns)
+    return key_of(query)
 
 
 def refresh(view: ViewToRefresh, *, is_full: bool = False) -> Refresh | None:
@@ -203,7 +197,7 @@ def refresh(view: ViewToRefresh, *, is_full: bool = False) -> Refresh | None:
             if not is_conflict(error):
                 raise
             continue
-        state = state_of(view.call.sql, view.name, view.definition.identifier)
+        state = plan.view.state(view.definition.identifier)
         if state.refresh is not None and state.refresh.identifier == new.identifier and not state.other_writer:
             return state.refresh
     raise UnsupportedError(
@@ -218,7 +212,8 @@ def _new_refresh(view: ViewToRefresh, plan: RefreshPlan) -> Refresh:
     return Refresh(
         identifier=uuid.uuid4().hex,
         view=view.definition.identifier,
-        versions=plan.versions,
+        versions=plan.query.versions,
+        queries=plan.query.digest,
         base=plan.state.version,
         started=time.time_ns() // 1000,
         reason=plan.reason,
@@ -241,17 +236,13 @@ def _carry_out(view: ViewToRefresh, plan: RefreshPlan, new: Refresh) -> None:
             finally:
                 keys.release()
             return
-        with source_views(view, plan.versions) as text:
+        with source_views(view, plan.query) as text:
             overwrite(view.name, query_rows(view, text), new)
 
 
 def _changed_keys(view: ViewToRefresh, plan: RefreshPlan) -> ChangedKeys:
-    rows = []
-    for number, changes in plan.changes.items():
-        columns = _columns(plan.key, number)
-        changed = changes.rows(view.call.spark, list(dict.fromkeys(column.name for column in columns)))
-        rows.append(changed.selectExpr(*map(value_of, columns)))
-    return ChangedKeys.of(view.call, rows)
+    changed = [(changes, _columns(plan.key, number)) for number, changes in plan.changes.items()]
+    return ChangedKeys.of(view.call, changed)
 
 
 def _columns(key: Sequence[KeyColumn], number: int) -> list[SourceColumn]:
@@ -260,46 +251,59 @@ def _columns(key: Sequence[KeyColumn], number: int) -> list[SourceColumn]:
 
 
 def _replace_keys(view: ViewToRefresh, plan: RefreshPlan, keys: ChangedKeys, new: Refresh) -> None:
-    table = versioned(view.name, new.base)
-    old = keys.rows_of(table, [SourceColumn(0, column.name) for column in plan.key])
-    with source_views(view, plan.versions, plan.key, keys) as text:
-        changes = difference(old, query_rows(view, text).select(*map(quoted, old.columns)))
-    write_changes(view.call.sql(f"SELECT * FROM {table}"), view.name, changes, new)
+    table, call = versioned(view.name, new.base), view.call
+    with ThreadPoolExecutor(1) as meanwhile:
+        # Delta computes the list of the view's files, which it needs to write
+        detail = meanwhile.submit(table_detail, call.spark, view.name)
+        old = keys.rows_of(table, [SourceColumn(0, column.name.lower()) for column in plan.key])
+        with source_views(view, plan.query, plan.key, keys) as text:
+            changes = difference(old, query_rows(view, text).select(*map(quoted, old.columns)))
+        write_changes(call.sql(f"SELECT * FROM {table}"), view.name, changes, new, detail.result)
 
 
 def query_rows(view: ViewToRefresh, text: str) -> DataFrame:
     """The rows of the query as `text`, in the columns of the view."""
-    return view_columns(run_query(_call(view, text)), view.as_view, view.place)
+    return _rows_of(view.call, view.as_view, text, view.place)
 
 
-def _call(view: ViewToRefresh, text: str) -> SqlCall:
-    return replace(view.call, text=text, args=None, frames={}, views={})
+def _rows_of(call: SqlCall, view: View, text: str, place: Place) -> DataFrame:
+    return view_columns(run_query(replace(call, text=text, args=None, frames={}, views={})), view, place)
 
 
 @contextmanager
 def source_views(
-    view: ViewToRefresh,
-    versions: Sequence[SourceVersion | None],
-    key: Sequence[KeyColumn] = (),
-    keys: ChangedKeys | None = None,
+    view: ViewToRefresh, query: SourceQuery, key: Sequence[KeyColumn] = (), keys: ChangedKeys | None = None
 ) -> Iterator[str]:
-    """The text of the query over temporary views of its sources at these versions, of the rows of the `keys` alone if
+    """The text of the query over temporary views of its tables at their versions, of the rows of the `keys` alone if
     there are some. The views are there until the end."""
-    catalog = view.call.spark.catalog
-    read = columns_read(view.definition.text) if has_own_ties(view.definition.text) else None
     with ExitStack() as stack:
-        names = []
-        for number, (source, version) in enumerate(zip(view.sources, versions)):
-            if version is None:  # Spark may not know it: a stored view, for example
-                names.append(quote(source))
-                continue
-            relation = versioned(source, version.version)
-            name = f"__sqlext_source_{uuid.uuid4().hex}"
-            if keys is None:
-                rows = view.call.sql(f"SELECT * FROM {relation}")
-            else:
-                rows = keys.rows_of(relation, _columns(key, number), read)
-            rows.createOrReplaceTempView(name)
-            stack.callback(catalog.dropTempView, name)
-            names.append(name)
-        yield with_sources(view.definition.text, names)
+        numbers = count()
+
+        def text_of(query: SourceQuery) -> str:
+            """The text of a query over names of temporary views."""
+            read = columns_read(query.view.text) if has_own_ties(query.view.text) else None
+            return with_sources(query.view.text, [source_of(each, read) for each in query.inputs])
+
+        def source_of(source: Table | SourceQuery, read: frozenset[str] | None) -> str:
+            if isinstance(source, SourceQuery):
+                return stack.enter_context(_named(_rows_of(view.call, source.view, text_of(source), view.place)))
+            number = next(numbers)
+            if source.version is None:  # Spark may not know it: a stored view with settings of its own, for example
+                return quote(source.name)
+            relation = versioned(source.name, source.version.version)
+            if keys is not None:
+                return stack.enter_context(keys.view_of(relation, _columns(key, number), read))
+            return stack.enter_context(_named(view.call.sql(f"SELECT * FROM {relation}")))
+
+        yield text_of(query)
+
+
+@contextmanager
+def _named(rows: DataFrame) -> Iterator[str]:
+    """The name of a temporary view of these rows."""
+    name = f"__sqlext_source_{uuid.uuid4().hex}"
+    rows.createOrReplaceTempView(name)
+    try:
+        yield name
+    finally:
+        rows.sparkSession.catalog.dropTempView(name)

@@ -10,15 +10,15 @@ made in a session of their own, so that no other statement of the user's session
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.catalog.materialized_views import Refresh
-from sqlext.catalog.warehouse import table_detail
 from sqlext.engine.materialized.key import has_equal_forms
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.text.names import Parts, quote, quoted
@@ -51,9 +51,9 @@ def _options(refresh: Refresh) -> dict[str, str]:
     return {"userMetadata": refresh.record(), "txnAppId": refresh.view, "txnVersion": str(refresh.base + 1)}
 
 
-def write_changes(old: DataFrame, name: Parts, changes: DataFrame, refresh: Refresh) -> None:
+def write_changes(old: DataFrame, name: Parts, changes: DataFrame, refresh: Refresh, detail: Callable[[], Any]) -> None:
     """Carry out the `changes` of a view with the rows `old` in one commit, unless this refresh of its version has been
-    committed."""
+    committed. `detail` returns the `table_detail` of the view."""
     spark, is_delete, is_insert = old.sparkSession, F.col(OPERATION) == "delete", F.col(OPERATION) == "insert"
     deleted = F.coalesce(F.sum(F.when(is_delete, F.col(_OLD))), F.lit(0))
     counts = changes.coalesce(1).agg(deleted, F.count_if(is_delete), F.count_if(is_insert)).collect()
@@ -64,7 +64,7 @@ def write_changes(old: DataFrame, name: Parts, changes: DataFrame, refresh: Refr
     inserted = rows.where(is_insert).select(*map(quoted, old.columns))
     if not deletes:
         inserted.writeTo(quote(name)).options(**_options(refresh)).append()
-    elif _is_written_anew(spark, name):
+    elif _is_written_anew(detail()):
         is_deleted = F.expr(_same_row(changes, old.columns))
         kept = old.alias("t").join(sent.where(is_delete).alias("s"), is_deleted, "left_anti")
         overwrite(name, kept.unionAll(inserted), refresh)
@@ -72,8 +72,7 @@ def write_changes(old: DataFrame, name: Parts, changes: DataFrame, refresh: Refr
         _merge(spark, name, old.columns, sent, refresh)
 
 
-def _is_written_anew(spark: SparkSession, name: Parts) -> bool:
-    detail = table_detail(spark, name)
+def _is_written_anew(detail: Any) -> bool:
     keeps_account = any(detail.properties.get(account, "").lower() == "true" for account in _ACCOUNTS)
     return detail.sizeInBytes <= _SMALL_BYTES and not keeps_account
 

@@ -4,19 +4,22 @@ Spark's analysed plan tells them. There is no public interface for it, nor for a
 result is computed and not before, so this module, alone in the package, asks Spark's JVM.
 
 The list of files is that of Spark's own index of files, so that the result is that of the snapshot which Spark would
-read, also if it is computed later, or once more. Of a Delta table it is made once for each version, because it takes a
-job, and workers read in the log what came later (`operators.scan.delta_log`). Of other tables, and where partition
-columns are read, it is a relation of Spark: the index, read by the format that returns the paths of files.
+read, also if it is computed later, or once more. Of a Delta table it is made once, because it takes jobs: the lists of
+later versions follow from the log, in which workers read what came later still (`operators.scan.delta_log`). Of other
+tables, and where partition columns are read, it is a relation of Spark: the index, read by the format that returns the
+paths of files.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -27,12 +30,12 @@ from pyspark.sql import types as T
 from sqlext.engine.queries.python_functions import is_built_in
 from sqlext.engine.queries.session_settings import is_on
 from sqlext.engine.shipped.data_types import CHAR_TYPE
-from sqlext.errors import SqlExtError
+from sqlext.errors import DataError, SqlExtError
 from sqlext.expressions.function import ExecutionSettings
 from sqlext.expressions.scalar_tree import Column, Scalar, substituted
-from sqlext.operators.scan.delta_log import PATH, local_path
+from sqlext.operators.scan.delta_log import PATH, files_of_version, local_path
 from sqlext.operators.scan.footers import FileSize, OtherFile, names_in_file, open_file, size_of
-from sqlext.operators.scan.plan import DeltaLog, FileColumn
+from sqlext.operators.scan.plan import DeltaLog, FileColumn, KeyValues
 from sqlext.rewriter.scalars.expression import called_names, parse
 from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.fragments import Fragment
@@ -72,10 +75,10 @@ class FileRelation:
 
     `columns`: what each column of the relation is, over the columns of the files; `table`: the types of these, by their
     names; `partitions`: those of them that are the same for all rows of a file, which the list of files has.
-    `snapshot` identifies what the files hold, if that can never change, and is empty otherwise; `log`: of a Delta
-    table whose newest version is read; `stored`: the names of columns in the files, where they are others.
+    `snapshot` identifies what the files hold, if that can never change; `log`: of a Delta table whose newest version is
+    read; `stored`: the names of columns in the files, where they are others.
     `list_paths` asks Spark for the paths of the files as they are now, and `list_files` for their list, which Spark
-    makes when the result is computed: PATH and all `partitions`.
+    makes when the result is computed: PATH and all `partitions`. `keys`: only rows with these values are rows of it.
     """
 
     spark: SparkSession
@@ -85,10 +88,11 @@ class FileRelation:
     filters: tuple[Scalar, ...]
     table: dict[str, str]
     partitions: tuple[str, ...]
-    snapshot: str
+    snapshot: Snapshot | None
     log: DeltaLog | None
     stored: Mapping[str, str]
     settings: ExecutionSettings
+    keys: tuple[KeyValues, ...] = ()
 
     @cached_property
     def binder(self) -> StaticBinder:
@@ -97,7 +101,7 @@ class FileRelation:
 
     def files(self, partitions: Sequence[str]) -> DataFrame:
         """The list of files: the columns PATH and `partitions`."""
-        if partitions or not self.snapshot:
+        if partitions or self.snapshot is None:
             return self.list_files().select(PATH, *partitions)
         written = "//".join(self._paths()).encode().hex()  # few calls of the JVM, and no text that settings escape
         paths = f"filter(split(CAST(unhex('{written}') AS STRING), '//'), path -> path <> '')"
@@ -108,23 +112,50 @@ class FileRelation:
         return self._kept(_SIZES, columns, lambda: _total_size(self._paths(), columns))
 
     def _paths(self) -> list[str]:
-        return self._kept(_PATHS, (), self.list_paths)
+        return self._kept(_PATHS, (), lambda: _paths_since(self.snapshot) or self.list_paths())
 
-    def _kept(self, kept: dict[tuple[str, object], _R], what: object, find: Callable[[], _R]) -> _R:
+    def _kept(self, kept: dict[tuple[Snapshot, object], _R], what: object, find: Callable[[], _R]) -> _R:
         """What was found for a snapshot before, or what `find` returns now."""
+        if self.snapshot is None:
+            return find()
         key = self.snapshot, what
-        found = kept[key] if self.snapshot and key in kept else find()
-        if self.snapshot:
-            kept[key] = found
-            while len(kept) > _KEPT:
-                del kept[next(iter(kept))]
+        found = kept.pop(key) if key in kept else find()
+        kept[key] = found  # as the last one
+        while len(kept) > _KEPT:
+            del kept[next(iter(kept))]
         return found
 
 
+class Snapshot(NamedTuple):
+    """A version of a Delta table: `identifier` is that of the table, `folder` that of its log."""
+
+    folder: str
+    identifier: str
+    version: int
+
+
 _R = TypeVar("_R")
-_SIZES: dict[tuple[str, object], FileSize] = {}
-_PATHS: dict[tuple[str, object], list[str]] = {}
+_SIZES: dict[tuple[Snapshot, object], FileSize] = {}
+_PATHS: dict[tuple[Snapshot, object], list[str]] = {}
 _KEPT = 256
+
+
+def _paths_since(snapshot: Snapshot | None) -> list[str] | None:
+    """The paths of the files of a snapshot, by those of an earlier one that are kept and the commits since; None if
+    none is kept, or these commits have changed more than files."""
+    kept = [] if snapshot is None else [s for s, _ in _PATHS if s[:2] == snapshot[:2] and s.version < snapshot.version]
+    if not kept or snapshot is None:
+        return None
+    last = max(kept)
+    try:
+        return files_of_version(DeltaLog(last.folder, last.version), _PATHS[last, ()], snapshot.version)
+    except (DataError, OSError):
+        return None
+
+
+def check_files(paths: Sequence[str], columns: tuple[FileColumn, ...]) -> None:
+    """Raise NotRead if PyArrow does not read the columns in these files as Spark does."""
+    _total_size([local_path(path) for path in paths], columns)
 
 
 def _total_size(paths: list[str], columns: tuple[FileColumn, ...]) -> FileSize:
@@ -168,27 +199,55 @@ def _file_relation(rows: DataFrame, settings: ExecutionSettings) -> FileRelation
     if "InMemoryRelation" in _leaves(execution.withCachedData()):
         raise NotRead("Spark has cached the rows")
     node, above = execution.analyzed(), []
-    while (kind := node.getClass().getSimpleName()) != "LogicalRelation":
+    while (base := _base(rows, node, settings)) is None:
+        kind = node.getClass().getSimpleName()
         if kind not in ("Project", "Filter", "SubqueryAlias", "View"):
             is_table = "LogicalRelation" in _leaves(node)
             raise NotRead("the input is more than a projection and a filter of a table" if is_table else "")
         above.append((kind, node))
         node = node.child()
-    relation = node.relation()
-    delta = _check_relation(rows, relation)
-    layer = _base(rows.sparkSession, node, relation)
+    printed = _printed(node.output())
+    if len(printed) != len(base.columns):
+        raise NotRead("two columns have the same name")
+    layer = _Layer(rows.sparkSession, dict(zip(printed, base.columns.values())), base.filters)
     for kind, node in reversed(above):
         layer = layer.under(kind, node, settings)
     if len(layer.columns) != len(rows.schema) or repeated(rows.schema.names):
         raise NotRead("two columns of the input have the same name")
     columns = dict(zip(rows.schema.names, layer.columns.values()))
+    return replace(base, columns=columns, filters=layer.filters, settings=settings)
+
+
+_NAMED: dict[str, FileRelation] = {}
+
+
+@contextmanager
+def named_relation(name: str, relation: FileRelation) -> Iterator[None]:
+    """Read a temporary view of this name, which has the rows of a relation, as the relation."""
+    _NAMED[name] = relation
+    try:
+        yield
+    finally:
+        del _NAMED[name]
+
+
+def _base(rows: DataFrame, node: Any, settings: ExecutionSettings) -> FileRelation | None:
+    """The relation that a node of the plan is, with all of its columns; None if it is none by itself."""
+    kind = node.getClass().getSimpleName()
+    if kind == "View" and _NAMED:
+        return _NAMED.get(node.desc().identifier().table())
+    if kind != "LogicalRelation":
+        return None
+    relation = node.relation()
+    delta = _check_relation(rows, relation)
+    table = _table(relation)
     return FileRelation(
         spark=rows.sparkSession,
         list_paths=partial(_paths, relation),
         list_files=partial(_list_of_files, rows, relation),
-        columns=columns,
-        filters=layer.filters,
-        table=layer.table,
+        columns={name: Column(name, kind) for name, kind in table.items()},
+        filters=(),
+        table=table,
         partitions=_partitions(relation),
         snapshot=delta.snapshot,
         log=delta.log,
@@ -245,7 +304,7 @@ def _delta_files(index: Any) -> _DeltaFiles:
         raise NotRead("columns are found in files by their numbers")
     log = DeltaLog(local_path(snapshot.deltaLog().logPath().toString()), snapshot.version())
     return _DeltaFiles(
-        snapshot=f"{log.folder} {log.version} {snapshot.metadata().id()}",
+        snapshot=Snapshot(log.folder, snapshot.metadata().id(), log.version),
         log=None if index.isTimeTravelQuery() else log,
         stored={f.name: f.metadata[_STORED] for f in schema.fields if _STORED in f.metadata},
     )
@@ -255,9 +314,48 @@ def _delta_files(index: Any) -> _DeltaFiles:
 class _DeltaFiles:
     """See FileRelation. Empty for files of Parquet."""
 
-    snapshot: str = ""
+    snapshot: Snapshot | None = None
     log: DeltaLog | None = None
     stored: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DeltaTable:
+    """A Delta table on this machine: the folder of its `log`, and its partition columns, in lower case."""
+
+    log: Path
+    properties: Mapping[str, str]
+    partitions: tuple[str, ...]
+
+
+def delta_table(rows: DataFrame) -> DeltaTable | None:
+    """The table of which these are all rows; None if it is no Delta table, or its log is not on this machine."""
+    from py4j.protocol import Py4JError
+
+    try:
+        return _delta_table(rows._jdf.queryExecution().analyzed())
+    except (Py4JError, PySparkException):
+        return None
+
+
+def _delta_table(node: Any) -> DeltaTable | None:
+    while node.getClass().getSimpleName() in ("Project", "SubqueryAlias"):
+        node = node.child()
+    if node.getClass().getSimpleName() != "LogicalRelation":
+        return None
+    index = node.relation().location()
+    if index.getClass().getSimpleName() != _DELTA_INDEX:
+        return None
+    snapshot = index.getSnapshot()
+    log = snapshot.deltaLog().logPath().toString()
+    if urlsplit(log).scheme != "file":
+        return None
+    metadata = snapshot.metadata()
+    properties = metadata.configuration()
+    names = properties.keys().mkString(_NUL).split(_NUL) if properties.nonEmpty() else []
+    partitions = tuple(_schema(metadata.partitionSchema()).names)
+    values = {name: properties.apply(name) for name in names}
+    return DeltaTable(Path(local_path(log)), values, tuple(map(str.lower, partitions)))
 
 
 def check_functions(spark: SparkSession, text: str) -> None:
@@ -268,19 +366,17 @@ def check_functions(spark: SparkSession, text: str) -> None:
             raise NotRead(f"{name} is a function of the session")
 
 
-def _base(spark: SparkSession, node: Any, relation: Any) -> _Layer:
+def _table(relation: Any) -> dict[str, str]:
+    """The types of the columns of a table, by their names."""
     schema = _schema(relation.schema())
-    printed = _printed(node.output())
-    if len(printed) != len(schema) or repeated(schema.names):
+    if repeated(schema.names):
         raise NotRead("two columns have the same name")
     for f in schema.fields:
         if "EXISTS_DEFAULT" in f.metadata:
             raise NotRead(f"the column {f.name} was added with a default")
         if "parquet.field.id" in f.metadata:
             raise NotRead("columns are found in files by their numbers")
-    table = {f.name: "char" if _is_char(f) else f.dataType.simpleString() for f in schema.fields}
-    columns: dict[str, Scalar] = {p: Column(name, kind) for p, (name, kind) in zip(printed, table.items())}
-    return _Layer(spark=spark, columns=columns, table=table)
+    return {f.name: "char" if _is_char(f) else f.dataType.simpleString() for f in schema.fields}
 
 
 def _is_char(column: T.StructField) -> bool:
@@ -297,13 +393,12 @@ def _printed(expressions: Any) -> list[str]:
     return expressions.mkString(_NUL).lower().split(_NUL) if expressions.nonEmpty() else []
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Layer:
     """The columns of a node of the plan, by the attributes as Spark prints them, over the columns of the files."""
 
     spark: SparkSession
     columns: dict[str, Scalar]
-    table: dict[str, str]
     filters: tuple[Scalar, ...] = ()
 
     def under(self, kind: str, node: Any, settings: ExecutionSettings) -> _Layer:

@@ -71,7 +71,18 @@ def local_scan(
 
     Raises NotRead.
     """
-    relation = file_relation(rows, settings)
+    return scan_of(file_relation(rows, settings), computed, masks, threads, written, parts)
+
+
+def scan_of(
+    relation: FileRelation,
+    computed: Sequence[tuple[str, Text]],
+    masks: Sequence[tuple[str, int, Sequence[Text]]],
+    threads: int,
+    written: Mapping[str, str] = MappingProxyType({}),
+    parts: int = 1,
+) -> LocalScan:
+    """See `local_scan`."""
 
     def scalar(text: Text) -> Scalar:
         return _scalar(relation, text, written.get(str(text)))
@@ -165,9 +176,10 @@ def _plan(
 ) -> ScanPlan:
     conditions = [*filters, *(c for mask in masks for c in mask.conditions)]
     scalars = [*conditions, *(scalar for _, scalar in computed)]
-    read = {column.name for scalar in scalars for column in columns_in(scalar)}
+    keys = {key.column for key in relation.keys}
+    read = {column.name for scalar in scalars for column in columns_in(scalar)} | keys
     kept = [scalar for name, scalar in computed if not name.startswith(SORT_ONLY)]
-    coded = read - set(_with_whole_texts([*conditions, *kept]))
+    coded = read - keys - set(_with_whole_texts([*conditions, *kept]))
     columns = [
         FileColumn(
             name=name,
@@ -188,6 +200,7 @@ def _plan(
         masks=masks,
         threads=threads,
         log=relation.log,
+        keys=relation.keys,
     )
 
 

@@ -1,4 +1,4 @@
-"""The files of the newest version of a Delta table, of which an older one is known.
+"""The files of a later version of a Delta table, of which an older one is known: the newest, or another one.
 
 A statement is planned for one version of a table, and its result is that of the newest version when it is computed. A
 later commit adds and removes files; but it may also mark rows of a file as deleted, or give columns other names in the
@@ -25,9 +25,19 @@ def newest_files(log: DeltaLog, paths: Iterable[str]) -> list[str]:
 
     Raises DataError TABLE_CHANGED if a commit after the version of the plan changed more than whole files.
     """
+    return _files_after(log, paths, _later_versions(log))
+
+
+def files_of_version(log: DeltaLog, paths: Iterable[str], version: int) -> list[str]:
+    """The paths of the files of a later version, given those of the version of the log. Raises what `newest_files`
+    raises."""
+    return _files_after(log, paths, range(log.version + 1, version + 1))
+
+
+def _files_after(log: DeltaLog, paths: Iterable[str], versions: Iterable[int]) -> list[str]:
     files = dict.fromkeys(paths)
-    for version in _later_versions(log):
-        for action in _actions(Path(log.folder) / f"{version:020}.json"):
+    for version in versions:
+        for action in actions_of(Path(log.folder) / f"{version:020}.json"):
             if "protocol" in action or "metaData" in action or (action.get("add") or {}).get("deletionVector"):
                 raise changed(f"the table of {log.folder} has other features or columns, or deleted rows in its files")
             if "remove" in action:
@@ -61,6 +71,7 @@ def local_path(path: str) -> str:
     return "/" + path.lstrip("/")
 
 
-def _actions(commit: Path) -> Iterator[dict]:
-    with commit.open() as lines:
+def actions_of(commit: Path) -> Iterator[dict]:
+    """The actions in the file of a commit."""
+    with commit.open(encoding="utf-8") as lines:
         yield from (json.loads(line) for line in lines if line.strip())

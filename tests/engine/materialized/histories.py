@@ -28,9 +28,17 @@ PX = "CAST(k AS BIGINT) AS k, ts, CAST(p AS DOUBLE) AS p FROM VALUES {} AS (k, t
 CLASSES = {"plain": "", "feed": "TBLPROPERTIES (delta.enableChangeDataFeed = true)",
            "vectors": "TBLPROPERTIES (delta.enableDeletionVectors = true)",
            "partitioned": "PARTITIONED BY (k)", "clustered": "CLUSTER BY (k)"}  # fmt: skip
+# Stored views over the sources; the second reads the first.
+VIEWS = {
+    "rises": "SELECT k AS card, n AS rise FROM ev MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts, v "
+    "MEASURES count(*) AS n PATTERN (A B+) DEFINE B AS v > PREV(v))",
+    "quotes": "SELECT card, max(p) AS most FROM (SELECT card, p FROM rises JOIN px ON card = k) AS r "
+    "MATCH_RECOGNIZE (PARTITION BY card ORDER BY p ALL ROWS PER MATCH PATTERN (A) DEFINE A AS p IS NOT NULL) "
+    "GROUP BY card",
+}
 
 # To compile code costs more than to run it on a few rows.
-_SMALL = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+_SMALL = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
           "spark.sql.shuffle.partitions": "1", "spark.sql.session.timeZone": "UTC", "spark.ui.enabled": "false",
           "spark.databricks.delta.snapshotPartitions": "1", "spark.sql.codegen.wholeStage": "false",
           "spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.adaptive.enabled": "false"}  # fmt: skip
@@ -85,6 +93,8 @@ def create_sources(spark, rng: random.Random, clauses: str) -> None:
     for name, query, values in (("ev", EV, rows_of_ev(rng, 40)), ("px", PX, rows_of_px(rng, 20))):
         spark.sql(f"DROP TABLE IF EXISTS {name}")
         spark.sql(f"CREATE TABLE {name} USING delta {clauses} AS SELECT {query.format(values)}")
+    for name, query in VIEWS.items():
+        spark.sql(f"CREATE OR REPLACE VIEW {name} AS {query}")
 
 
 def versions(spark, table: str) -> int:
@@ -102,8 +112,9 @@ def described(spark) -> dict[str, str]:
 
 
 def drop_all(spark) -> None:
-    for statement in ("DROP MATERIALIZED VIEW IF EXISTS mv", "DROP TABLE IF EXISTS ev", "DROP TABLE IF EXISTS px"):
-        spark.sql(statement)
+    for kind, names in (("MATERIALIZED VIEW", ["mv"]), ("VIEW", VIEWS), ("TABLE", ["ev", "px"])):
+        for name in names:
+            spark.sql(f"DROP {kind} IF EXISTS {name}")
 
 
 def check_history(spark, rng: random.Random, seed: int) -> None:

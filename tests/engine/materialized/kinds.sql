@@ -1,5 +1,5 @@
 -- Queries of materialized views over ev (k BIGINT, ts TIMESTAMP, v INT, c STRING) and px (k BIGINT, ts TIMESTAMP, p DOUBLE),
--- each after a line with its kind and its key, or "full".
+-- and over stored views of these (`VIEWS`), each after a line with its kind and its key, or "full".
 
 -- matches: k
 SELECT k, n, first_v FROM ev MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts
@@ -44,3 +44,5 @@ SELECT k, p * -0.0D AS zero, p FROM px
 SELECT n FROM ev MATCH_RECOGNIZE (ORDER BY ts, k, v, c MEASURES count(*) AS n PATTERN (A B) DEFINE B AS v > PREV(v))
 -- the highest: full
 SELECT k, ts, v, c FROM ev ORDER BY v DESC NULLS LAST, k, ts, c LIMIT 3
+-- of stored views: card
+SELECT r.card, r.rise, q.most FROM rises AS r LEFT JOIN quotes AS q ON r.card = q.card

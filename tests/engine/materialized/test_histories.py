@@ -7,10 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from sqlext.catalog.materialized_views import history, history_in
+from sqlext.engine.materialized.tables import table_of
 from tests.engine.materialized import histories
 from tests.engine.materialized.histories import (
     CLASSES,
     KINDS,
+    VIEWS,
     check_history,
     create_sources,
     described,
@@ -174,6 +177,33 @@ def test_keys_of_other_types_are_found(views, kind, mode):
     assert difference(views, query) == ""
     last = described(views)
     assert [last[name] for name in ("kind", "changed_keys", "rows_deleted", "rows_inserted")] == ["by key", *"222"]
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [("SELECT k AS card, n AS rise, rand() AS r", r"rand\(\) in the view rises gives other rows each time"),
+     ("SELECT k AS card, n + 1 AS rise", "the query of a view that it reads was changed")],
+)  # fmt: skip
+def test_a_stored_view_with_another_query_is_read_anew(views, query, reason):
+    create_sources(views, seeded(12), "")
+    views.sql("CREATE MATERIALIZED VIEW mv AS SELECT card, rise FROM rises")
+    assert described(views)["refreshed"] == "by key: card"
+    clause = VIEWS["rises"].partition(" FROM ")[2]
+    views.sql(f"CREATE OR REPLACE VIEW rises AS {query} FROM {clause}")
+    with pytest.warns(UserWarning, match=reason):
+        views.sql("REFRESH MATERIALIZED VIEW mv")
+    assert difference(views, "SELECT card, rise FROM rises") == ""
+
+
+@pytest.mark.parametrize("properties", ["", "TBLPROPERTIES (delta.enableInCommitTimestamps = true)"])
+def test_a_log_is_read_on_this_machine_as_spark_reads_it(views, properties):
+    create_sources(views, seeded(13), properties)
+    for statement in ("DELETE FROM ev WHERE k = 3", "OPTIMIZE ev", "INSERT INTO ev VALUES (3, NULL, 5, 'b')"):
+        views.sql(statement)
+    table = table_of(views, views.sql, ("ev",))
+    assert table.log is not None
+    for limit in (2, None):
+        assert history_in(table.log, limit) == history(views.sql, ("ev",), limit)
 
 
 def test_another_table_of_the_name_is_read_anew(views):
