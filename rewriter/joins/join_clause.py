@@ -258,6 +258,15 @@ def _right(tree: Tree, join: Join) -> Fragment:
     if join.right is None:
         place = _place(tree, join.keyword, right)
         raise ParseError("MISPLACED_CLAUSE", f"the right relation of {kind} JOIN is missing", place=place)
+    for i in range(right + 1, join.right.stop):
+        # with a list of names it is an alias
+        if is_at(tree.tokens, i, "AGGREGATE", "(") and "AS" in words_of(tree.tokens[i : closing(tree.tokens, i + 1)]):
+            raise ParseError(
+                "JOIN_AGGREGATE",
+                "AGGREGATE follows the condition of ON",
+                place=_place(tree, i, i + 1),
+                hint="write ON a.key = b.key AND b.t BETWEEN … AND … AGGREGATE (…).",
+            )
     return tree.fragment(join.right.start, join.right.stop)
 
 
@@ -368,9 +377,15 @@ def _check_criteria(tree: Tree, join: Join) -> None:
             )
     if join.on is not None and join.on[0] == join.on[1]:
         raise ParseError("JOIN_CONDITION", "no condition follows ON", place=_place(tree, i, i + 1))
-    if kind == "ASOF" or join.on is not None:
+    if kind == "ASOF":
         return
     hint = "write ON a.key = b.key AND b.t BETWEEN a.t - INTERVAL 5 MINUTES AND a.t."
+    if join.on is not None:
+        within = next((n for n in range(*join.on) if is_at(tree.tokens, n, "WITHIN", "INTERVAL")), None)
+        if within is not None:
+            message = "INTERVAL JOIN has no WITHIN: its range is a condition of ON"
+            raise ParseError("JOIN_CONDITION", message, place=_place(tree, within, within + 1), hint=hint)
+        return
     place, message = _place(tree, join.keyword, join.after), "INTERVAL JOIN needs ON with a range of time"
     if is_at(tree.tokens, i, "USING"):
         place, message = _place(tree, i, i + 1), "INTERVAL JOIN takes ON, not USING"

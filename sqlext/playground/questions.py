@@ -212,11 +212,11 @@ def _matched_rows(found: Json) -> list[list[int]]:
 
 
 def first_statement(table: Table) -> str:
-    """A statement to begin with: rows whose first number grows, in the order of the first time."""
+    """A statement to begin with: rows whose first number grows, in the order of the first time or else column."""
     columns = table.as_json()["columns"]
     times = [c["name"] for c in columns if c["is_time"]] or [c["name"] for c in columns]
-    values = [c["name"] for c in columns if c["numbers"] is not None and not c["is_time"]] or times
-    order, value = quoted_if_needed(times[0]), quoted_if_needed(values[0])
+    values = [c["name"] for c in columns if c["numbers"] is not None and not c["is_time"] and c["name"] != times[0]]
+    order, value = (quoted_if_needed(names[0]) for names in (times, values or times))
     return (
         f"SELECT * FROM {table.name} MATCH_RECOGNIZE (\n  ORDER BY {order}\n  MEASURES FIRST({order}) AS begins, "
         f"LAST({order}) AS ends\n  PATTERN (low up+)\n  DEFINE up AS {value} > PREV({value})\n)"

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import BYTE_ORDER_MARK, DataError, file_fault
@@ -17,6 +18,9 @@ from sqlext.playground.arrow_types import arrow_table
 from sqlext.playground.read_csv import MOST_BYTES, as_spark_infers, csv_table, whole_lines
 from sqlext.playground.table import MOST_ROWS, Table
 
+_DEEPEST = 100
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_OPENING, _CLOSING = list(b"{["), list(b"}]")
 _PARQUET = b"PAR1"  # the first bytes of each file
 _JSON_HINT = (
     "a file of JSON has an object in each line, or an array of objects; the values of a key have one type, or are null."
@@ -75,6 +79,8 @@ def _json_table(content: bytes, name: str, shown: str) -> Table:
     from pyarrow import json as arrow_json  # as above
 
     content, is_cut = whole_lines(content)
+    if _depth(content) > _DEEPEST:
+        raise DataError("ROWS_FILE", f"{shown} has values within more than {_DEEPEST} others", hint=_JSON_HINT)
     is_array = content.lstrip().startswith(b"[")
     try:
         if is_array:
@@ -88,6 +94,17 @@ def _json_table(content: bytes, name: str, shown: str) -> Table:
     is_cut = is_cut or read.num_rows > MOST_ROWS
     table = _whole(as_spark_infers(read.slice(0, MOST_ROWS)), name, shown, is_cut=is_cut)
     return replace(table, format="json", options={"multiLine": True} if is_array else {})
+
+
+def _depth(content: bytes) -> int:
+    """How deep objects and arrays lie in each other: Arrow's reader recurses, and would end the process.
+
+    >>> _depth(b'{"a": [1, {"b": "[["}]} {}'), _depth(b"")
+    (3, 0)
+    """
+    signs = np.frombuffer(_STRING.sub(b"", content), np.uint8)
+    steps = np.isin(signs, _OPENING).astype(np.int32) - np.isin(signs, _CLOSING)
+    return int(np.cumsum(steps).max(initial=0))
 
 
 def _reason(message: str) -> str:

@@ -290,6 +290,7 @@ def test_what_is_to_be_written_for_a_column_that_is_text_is_computed():
     [
         (b'{"a": 1}\n{"a": "NA"}\n', "f is not JSON of rows: a is a number, and a string in row 2"),
         (b"[1]", "f is not JSON of rows: "),
+        (b'{"a": ' + b"[" * 100_000, "f has values within more than 100 others"),
         (b"PAR1 is no magic", "f is not Parquet that can be read: "),
         (b'{"o": {"p": 1}}', "no column of f has a type that the playground reads"),
     ],
