@@ -280,7 +280,7 @@ def test_rows_are_dropped_opened_and_pasted(browser_page):
             }""",
             "a\tb\n1\t2\n",
         )
-        page.wait_for_selector("#table-note:has-text('1 rows of pasted.')")
+        page.wait_for_selector("#table-note:has-text('1 row of pasted.')")
         dropped(page, "bad.json", b'{"a": 1}\n{"a": "NA"}\n')
         page.wait_for_selector(".error:has-text('a is a number, and a string in row 2')")
         assert page.input_value("#tables") == "own" and "pasted" in page.input_value("#text")

@@ -103,7 +103,7 @@ async function open(name, text) {
   Object.assign(state, { table: name, text, row: null, stream: false, watermark: null, height: null, step: -1 });
   answer = null;
   $('tables').value = name;
-  $('table-note').textContent = `${table.rows.toLocaleString('en')} rows of ${table.name}. ${table.note}`;
+  $('table-note').textContent = `${table.rows.toLocaleString('en')} ${table.rows === 1 ? 'row' : 'rows'} of ${table.name}. ${table.note}`;
   editor.words.columns = table.columns.map((column) => column.name);
   $('height').replaceChildren(html('option', { value: '' }, 'by itself'), ...table.columns.filter((c) => !c.is_time).map((c) => html('option', { value: c.name }, c.name)));
   rows.first = 0;
