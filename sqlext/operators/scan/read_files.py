@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -17,9 +17,11 @@ from sqlext.operators.rows.arrow import as_arrow
 from sqlext.operators.rows.threads import one_after_another
 from sqlext.operators.scan.delta_log import PATH, local_path, newest_files
 from sqlext.operators.scan.footers import OtherFile, changed, names_in_file, open_file
+from sqlext.operators.scan.key_lookup import key_lookup
 from sqlext.operators.scan.plan import FileColumn, KeyValues, MaskColumn, ScanPlan
 from sqlext.operators.scan.pruning import KeyRanges, may_be_true, ranges_of
 
+Lookups = Mapping[str, Callable[[pa.Array], np.ndarray]]  # see `key_lookup`
 _CODED = pa.dictionary(pa.int32(), pa.string())
 _R = TypeVar("_R")
 
@@ -42,7 +44,8 @@ def read_files(files: Iterable[pa.RecordBatch], plan: ScanPlan) -> Iterator[pa.R
     pa.set_cpu_count(plan.threads)
     keys = KeyRanges(plan.keys)
     found = [piece for path, constants in _listed(files, plan) for piece in _pieces(path, constants, plan, keys)]
-    reading = (_rows_of(piece, plan, is_alone=len(found) == 1) for piece in found)
+    lookups = {key.column: key_lookup(key.values) for key in plan.keys}
+    reading = (_rows_of(piece, plan, lookups, is_alone=len(found) == 1) for piece in found)
     yield from one_after_another(reading, plan.threads)
 
 
@@ -98,25 +101,27 @@ def _groups(file: pq.ParquetFile, names: list[str | None], plan: ScanPlan, keys:
     ]
 
 
-def _rows_of(piece: Piece, plan: ScanPlan, *, is_alone: bool) -> Iterator[pa.RecordBatch]:
+def _rows_of(piece: Piece, plan: ScanPlan, lookups: Lookups, *, is_alone: bool) -> Iterator[pa.RecordBatch]:
     """The rows of a piece. The columns of a piece that `is_alone` are read by several threads."""
     coded = [name for name, column in zip(piece.names, plan.columns) if name is not None and column.is_coded]
     read = [name for name in piece.names if name is not None]
     with open_file(piece.path, coded) as file:
         if not read:
-            yield _computed(None, file.metadata.row_group(piece.group).num_rows, piece, plan)
+            yield _computed(None, file.metadata.row_group(piece.group).num_rows, piece, plan, lookups)
             return
         for batch in file.iter_batches(plan.batch_rows, [piece.group], read, use_threads=is_alone):
-            yield _computed(batch, batch.num_rows, piece, plan)
+            yield _computed(batch, batch.num_rows, piece, plan, lookups)
 
 
-def _computed(batch: pa.RecordBatch | None, rows: int, piece: Piece, plan: ScanPlan) -> pa.RecordBatch:
+def _computed(
+    batch: pa.RecordBatch | None, rows: int, piece: Piece, plan: ScanPlan, lookups: Lookups
+) -> pa.RecordBatch:
     columns = {c.name: _column(batch, name, c, rows) for c, name in zip(plan.columns, piece.names)}
     for constant in plan.constants:
         columns[constant.name] = piece.constants[constant.name].take(as_arrow(np.zeros(rows, np.int64)))
-    for key in plan.keys:
-        at = pc.indices_nonzero(_are_keys(columns[key.column], key))
-        columns, rows = {name: column.take(at) for name, column in columns.items()}, len(at)
+    for name, lookup in lookups.items():
+        at = lookup(columns[name])
+        columns, rows = {name: column.take(as_arrow(at)) for name, column in columns.items()}, len(at)
     return computed_rows(columns, rows, plan)
 
 
