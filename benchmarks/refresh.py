@@ -4,7 +4,8 @@
 
 The source is a Delta table of events in the order of time or, with --clustered, of the key. Before each refresh by key,
 and before each full one, 1 of SHARE keys gets another event, in new files. Refreshes take turns, and of each kind the
-median counts. The last column is a refresh with nothing to do.
+median counts. "files rewritten" are those of the view, by the last refresh by key. The last column is a refresh with
+nothing to do.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def main() -> None:
         key = f"id DIV {options.rows // options.keys}" if options.clustered else f"pmod(id, {options.keys})"
         events = f"SELECT {key} AS k, {_EVENT.format(t='id')} FROM range({options.rows})"
         spark.sql(f"CREATE TABLE events AS {events}")
-        columns = ("query", "changed keys", "by key", "full", "share", "nothing to do")
+        columns = ("query", "changed keys", "by key", "full", "share", "files rewritten", "nothing to do")
         print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
         for name in options.queries or QUERIES:
             spark.sql(f"CREATE MATERIALIZED VIEW of_{name} AS {QUERIES[name]}")
@@ -53,6 +54,7 @@ def main() -> None:
 def measured(spark, name: str, share: int, options: argparse.Namespace) -> str:
     """The line of the table about a query and a share of its keys."""
     seconds: dict[str, list[float]] = {"by key": [], "full": [], "nothing": []}
+    rewritten = ""
     for run in range(options.runs + 1):
         for kind, words in (("by key", ""), ("nothing", ""), ("full", "FULL")):
             if kind != "nothing":
@@ -62,18 +64,19 @@ def measured(spark, name: str, share: int, options: argparse.Namespace) -> str:
             spark.sql(f"REFRESH MATERIALIZED VIEW of_{name} {words}").collect()
             if run:
                 seconds[kind].append(time.perf_counter() - before)
-            done = last_refresh(spark, name)
-            expected = {"by key": ("by key", str(options.keys // share)), "full": ("full", None)}
+            *done, removed = last_refresh(spark, name)
+            rewritten = removed if kind == "by key" else rewritten
+            expected = {"by key": ["by key", str(options.keys // share)], "full": ["full", None]}
             assert kind == "nothing" or done == expected[kind], done
     by_key, full, nothing = (median(each) for each in seconds.values())
-    shares = f"{by_key:.2f} s | {full:.2f} s | {by_key / full:.2f} | {nothing:.2f} s"
+    shares = f"{by_key:.2f} s | {full:.2f} s | {by_key / full:.2f} | {rewritten} | {nothing:.2f} s"
     return f"| {name} | {options.keys // share:,} of {options.keys:,} | {shares} |"
 
 
-def last_refresh(spark, name: str) -> tuple[str, str | None]:
-    """The kind of the last refresh, and how many keys had changed."""
+def last_refresh(spark, name: str) -> tuple[str, str | None, str]:
+    """The kind of the last refresh, how many keys had changed, and how many files it has rewritten."""
     described = dict(spark.sql(f"DESCRIBE MATERIALIZED VIEW of_{name}").collect())
-    return described["kind"], described["changed_keys"]
+    return described["kind"], described["changed_keys"], described["files_rewritten"]
 
 
 if __name__ == "__main__":

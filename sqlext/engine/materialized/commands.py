@@ -36,6 +36,7 @@ from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.user_warnings import warn
 
+_REMOVED = ("numRemovedFiles", "numTargetFilesRemoved")  # in the metrics of Delta's commits
 _LISTED = "namespace STRING, name STRING, last_refresh TIMESTAMP, kind STRING"
 
 
@@ -144,6 +145,7 @@ def _described(view: ViewToRefresh, command: MaterializedViewCommand) -> Iterato
         yield "changed_keys", last.keys
         yield "rows_deleted", last.deleted
         yield "rows_inserted", commit.metrics.get("numOutputRows") if last.is_full else last.inserted
+        yield "files_rewritten", next((commit.metrics[name] for name in _REMOVED if name in commit.metrics), 0)
         yield "seconds", round((commit.committed - last.started) / 1e6, 3)
     if state.other_writer is not None:
         yield "other_writer", f"{state.other_writer.operation} at version {state.other_writer.version}"
