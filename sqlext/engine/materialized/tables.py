@@ -53,7 +53,12 @@ class Table:
 
     def history(self, limit: int | None) -> list[Commit]:
         """Its last commits, the last one first."""
-        return history(self.sql, self.name, limit) if self.log is None else history_in(self.log, limit)
+        try:
+            if self.log is not None:
+                return history_in(self.log, limit)
+        except OSError:  # a file that was removed meanwhile
+            pass
+        return history(self.sql, self.name, limit)
 
     @cached_property
     def recent(self) -> list[Commit]:
@@ -120,7 +125,7 @@ def _facts(sql: Callable[..., DataFrame], name: Parts) -> tuple[Path, TableDetai
             known = delta_table(sql(f"SELECT * FROM {quote(name)}"))
     except (PySparkException, Py4JError):
         return None
-    if known is None or any((known.log / _STAGED).glob("*")):
+    if known is None or not known.log.is_dir() or any((known.log / _STAGED).glob("*")):
         return None
     location = f"file:{known.log.parent}"
     return known.log, TableDetail(location=location, properties=known.properties, partitions=known.partitions)
