@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 import sqlext
@@ -134,7 +135,7 @@ def main() -> None:
         try:
             seconds, result = timed(partial(collected, spark, plain(1, join)))
             print(f"{name:28} {seconds:8.2f} s  {result}", flush=True)
-        except PySparkException:
+        except (PySparkException, Py4JJavaError):
             print(f"{name:28} more than {LIMIT_S} s", flush=True)
         end.cancel()
 

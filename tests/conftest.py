@@ -27,7 +27,9 @@ pytest_plugins = ["tests.browser"]
 hypothesis.settings.register_profile("no clock", deadline=None)  # a busy machine is no failure
 hypothesis.settings.load_profile("no clock")
 
-SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
+# Thousands of statements run in one session: what the driver keeps of the last 1,000 of them does not fit into 1 GB.
+_OF_DRIVER = {"spark.driver.memory": "2g", "spark.sql.ui.retainedExecutions": "50"}
+SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC", **_OF_DRIVER}
 
 
 @pytest.hookimpl(tryfirst=True)

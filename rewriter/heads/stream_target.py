@@ -31,8 +31,8 @@ _FORM = (
 
 
 @dataclass(frozen=True)
-class UpsertKeyColumn:
-    """A column of UPSERT KEY."""
+class NamedColumn:
+    """A column in a list of names: of UPSERT KEY or of INSERT INTO."""
 
     name: str
     place: Place
@@ -66,8 +66,9 @@ class StreamTarget(OwnStatement):
     """`CREATE [OR REFRESH | OR REPLACE] STREAMING TABLE [IF NOT EXISTS] name … AS query`, with either OR or IF and the
     clauses of docs/streams.md, or `INSERT INTO name [rows] query`.
 
-    `rows` is the text between the name and the query of an INSERT: `(column, …)`, BY NAME, PARTITION (…) or REPLACE
-    WHERE condition. `trigger` is as `trigger_of` returns it.
+    `into`, `by_name`: the columns that INSERT INTO name (column, …) names, and whether it says BY NAME; `rows`: what
+    else is between the name and the query of an INSERT: PARTITION (…) or REPLACE WHERE condition. `trigger` is as
+    `trigger_of` returns it.
     """
 
     name: Parts
@@ -76,10 +77,12 @@ class StreamTarget(OwnStatement):
     is_insert: bool
     or_replace: bool = False
     if_not_exists: bool = False
+    into: tuple[NamedColumn, ...] = ()
+    by_name: bool = False
     rows: Place | None = None
     checkpoint: str | None = None
     trigger: str | None = None
-    upsert_key: tuple[UpsertKeyColumn, ...] = ()
+    upsert_key: tuple[NamedColumn, ...] = ()
     definition: TableDefinition = field(default_factory=TableDefinition)
 
     @property
@@ -99,21 +102,27 @@ class InsertInto(Statement):
         """The table, and the query that is written into it; None for forms that only Spark knows.
 
         >>> insert = InsertInto("INSERT INTO t (k, n) SELECT 1, 2")
-        >>> insert.target.query.text, InsertInto("INSERT INTO t").target
-        ('SELECT 1, 2', None)
+        >>> insert.target.query.text, [c.name for c in insert.target.into], InsertInto("INSERT INTO t").target
+        ('SELECT 1, 2', ['k', 'n'], None)
         """
         cursor = Cursor.of(self.text)
         cursor.take("INSERT", "INTO")
         cursor.take("TABLE")
         name = cursor.take_name()
+        if name is None:
+            return None
+        into = _column_names(cursor) if not begins_query(cursor.tokens, cursor.index) else ()
+        by_name = cursor.take("BY", "NAME")
         after_name = cursor.index
         _go_to_query(cursor)
-        if name is None or cursor.is_at_end:
+        if cursor.is_at_end:
             return None
         return StreamTarget(
             name=name.parts,
             place=Place(self.text, name.start, name.stop),
             is_insert=True,
+            into=_distinct(list(into or ()), BindError, "DUPLICATE_COLUMN", "the list of columns"),
+            by_name=by_name,
             rows=_place(self.text, cursor.tokens[after_name : cursor.index]),
             query=cursor.fragment(cursor.index, len(cursor.tokens)),
         )
@@ -171,7 +180,7 @@ class _TargetReader:
     cursor: Cursor
     clauses: dict[tuple[str, ...], Fragment] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
-    upsert_key: tuple[UpsertKeyColumn, ...] = ()
+    upsert_key: tuple[NamedColumn, ...] = ()
     location: str | None = None
 
     def target(self, or_word: str) -> StreamTarget:
@@ -338,28 +347,41 @@ def _outside_brackets(tokens: Tokens, lo: int, hi: int) -> Iterator[int]:
                 yield i
 
 
-def _upsert_key(cursor: Cursor, start: int) -> tuple[UpsertKeyColumn, ...]:
-    """The columns of `UPSERT KEY (column, …)`, whose first word is token `start`."""
-    text = cursor.text
-    columns: list[UpsertKeyColumn] = []
-    if cursor.take("KEY") and cursor.take("("):
+def _column_names(cursor: Cursor) -> tuple[NamedColumn, ...] | None:
+    """Move past `(column, …)`; None, and the cursor as it was, if something else is there.
+
+    >>> [column.name for column in _column_names(Cursor.of("(a, `b c`) SELECT 1, 2"))]
+    ['a', 'b c']
+    >>> _column_names(Cursor.of("(a.b) SELECT 1")), _column_names(Cursor.of("(a, SELECT 1"))
+    (None, None)
+    """
+    start, columns = cursor.index, list[NamedColumn]()
+    if cursor.take("("):
         while (name := cursor.take_part()) is not None:
             token = cursor.tokens[cursor.index - 1]
-            columns.append(UpsertKeyColumn(name, Place(text, token.start, token.stop)))
+            columns.append(NamedColumn(name, Place(cursor.text, token.start, token.stop)))
             if cursor.take(")"):
-                return _distinct(columns, ParseError, "UPSERT_KEY", "UPSERT KEY")
+                return tuple(columns)
             if not cursor.take(","):
                 break
-    last = min(cursor.index, len(cursor.tokens) - 1)
+    cursor.index = start
+    return None
+
+
+def _upsert_key(cursor: Cursor, start: int) -> tuple[NamedColumn, ...]:
+    """The columns of `UPSERT KEY (column, …)`, whose first word is token `start`."""
+    columns = _column_names(cursor) if cursor.take("KEY") else None
+    if columns:
+        return _distinct(list(columns), ParseError, "UPSERT_KEY", "UPSERT KEY")
     raise ParseError(
         "UPSERT_KEY",
         "UPSERT KEY needs the names of columns in parentheses",
-        place=_place(text, cursor.tokens[start : last + 1]),
+        place=_place(cursor.text, cursor.tokens[start : cursor.index + 1]),
         hint="write UPSERT KEY (column, …) AS SELECT ….",
     )
 
 
-Column = TypeVar("Column", UpsertKeyColumn, TableColumn)
+Column = TypeVar("Column", NamedColumn, TableColumn)
 
 
 def _distinct(columns: list[Column], kind: type[SqlExtError], error_class: str, what: str) -> tuple[Column, ...]:

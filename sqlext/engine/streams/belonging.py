@@ -20,7 +20,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
 
 from sqlext.catalog.checkpoint import STATE_FORMAT, Checkpoint
 from sqlext.engine.streams.checkpoint_folders import NAME, CheckpointFolders, own_name
@@ -67,11 +68,12 @@ def check_state_format(spark: SparkSession, target: StreamTarget, checkpoint: Ch
         )
 
 
-def mark_begun(spark: SparkSession, target: StreamTarget, folders: CheckpointFolders) -> None:
-    """Commit that an INSERT of this name has begun, unless the table has it."""
+def mark_begun(spark: SparkSession, written: DataFrame, target: StreamTarget, folders: CheckpointFolders) -> None:
+    """Commit that an INSERT of this name has begun, unless the table has it. `written`: the columns that it writes."""
     log = _log(spark, folders.table, _mark(spark, target))
     if log is not None and log.last_batch is None:
-        no_rows = spark.createDataFrame([], spark.table(quote(target.name)).schema).write.format("delta")
+        columns = T.StructType([T.StructField(field.name, field.dataType) for field in written.schema])
+        no_rows = spark.createDataFrame([], columns).write.format("delta")
         no_rows.options(txnAppId=_mark(spark, target), txnVersion="0").mode("append").save(folders.table)
 
 

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.catalog.checkpoint import Checkpoint
 from sqlext.catalog.warehouse import CHECKPOINTS, path_here, table_detail
+from sqlext.engine.streams.append import COMPUTING
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.spark.quiet_probes import quiet_probes
 
@@ -30,12 +31,14 @@ _IDENTIFIER = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 @dataclass(frozen=True)
 class CheckpointFolders:
     """The folders that the checkpoint of a query may have: `own` for the table of this identifier, and the `former` one
-    of earlier versions. `table`: the folder of the table; `forgets`: it forgets the micro-batches of old queries."""
+    of earlier versions. `table`: the folder of the table; `forgets`: it forgets the micro-batches of old queries;
+    `computes`: Delta may compute columns of the rows that are written into it."""
 
     own: str
     former: str
     table: str
     forgets: bool
+    computes: bool
 
     def current(self, spark: SparkSession) -> Checkpoint:
         """The checkpoint from which the query resumes, or with which it begins."""
@@ -63,7 +66,8 @@ def folders_of(spark: SparkSession, target: StreamTarget) -> CheckpointFolders:
 def _in_table(detail: Any, name: str) -> CheckpointFolders:
     former = f"{detail.location.rstrip('/')}/{CHECKPOINTS}/{name}"
     forgets = _RETENTION in (detail.properties or {})
-    return CheckpointFolders(f"{former}-{detail.id}", former, detail.location, forgets)
+    computes = not COMPUTING.isdisjoint(detail.tableFeatures or ())
+    return CheckpointFolders(f"{former}-{detail.id}", former, detail.location, forgets, computes)
 
 
 def stream_checkpoint(spark: SparkSession, table: str) -> Checkpoint:

@@ -43,6 +43,7 @@ from sqlext.engine.queries.session_settings import temporary_settings, time_zone
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.shipped.data_types import holds_chars
 from sqlext.engine.streams import reports, side_tables
+from sqlext.engine.streams.append import AppendWriter
 from sqlext.engine.streams.belonging import anew, check_belongs, check_state_format, mark_begun
 from sqlext.engine.streams.checkpoint_folders import folders_of, own_name
 from sqlext.engine.streams.idle_sources import has_beats
@@ -107,9 +108,9 @@ def start(
     if target.rows is not None:
         raise UnsupportedError(
             "STREAM_INSERT",
-            "an INSERT from a stream appends rows to all columns of its table",
+            "an INSERT from a stream appends rows",
             place=target.rows,
-            hint="write INSERT INTO table SELECT …, with a value for every column in the table's order.",
+            hint="write INSERT INTO table [(column, …) or BY NAME] SELECT ….",
         )
     name, title = quote(target.name), streams.table_title(spark, target.name)
     nothing = spark.createDataFrame([], T.StructType([]))
@@ -145,16 +146,18 @@ def start(
         check_state_format(spark, target, stored)
         check_belongs(spark, target, folders, stored)
     if target.is_insert:
-        mark_begun(spark, target, folders)
+        mark_begun(spark, written, target, folders)
     streams.note_effect(query_name, effect)
     record_query(stored, recorded)
     stored.remove_unfinished()
     stored.write_own_paths()
-    if upsert is None:
-        writer, sink = written.writeStream.format("delta"), name
-    else:
+    if upsert is not None:
         into = UpsertWriter(upsert, quote(_with_schema(spark, target)), checkpoint)
         writer, sink = frame.writeStream.foreachBatch(into), None
+    elif folders.computes:
+        writer, sink = written.writeStream.foreachBatch(AppendWriter(folders.table, checkpoint)), None
+    else:
+        writer, sink = written.writeStream.format("delta"), name
     writer = writer.option("checkpointLocation", checkpoint).queryName(query_name)
     try:
         with temporary_settings(spark, {_SEVERAL_BATCHES: "true"} if has_beats(text) else {}):
@@ -348,7 +351,7 @@ def _run(spark: SparkSession, writer: DataStreamWriter, table: str | None, targe
     writer = writer.outputMode("append")
     if options:
         writer = writer.trigger(**options)
-    query = _start_upsert(spark, writer, target) if table is None else writer.toTable(table)
+    query = _start_writer(spark, writer, target) if table is None else writer.toTable(table)
     last_known(query.name, streams.started().get(query.name))  # keeps what the query before has reported
     streams.remember(query)
     if options.get("availableNow"):
@@ -359,18 +362,21 @@ def _run(spark: SparkSession, writer: DataStreamWriter, table: str | None, targe
     return query
 
 
-def _start_upsert(spark: SparkSession, writer: DataStreamWriter, target: StreamTarget) -> StreamingQuery:
-    """Start a query with UPSERT KEY. Raises SetupError if a Connect server has no Python for it."""
+def _start_writer(spark: SparkSession, writer: DataStreamWriter, target: StreamTarget) -> StreamingQuery:
+    """Start a query with a writer of ours. Raises SetupError if a Connect server has no Python for it."""
     try:
         return writer.start()
     except PySparkException as error:
         if isinstance(error, AnalysisException) or not is_connect(spark):
             raise
         reason = str(error).partition("\n")[0]
+        title, place = "columns that Delta computes", target.place
+        if target.upsert_key:
+            title, place = "UPSERT KEY", target.upsert_key[0].place
         raise SetupError(
             "WORKER_WITHOUT_SQLEXT",
-            f"the server did not start a Python for UPSERT KEY: {reason}",
-            place=target.upsert_key[0].place,
+            f"the server did not start a Python for {title}: {reason}",
+            place=place,
             hint="install spark-sqlext, with all that it requires, into the Python that the server's PYSPARK_PYTHON "
             "names.",
         ) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from sqlext.engine.streams.checkpoint_folders import folders_of
 from sqlext.errors import BindError, Place
 from sqlext.expressions.spark_types import in_sql, times_in
 from sqlext.rewriter.emit.upserted import HIDDEN
-from sqlext.rewriter.heads.stream_target import StreamTarget
+from sqlext.rewriter.heads.stream_target import NamedColumn, StreamTarget
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.rewriter.text.splice import Piece, Source, Text, join
 from sqlext.spark.quiet_probes import quiet_probes
@@ -130,19 +130,12 @@ def _check_columns(schema: T.StructType, target: StreamTarget) -> None:
 
 
 def as_table(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> DataFrame:
-    """The query with the names and types of the table, whose columns it has in the same order.
+    """The query with the names and types of the columns of the table that it is written into.
 
-    A stream is written into Delta by the names of columns. Without a column list the table
-    has the columns of the query.
+    A stream is written into Delta by the names of columns. What an INSERT does not name Delta computes: a generated or
+    identity column, a default, or NULL. Without a column list the table has the columns of the query.
     """
-    fields = spark.table(quote(target.name)).schema.fields
-    if len(fields) != len(frame.columns):
-        raise BindError(
-            "COLUMN_COUNT",
-            f"{quote(target.name)} has {len(fields)} columns, the query returns {len(frame.columns)}",
-            place=target.place,
-            hint=f"the table's columns are {', '.join(f.name for f in fields)}.",
-        )
+    fields = _written_fields(spark, frame, target)
     if not _has_own_types(target):
         return frame
     pairs = zip(frame.schema.fields, fields)
@@ -160,9 +153,67 @@ def casts_times(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> 
     time zone."""
     if not _has_own_types(target):
         return False
-    fields = spark.table(quote(target.name)).schema.fields
+    fields = _written_fields(spark, frame, target)
     types = ((times_in(c.dataType.simpleString()) for c in pair) for pair in zip(frame.schema.fields, fields))
     return any("timestamp" in query ^ table for query, table in types)
+
+
+def _written_fields(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> Sequence[T.StructField]:
+    """The columns of the table that the columns of the query are written into. Raises BindError if there are others."""
+    fields = spark.table(quote(target.name)).schema.fields
+    into = [NamedColumn(name, target.place) for name in frame.columns] if target.by_name else target.into
+    if not into:
+        if len(fields) != len(frame.columns):
+            raise BindError(
+                "COLUMN_COUNT",
+                f"{quote(target.name)} has {len(fields)} columns, the query returns {len(frame.columns)}",
+                place=target.place,
+                hint=f"the table's columns are {', '.join(f.name for f in fields)}; INSERT INTO table (column, …) "
+                "SELECT … writes some of them.",
+            )
+        return fields
+    if len(into) != len(frame.columns):
+        raise BindError(
+            "COLUMN_COUNT",
+            f"the list has {len(into)} columns, the query returns {len(frame.columns)}",
+            place=into[min(len(into), len(frame.columns) + 1) - 1].place,
+            hint=f"the query returns {', '.join(frame.columns)}.",
+        )
+    named = [_field(column, fields, target) for column in into]
+    _check_left_out(spark, [field for field in fields if field not in named], named, target)
+    return named
+
+
+def _field(column: NamedColumn, fields: Sequence[T.StructField], target: StreamTarget) -> T.StructField:
+    field = next((f for f in fields if f.name.lower() == column.name.lower()), None)
+    if field is None:
+        raise BindError(
+            "UNKNOWN_COLUMN",
+            f"the table {target.name[-1]} has no column {column.name}",
+            place=column.place,
+            hint=f"its columns are {', '.join(f.name for f in fields)}.",
+        )
+    return field
+
+
+def _check_left_out(
+    spark: SparkSession, left_out: Sequence[T.StructField], named: Sequence[T.StructField], target: StreamTarget
+) -> None:
+    """Raise BindError if a column that is left out needs a value. Only Spark's plan tells whether Delta computes it."""
+    if not any(not field.nullable for field in left_out):
+        return
+    names = ", ".join(quoted(field.name) for field in named)
+    values = ", ".join(f"CAST(NULL AS {type_text(field.dataType)})" for field in named)
+    with quiet_probes():
+        plan = spark.sql(f"EXPLAIN INSERT INTO {quote(target.name)} ({names}) SELECT {values}").collect()[0][0]
+    if not plan.startswith("=="):
+        needed = next(field.name for field in left_out if not field.nullable)
+        raise BindError(
+            "COLUMN_COUNT",
+            f"the column {needed} of {target.name[-1]} is NOT NULL, and the INSERT leaves it out",
+            place=target.place,
+            hint="only generated, identity and default columns, and those that may be NULL, can be left out.",
+        )
 
 
 def _has_own_types(target: StreamTarget) -> bool:

@@ -17,7 +17,6 @@ of another writer is run again.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,11 +29,12 @@ from sqlext.catalog.checkpoint import Checkpoint
 from sqlext.catalog.conflicts import repeated_on_conflict
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import WATERMARK
+from sqlext.engine.streams.append import query_of
 from sqlext.errors import BindError
 from sqlext.expressions.spark_types import is_orderable
 from sqlext.operators.emit.parts import FIRING, MERGED, ROWTIME, TIMING
 from sqlext.rewriter.emit.upserted import HIDDEN
-from sqlext.rewriter.heads.stream_target import StreamTarget, UpsertKeyColumn
+from sqlext.rewriter.heads.stream_target import NamedColumn, StreamTarget
 from sqlext.rewriter.text.names import quoted
 from sqlext.spark.kind import is_connect
 from sqlext.spark.void_columns import has_void
@@ -113,7 +113,7 @@ def check_table(upsert: Upsert, columns: Sequence[str], target: StreamTarget) ->
         )
 
 
-def _key_column(column: UpsertKeyColumn, fields: Sequence[T.StructField]) -> str:
+def _key_column(column: NamedColumn, fields: Sequence[T.StructField]) -> str:
     kind = next(((f.name, f.dataType) for f in fields if f.name.lower() == column.name.lower()), None)
     if kind is None:
         raise BindError(
@@ -158,7 +158,7 @@ class UpsertWriter:
     upsert: Upsert
     table: str
     checkpoint: str
-    query: str = field(default="", init=False)  # the identifier of the query, which is stored in its checkpoint
+    query: str = field(default="", init=False)
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         spark = rows.sparkSession
@@ -173,9 +173,7 @@ class UpsertWriter:
         """The settings of the query's session by which Delta identifies the micro-batch."""
         if is_connect(spark):
             return {}
-        if not self.query:
-            metadata = spark.read.text(f"{self.checkpoint}/metadata").collect()
-            self.query = json.loads(metadata[0][0])["id"]
+        self.query = self.query or query_of(spark, self.checkpoint)
         return {APPLICATION: self.query, VERSION: str(batch), RESET: "true"}
 
     def _merge(self, spark: SparkSession, last: DataFrame, batch: int) -> None:

@@ -89,3 +89,48 @@ def test_the_watermark_column_may_have_a_dot_in_its_name(spark, query):
         assert f"input {stream}" in sqlext.explain(query.format(stream=stream), spark=spark)
     finally:
         spark.sql("DROP TABLE dotted")
+
+
+ROWS = """FROM STREAM events WATERMARK ts DELAY OF INTERVAL 0 SECONDS
+  MATCH_RECOGNIZE (ORDER BY ts MEASURES A.k AS k, A.ts AS at, A.i AS i PATTERN (A) DEFINE A AS i > 0)"""
+
+
+def test_an_insert_leaves_out_what_delta_computes_and_names_columns_in_any_order(events):
+    events.sql(
+        "CREATE TABLE computed (n BIGINT GENERATED ALWAYS AS IDENTITY, k INT, at TIMESTAMP, "
+        "day DATE GENERATED ALWAYS AS (CAST(at AS DATE)), kind STRING NOT NULL DEFAULT 'new', note STRING, "
+        "i INT NOT NULL) USING delta TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')"
+    )
+    for name, columns, day in ("named", "(I, at, k)", 1), ("by_name", "BY NAME", 3), ("named", "(I, at, k)", 5):
+        events.sql(
+            f"INSERT INTO events SELECT 1, TIMESTAMP '2026-01-0{day}' + make_dt_interval(id), 'A', 5 - 5 * id "
+            "FROM range(2)"
+        )
+        with settings(events, {"sqlext.stream.name": name, "sqlext.stream.trigger": "available-now"}):
+            events.sql(f"INSERT INTO computed {columns} SELECT i, at, k {ROWS}")
+    rows = events.sql("SELECT k, CAST(at AS STRING), CAST(day AS STRING), kind, note, i FROM computed").collect()
+    days = [f"2026-01-0{day}" for day in (1, 1, 3, 3, 5)]
+    assert sorted(map(tuple, rows)) == [(1, f"{day} 00:00:00", day, "new", None, 5) for day in days]
+    assert len({row.n for row in events.table("computed").collect()}) == 5
+
+
+NOT_INSERTED = [  # the INSERT after `INSERT INTO kept`, where its error points, the error's class
+    (f"(k, nope) SELECT k, i {ROWS}", "nope", "UNKNOWN_COLUMN"),
+    (f"(k, K) SELECT k, i {ROWS}", "K", "DUPLICATE_COLUMN"),
+    (f"(k, i) SELECT k {ROWS}", "i", "COLUMN_COUNT"),
+    (f"(i) SELECT i {ROWS}", "kept", "COLUMN_COUNT"),
+    (f"BY NAME SELECT i, k AS key {ROWS}", "kept", "UNKNOWN_COLUMN"),
+    (f"SELECT i {ROWS}", "kept", "COLUMN_COUNT"),
+    (f"REPLACE WHERE k = 1 SELECT k, i {ROWS}", "REPLACE WHERE k = 1", "STREAM_INSERT"),
+]
+
+
+def test_an_insert_that_cannot_be_written_says_why_before_it_begins(events):
+    events.sql("CREATE TABLE kept (k INT NOT NULL, i INT) USING delta")
+    wrong = []
+    for text, where, name in NOT_INSERTED:
+        e = error(events, f"INSERT INTO kept {text}")
+        found = e.place.text[e.place.start : e.place.stop]
+        if (found, e.error_class) != (where, f"SQLEXT_{name}"):
+            wrong.append(f"{text}: {e}")
+    assert wrong == []
