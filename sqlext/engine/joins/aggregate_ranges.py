@@ -108,8 +108,8 @@ def bind_aggregates(sides: JoinSides, time_zone: str) -> BoundAggregates:
     BindError and UnsupportedError."""
     clause = sides.clause.aggregate
     assert clause is not None
-    range_, is_streaming = bind_range(sides, time_zone)
     names = {side: _name(sides, side) for side in (LEFT, RIGHT)}
+    range_, is_streaming = bind_range(sides, time_zone)
     _check_columns(sides)
     calls = tuple(call_of(aggregate, sides.source) for aggregate in clause.aggregates)
     for call in calls:
