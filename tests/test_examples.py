@@ -222,7 +222,11 @@ def statements_of(language, block):
     return [match[1] for match in [re.match(r"%%sql.*\n((?s:.*))", block)] if match]
 
 
-@pytest.mark.parametrize("path", DOCUMENTS + RECIPES, ids=lambda path: path.stem)
+# The recipe to which the home page links has the rows of its statement, which website.home_picture runs.
+HOME = ROOT / "docs" / "README.md"
+
+
+@pytest.mark.parametrize("path", [p for p in DOCUMENTS + RECIPES if p != HOME], ids=lambda path: path.stem)
 def test_each_table_of_a_document_was_made_by_a_block_before(path):
     """So a reader can run the blocks in their order. The documents of WALKS are run; dbt has names of its own."""
     made, wrong = set(), []
