@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from sqlext.cli.option_types import named_text
+from sqlext.cli.session_options import add_settings
 from sqlext.errors import SqlExtError, with_pages
 
-FAILED = 1  # exit status
+FAILED, INTERRUPTED = 1, 130  # exit statuses
 _RUN = "execute the cells of a notebook in a Jupyter kernel"
 _CONVERT = "write a notebook in another form: .sql, .py (source form of Databricks) or .ipynb"
 
@@ -40,6 +42,7 @@ def add_command(commands: Any) -> None:
     run.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the executed notebook: .html or .ipynb")
     run.add_argument("--warehouse", metavar="DIR", type=Path, help="folder of the tables (default: spark-warehouse)")
     run.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
+    add_settings(run)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -53,6 +56,7 @@ def _run(options: argparse.Namespace) -> int:
             values=dict(options.param),
             master=options.master,
             warehouse=options.warehouse or Path("spark-warehouse"),
+            conf=dict(options.conf),
         )
         node, failure = run_notebook(run, print if options.output is None else lambda text: None)
         if options.output is not None:
@@ -88,6 +92,9 @@ def _reported() -> Iterator[_Status]:
         _report(missing_package(error), status)
     except (SqlExtError, OSError) as error:
         _report(error, status)
+    except KeyboardInterrupt:
+        logging.disable()  # asyncio reports that the cell of the kernel, which has ended, has failed
+        status.code = INTERRUPTED
 
 
 def _report(error: Exception, status: _Status) -> None:

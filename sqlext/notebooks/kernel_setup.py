@@ -13,13 +13,15 @@ from sqlext.sessions.session import session
 from sqlext.sessions.watched import Display
 
 
-def set_up(shell: InteractiveShell, master: str, warehouse: str, values: Mapping[str, str]) -> None:
-    """Start the session `spark`, load the magics, and pass the values of parameters to the widgets.
+def set_up(
+    shell: InteractiveShell, master: str, warehouse: str, conf: Mapping[str, str], values: Mapping[str, str]
+) -> None:
+    """Start the session `spark`, load the magics, and pass the values of parameters to the widgets. `conf`: settings.
 
     Streaming tables process the rows that exist, and their cells wait until this is done, as in a Databricks job.
     """
     with short_errors():
-        spark = session(master=master, warehouse=warehouse, **{"spark.log.level": "OFF"})
+        spark = session(master=master, warehouse=warehouse, **{"spark.log.level": "OFF", **conf})
         spark.conf.set(TRIGGER, AVAILABLE_NOW)
     shell.user_ns["spark"] = spark
     load(shell, Display).widgets.receive(values)

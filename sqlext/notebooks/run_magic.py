@@ -58,7 +58,8 @@ def notebook_file(path: str, folder: Path) -> Path | None:
 
 
 def run_cells(file: Path, shell: InteractiveShell, widgets: Widgets, values: dict[str, str]) -> None:
-    """Run the cells of a notebook in a shell, in the folder of the notebook. Raises NotebookFailure."""
+    """Run the cells of a notebook in a shell, in the folder of the notebook. Raises NotebookFailure, and an
+    interrupt as it is."""
     widgets.receive(values)
     notebook = read_notebook(file)
     with _folder(file.parent):
@@ -69,6 +70,8 @@ def run_cells(file: Path, shell: InteractiveShell, widgets: Widgets, values: dic
             result = shell.run_cell(code, store_history=False)
             if not result.success:
                 error = result.error_before_exec or result.error_in_exec
+                if isinstance(error, KeyboardInterrupt):
+                    raise error
                 line = first_line and line_in_file(cell, first_line, failed_line(error, code, shell.user_ns), code)
                 raise NotebookFailure(f"{file.name}{f':{line}' if line else ''}: cell {number} failed")
 

@@ -30,12 +30,13 @@ HTML, JUPYTER = ".html", ".ipynb"
 
 @dataclass(frozen=True, kw_only=True)
 class NotebookRun:
-    """`values`: the parameters, as text; `master` and `warehouse` as in `sqlext.session`."""
+    """`values`: the parameters, as text; `master`, `warehouse` and `conf` as in `sqlext.session`."""
 
     file: Path
     values: Mapping[str, str]
     master: str
     warehouse: Path
+    conf: Mapping[str, str]
 
 
 def check_output(output: Path) -> None:
@@ -63,11 +64,11 @@ def run_notebook(run: NotebookRun, show: Callable[[str], None]) -> tuple[Noteboo
     client = NotebookClient(node, km=manager, timeout=None, resources={"metadata": {"path": folder}})
     # only errors, because the kernel warns that it listens on this machine
     client.extra_arguments = ["--IPKernelApp.log_level=40"]
-    set_up = f"set_up(get_ipython(), {run.master!r}, {str(run.warehouse.absolute())!r}, {dict(run.values)!r})"
-    first = new_code_cell(f"from sqlext.notebooks.kernel_setup import set_up\n{set_up}\ndel set_up")
+    arguments = f"{run.master!r}, {str(run.warehouse.absolute())!r}, {dict(run.conf)!r}, {dict(run.values)!r}"
+    set_up = f"from sqlext.notebooks.kernel_setup import set_up\nset_up(get_ipython(), {arguments})\ndel set_up"
     with client.setup_kernel(cwd=folder, cleanup_kc=True):
         with _unseen(node):
-            failure = _execute(client, first, 0, show)
+            failure = _execute(client, new_code_cell(set_up), 0, show)
         if failure is not None:
             return node, f"{run.file}: the start of Spark{failure}"
         for number, cell, first_line in notebook.numbered():

@@ -31,7 +31,8 @@ PLAIN_MISTAKE = "SELECT card,\n  amuont\nFROM {{ ref('payments') }}\n"
 def main(part: str, build: list[str]) -> None:
     """In the folder of the project."""
     parts = {"models": _models, "travels": _view}
-    print(json.dumps(parts[part](build) if part in parts else _stream(part, build), default=str))
+    result = parts[part](build) if part in parts else _stream(part, build)
+    print(json.dumps({**result, "program": SparkSession.active().conf.get("spark.app.name")}, default=str))
 
 
 def _models(build: list[str]) -> dict[str, Any]:

@@ -32,6 +32,8 @@ STREAMS = {
 }
 PARTS = ["models", "travels", *STREAMS]
 PART = sample(PARTS, len(PARTS))[0]
+IS_SERVED = sample([True, False], 2)[0]  # whether a server runs, whose Spark dbt then uses
+SETTINGS = ["spark.sql.session.timeZone=UTC", "spark.sql.shuffle.partitions=1"]  # those of profiles.yml
 
 needs_models = pytest.mark.skipif(PART != "models", reason=f"this run builds {PART}")
 needs_view = pytest.mark.skipif(PART != "travels", reason=f"this run builds {PART}")
@@ -46,11 +48,18 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dbt")
     project = folder / "project"
     shutil.copytree(ROOT / "sql_examples/dbt", project, ignore=shutil.ignore_patterns("target", "logs"))
-    variables = {**os.environ, "WAREHOUSE": str(folder / "warehouse"), "TZ": "UTC", "PYSPARK_PYTHON": str(PYTHON)}
+    warehouse = str(folder / "warehouse")
+    variables = {**os.environ, "WAREHOUSE": warehouse, "TZ": "UTC", "PYSPARK_PYTHON": str(PYTHON)}
+    variables["TMPDIR"] = str(tmp_path_factory.mktemp("s"))  # of the servers of this test
+    server = [PYTHON, "-m", "sqlext", "server"]
+    if IS_SERVED:
+        wanted = ["--master", "local[2]", "--warehouse", warehouse, *(f"--conf={setting}" for setting in SETTINGS)]
+        subprocess.run([*server, "start", *wanted], env=variables, cwd=project, check=True)
     run = subprocess.run(
         [PYTHON, ROOT / "tests/dbt/build_sample.py", project, PART, *BUILD],
         env=variables, cwd=folder, capture_output=True, text=True,
     )  # fmt: skip
+    subprocess.run([*server, "stop", "--all"], env=variables, cwd=project, check=True)
     assert run.returncode == 0, run.stdout[-5000:] + run.stderr[-5000:]
     *lines, result = run.stdout.strip().splitlines()
     return {**json.loads(result), "log": [*lines, *run.stderr.splitlines()]}
@@ -59,6 +68,11 @@ def built(tmp_path_factory):
 @pytest.mark.slow
 def test_every_node_of_the_sample_project_is_built(built):
     assert {name: line for name, line in built["first"].items() if line.split(":")[0] not in ("success", "pass")} == {}
+
+
+@pytest.mark.slow
+def test_dbt_uses_the_spark_of_a_running_server(built):
+    assert built["program"] == ("sqlext server" if IS_SERVED else "dbt")
 
 
 @needs_models

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,20 +13,33 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
 
+from tests.sampling import sample
+
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 ENDLESS = "SELECT count(*) AS n FROM range(0, 1000000, 1, 5000) a JOIN range(100000) b ON a.id + b.id = -1"
 SECONDS = 120
 
 
+IS_SERVED = (
+    sample([True, False], 2)[0] and sys.platform == "linux"
+)  # whether a server runs, whose Spark the kernel uses
+
+
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory) -> Iterator[KernelManager]:
     """A kernel of this Python."""
-    specs = KernelSpecManager()
+    specs, folder = KernelSpecManager(), str(tmp_path_factory.mktemp("kernel"))
     specs.kernel_dirs = []
+    variables = {**os.environ, "TMPDIR": str(tmp_path_factory.mktemp("s"))}  # of the servers of this test
+    server = [sys.executable, "-m", "sqlext", "server"]
+    if IS_SERVED:
+        subprocess.run([*server, "start"], env=variables, cwd=folder, check=True)
     manager = KernelManager(kernel_name="python3", kernel_spec_manager=specs)
-    manager.start_kernel(cwd=str(tmp_path_factory.mktemp("kernel")), extra_arguments=["--IPKernelApp.log_level=40"])
+    manager.start_kernel(cwd=folder, env=variables, extra_arguments=["--IPKernelApp.log_level=40"])
     yield manager
     manager.shutdown_kernel()
+    if IS_SERVED:
+        subprocess.run([*server, "stop", "--all"], env=variables, cwd=folder, check=True)
 
 
 @pytest.fixture(scope="module")
@@ -66,5 +82,7 @@ def test_the_stop_button_cancels_the_job_and_shows_no_traceback(kernel, client):
     status, shown = run(client, f"%%sql\n{ENDLESS}", stop)
     assert (status, len(shown), shown[-1].partition(" after ")[0]) == ("error", 1, "canceled")
     assert any(" of " in text and " tasks, " in text for text in progress)
+    program = "spark.conf.get('spark.app.name')"
+    assert run(client, f"print({program})") == ("ok", ["sqlext server\n" if IS_SERVED else "sqlext\n"])
     active = "spark.sparkContext.statusTracker().getActiveJobsIds()"
     assert run(client, f"print({active}, spark.sql('SELECT 7').collect())") == ("ok", ["[] [Row(7=7)]\n"])
