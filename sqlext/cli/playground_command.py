@@ -21,7 +21,7 @@ def add_command(commands: Any) -> None:
     command = commands.add_parser("playground", help=_PURPOSE, description=_PURPOSE)
     command.set_defaults(tool=run)
     rows = command.add_mutually_exclusive_group()
-    rows.add_argument("file", type=Path, nargs="?", metavar="FILE", help="the rows of a CSV, JSON or Parquet file")
+    rows.add_argument("rows", type=Path, nargs="?", metavar="FILE", help="the rows of a CSV, JSON or Parquet file")
     rows.add_argument("--csv", type=Path, metavar="FILE", help="the same")
     rows.add_argument("--table", metavar="NAME", help="the first 10,000 rows of a table, read once through Spark")
     rows.add_argument(
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _own_table(options: argparse.Namespace) -> Any:
-    file = options.file or options.csv
+    file = options.rows or options.csv
     if file is not None:
         from sqlext.playground.read_file import read_file
 
