@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.text.names import quoted, quoted_if_needed
@@ -50,13 +51,16 @@ def _create_view(spark: SparkSession, file: Path) -> str:
 
 
 def _csv(spark: SparkSession, path: str) -> tuple[DataFrame, str]:
-    """The rows of a CSV with a header, and what to say about them: columns that are text only because of NA are read
-    once more without it."""
+    """The rows of a CSV with a header, and what to say about them: in columns that are text only because of NA it is
+    NULL, and in texts it stays what it is, such as the country Namibia."""
     reader = spark.read.option("header", "true").option("inferSchema", "true")
     rows = reader.csv(path)
     texts = [name for name, kind in rows.dtypes if kind == "string"]
     if not texts:
         return rows, ""
     others = reader.option("nullValue", _MISSING).csv(path)
-    typed = [name for name, kind in others.dtypes if name in texts and kind != "string"]
-    return (others, f"; {_MISSING} is NULL, in {', '.join(typed)}") if typed else (rows, "")
+    typed = {name: kind for name, kind in others.dtypes if name in texts and kind != "string"}
+    if not typed:
+        return rows, ""
+    values = {name: F.expr(f"CAST(nullif({quoted(name)}, '{_MISSING}') AS {kind})") for name, kind in typed.items()}
+    return rows.withColumns(values), f"; {_MISSING} is NULL, in {', '.join(typed)}"

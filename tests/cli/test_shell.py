@@ -195,14 +195,16 @@ def test_results_are_written_in_a_mode_and_into_a_file(spark, tmp_path, capsys):
     assert f"written to {file}, " in err and f".output {file}, json" in err
 
 
-def test_files_become_views_and_na_is_null(spark, tmp_path):
+def test_files_become_views_and_na_is_null_where_it_is_no_text(spark, tmp_path):
     csv, json, other = tmp_path / "2013 flights.csv", tmp_path / "a-b.json", tmp_path / "c.xlsx"
     csv.write_text("day,delay,origin\n1,5,JFK\n2,NA,NA\n")
     json.write_text('{"x": 1}\n')
     assert create_file_views(spark, [csv, json]) == [
         f"`2013_flights`: 3 columns of {csv}; NA is NULL, in delay", f"a_b: 1 column of {json}",
     ]  # fmt: skip
-    assert spark.table("2013_flights").dtypes == [("day", "int"), ("delay", "int"), ("origin", "string")]
+    rows = spark.table("2013_flights")
+    assert rows.dtypes == [("day", "int"), ("delay", "int"), ("origin", "string")]
+    assert sorted(map(tuple, rows.collect())) == [(1, 5, "JFK"), (2, None, "NA")]
     for file, error in ((other, SqlExtError), (tmp_path / "no.csv", FileNotFoundError)):
         with pytest.raises(error):
             create_file_views(spark, [file])
