@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
 from sqlext.spark.kind import is_connect
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,13 @@ class RunningJobs(Protocol):
 def running_jobs(spark: Any) -> RunningJobs:
     """The jobs of this thread in a session."""
     return _ConnectJobs(spark) if is_connect(spark) else _ClassicJobs(spark.sparkContext)
+
+
+def as_this_thread(spark: Any, function: Callable[..., R]) -> Callable[..., R]:
+    """The function for another thread, whose jobs belong to those of this one."""
+    from pyspark import inheritable_thread_target
+
+    return inheritable_thread_target(spark)(function)  # type: ignore[no-any-return]
 
 
 def _new_tag() -> str:

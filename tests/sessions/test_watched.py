@@ -6,12 +6,13 @@ import io
 import os
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from sqlext.sessions.shown_progress import TerminalLine
 from sqlext.sessions.watched import Progress, watched
-from sqlext.spark.running_jobs import abandon_request
+from sqlext.spark.running_jobs import abandon_request, as_this_thread
 
 ENDLESS = "SELECT count(*) AS n FROM range(0, 1000000, 1, 5000) a JOIN range(100000) b ON a.id + b.id = -1"
 
@@ -40,6 +41,12 @@ def test_ctrl_c_cancels_the_jobs_of_its_block_alone(spark, action):
     with watched(spark, display):
         assert spark.sql("SELECT 1 AS a").collect() == [(1,)]
     assert (display.ends[1:], len(spark.sparkContext.getJobTags())) == ([(0, False)], 0)
+
+
+def test_the_jobs_of_another_thread_may_be_those_of_a_block(spark):
+    with watched(spark, Interrupting()) as watch, ThreadPoolExecutor(1) as others:
+        tags = as_this_thread(spark, spark.sparkContext.getJobTags)
+        assert watch.jobs.tag in others.submit(tags).result()
 
 
 def test_an_error_of_a_block_is_its_own(spark):

@@ -40,6 +40,7 @@ from sqlext.rewriter.refresh_keys.separable import NotSeparableError, SourceColu
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.quiet_probes import quiet_probes
+from sqlext.spark.running_jobs import as_this_thread
 
 _ATTEMPTS = 10  # each failed one means that another writer has succeeded
 NOTHING, BY_KEY, FULL = "nothing", "by key", "full"
@@ -254,7 +255,7 @@ def _replace_keys(view: ViewToRefresh, plan: RefreshPlan, keys: ChangedKeys, new
     table, call = versioned(view.name, new.base), view.call
     with ThreadPoolExecutor(1) as meanwhile:
         # Delta computes the list of the view's files, which it needs to write
-        detail = meanwhile.submit(table_detail, call.spark, view.name)
+        detail = meanwhile.submit(as_this_thread(call.spark, table_detail), call.spark, view.name)
         old = keys.rows_of(table, [SourceColumn(0, column.name.lower()) for column in plan.key])
         with source_views(view, plan.query, plan.key, keys) as text:
             changes = difference(old, query_rows(view, text).select(*map(quoted, old.columns)))
