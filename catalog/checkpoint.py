@@ -215,7 +215,8 @@ class StoredQuery:
 
     `words`: its text without the clauses, word by word (see `resumed_words`); `statement`: the whole statement, "" if
     it cannot be run again because it had parameters; `upsert_key`: the columns of UPSERT KEY, empty if the query
-    appends; `timestamp_type`: the value of TIMESTAMP_TYPE if the text means something else by the default, else "";
+    appends; `into`: the columns that an INSERT names, empty if it writes all by their position; `timestamp_type`: the
+    value of TIMESTAMP_TYPE if the text means something else by the default, else "";
     `time_zone`: the time zone of the session if the text reads local times, else "", as in records of earlier versions;
     `settings`: the values of the settings of Spark on which its rows depend, none in records of earlier versions;
     `views`: what the views and functions mean that it names, and `spark` the version of Spark that says so; likewise;
@@ -224,6 +225,7 @@ class StoredQuery:
 
     clauses: tuple[StoredClause, ...]
     upsert_key: tuple[str, ...] = ()
+    into: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     statement: str = ""
     timestamp_type: str = ""
@@ -251,6 +253,7 @@ def _query(fields: dict[str, Any]) -> StoredQuery:
     return StoredQuery(
         clauses=tuple(StoredClause(**clause) for clause in fields["clauses"]),
         upsert_key=tuple(fields.get("upsert_key", ())),
+        into=tuple(fields.get("into", ())),
         words=tuple(fields.get("words", ())),
         statement=fields.get("statement", ""),
         timestamp_type=fields.get("timestamp_type", ""),
@@ -280,7 +283,8 @@ def check_same_query(
     """Raise BindError if another query wrote the checkpoint.
 
     `former`: the fingerprints that earlier versions gave each of `query.clauses`; `clauses`: where the user wrote them;
-    `words`: where the user wrote each of `query.words`; `key`: the place of UPSERT KEY, or where it would be written;
+    `words`: where the user wrote each of `query.words`; `key`: the place of the columns of UPSERT KEY or INSERT, or
+    where they would be written;
     `anew`: what to write to begin anew, in words.
     """
     before = stored_query(checkpoint)
@@ -290,6 +294,9 @@ def check_same_query(
     if before.upsert_key != query.upsert_key:
         what = f"with UPSERT KEY ({', '.join(before.upsert_key)})" if before.upsert_key else "without UPSERT KEY"
         raise BindError("CHANGED_QUERY", f"the table was written {what}", place=key, hint=hint)
+    if before.into != query.into:
+        what = f"the columns {', '.join(before.into)}" if before.into else "all columns by their position"
+        raise BindError("CHANGED_QUERY", f"the query wrote {what}", place=key, hint=hint)
     if before.timestamp_type != query.timestamp_type:
         place = next(iter(clauses), key)
         raise _changed_type(

@@ -131,7 +131,9 @@ def start(
     folders = folders_of(spark, target)
     stored = Checkpoint(spark, folders.own) if is_new else folders.current(spark)
     checkpoint = stored.location
-    recorded = _stored_query(spark, target, clauses, text, is_repeatable=is_repeatable, casts_times=is_cast_by_zone)
+    recorded = _stored_query(
+        spark, target, clauses, text, columns=written.columns, is_repeatable=is_repeatable, casts_times=is_cast_by_zone
+    )
     recorded = replace(recorded, identifier=identifier)
     places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
     effect = streams.STARTED if stored_query(stored) is None else streams.RESUMED
@@ -235,9 +237,11 @@ def _stored_query(
     clauses: Sequence[StreamClause],
     text: Text,
     *,
+    columns: Sequence[str],
     is_repeatable: bool,
     casts_times: bool,
 ) -> StoredQuery:
+    """The record of a query. `columns`: those of the table that it writes."""
     stored = (
         StoredClause(in_line(clause.text), clause.fingerprint.digest, dict(clause.fingerprint.parts))
         for clause in clauses
@@ -262,6 +266,7 @@ def _stored_query(
         time_zone=time_zone(spark) if reads_zone else "",
         settings=values_of_settings(spark, names),
         upsert_key=tuple(column.name.lower() for column in target.upsert_key),
+        into=tuple(map(str.lower, columns)) if target.by_name else tuple(c.name.lower() for c in target.into),
         views=view_meanings(spark, target.text),
         spark=spark.version,
     )
@@ -305,8 +310,8 @@ def _timestamp_type(spark: SparkSession, texts: Sequence[str]) -> str:
 
 
 def _key_place(target: StreamTarget) -> Place:
-    """The place of the columns of UPSERT KEY, or the place where UPSERT KEY would be written."""
-    key = target.upsert_key
+    """The place of the columns of UPSERT KEY or INSERT, or the place where they would be written."""
+    key = target.upsert_key or target.into
     return Place(target.text, key[0].place.start, key[-1].place.stop) if key else target.place
 
 

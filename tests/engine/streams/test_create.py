@@ -108,6 +108,9 @@ def test_an_insert_leaves_out_what_delta_computes_and_names_columns_in_any_order
         )
         with settings(events, {"sqlext.stream.name": name, "sqlext.stream.trigger": "available-now"}):
             events.sql(f"INSERT INTO computed {columns} SELECT i, at, k {ROWS}")
+    with settings(events, {"sqlext.stream.name": "named"}), pytest.raises(sqlext.BindError) as changed:
+        events.sql(f"INSERT INTO computed (k, at, i) SELECT i, at, k {ROWS}")
+    assert "wrote the columns i, at, k" in str(changed.value) and changed.value.error_class == "SQLEXT_CHANGED_QUERY"
     rows = events.sql("SELECT k, CAST(at AS STRING), CAST(day AS STRING), kind, note, i FROM computed").collect()
     days = [f"2026-01-0{day}" for day in (1, 1, 3, 3, 5)]
     assert sorted(map(tuple, rows)) == [(1, f"{day} 00:00:00", day, "new", None, 5) for day in days]
