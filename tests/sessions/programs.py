@@ -24,6 +24,7 @@ CONNECT_SESSION = """
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.warehouse.dir": "here",
+        "spark.databricks.delta.snapshotPartitions": "2",  # instead of 50 tasks for each list of files
         "spark.sql.streaming.stateStore.providerClass":
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.shuffle.partitions": "2",

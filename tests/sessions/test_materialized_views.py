@@ -67,6 +67,7 @@ PLAIN = """
         "spark.jars.packages": "{delta}",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.databricks.delta.snapshotPartitions": "2",
     }}).getOrCreate()
     assert "sqlext.engine" not in sys.modules
     print(sorted(map(tuple, spark.read.format("delta").load("{path}").collect())))
