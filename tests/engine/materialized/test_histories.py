@@ -34,7 +34,7 @@ def views(spark):
     drop_all(spark)
 
 
-@pytest.mark.random(every=100, few=150)
+@pytest.mark.random(every=150, few=150)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_after_any_history_the_view_has_the_rows_of_its_query(views, seed):
     check_history(views, seeded(seed), seed)
@@ -104,6 +104,7 @@ def test_a_source_whose_columns_may_be_other_ones_is_read_anew(views, statement,
     assert difference(views, query) == ""
 
 
+@pytest.mark.random(every=4)
 @pytest.mark.parametrize("clauses", [CLASSES["feed"], CLASSES["vectors"]])
 @pytest.mark.parametrize(
     "statements",
@@ -131,6 +132,7 @@ def test_columns_that_the_query_does_not_read_leave_it_by_key(views, clauses, st
 COMPACTED = "the changed files of spark_catalog.default.ev were compacted"
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize(
     ("clauses", "reason"),
     [("", None), (CLASSES["feed"], None), (CLASSES["vectors"], None), (CLASSES["partitioned"], COMPACTED)],
