@@ -41,3 +41,11 @@ def test_statements_with_mistakes_end_in_errors_on_spark(spark):
         except Exception as e:
             unexpected[mutated(number)] = f"{type(e).__name__}: {e}"
     assert unexpected == {}
+
+
+def test_an_analysis_on_which_spark_fails_by_itself_ends_in_an_error_with_a_place(spark):
+    """Spark 4.2 has no text for its own error, and raises one of Java."""
+    clause = "MATCH_RECOGNIZE (ORDER BY id MEASURES count(*) AS n PATTERN (A) DEFINE A AS id:part > 1)"
+    with pytest.raises(SqlExtError) as refused:
+        spark.sql(f"SELECT * FROM range(3) {clause}")
+    assert refused.value.place.written == "id"

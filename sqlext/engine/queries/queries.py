@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from sqlext.engine.queries.sent_texts import note
-from sqlext.engine.queries.spark_errors import ERRORS, HELPER, user_error
+from sqlext.engine.queries.spark_errors import ERRORS, HELPER, failure_of_spark, user_error
 from sqlext.engine.reports.shown_values import shown_name
 from sqlext.errors import BindError
 from sqlext.expressions.function import ExecutionSettings
@@ -28,6 +28,7 @@ from sqlext.rewriter.text.names import only_column, quoted
 from sqlext.rewriter.text.shuffle import APART
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.tree.sources import without_unread_ctes
+from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.quiet_probes import quiet_probes
 
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has a watermark
@@ -85,6 +86,8 @@ class Queries:
             return self._analysed(text)
         except ERRORS as e:
             raise self.error(e, text) from None
+        except Py4JError as e:
+            raise failure_of_spark(e, text, self.user_text) from None
 
     def _analysed(self, text: Text) -> DataFrame:
         with quiet_probes():
@@ -104,7 +107,7 @@ class Queries:
         text."""
         try:
             return self._analysed(text)
-        except ERRORS:
+        except (*ERRORS, Py4JError):
             return None
 
     def accepts(self, text: Text) -> bool:
@@ -259,7 +262,7 @@ def is_accepted(sql: Callable[..., DataFrame], query: str) -> bool:
         with quiet_probes():
             sql(query).schema  # noqa: B018  (on Connect only this analyses the text)
         return True
-    except PySparkException:
+    except (PySparkException, Py4JError):
         return False
 
 

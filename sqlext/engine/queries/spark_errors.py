@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException, PySparkException
 
+from sqlext.catalog.streams import root_cause
 from sqlext.engine.queries.places_of_words import place_of_word
 from sqlext.engine.queries.sent_texts import HELPER, HELPER_NAME, HELPER_OF_SPARK, QUALIFIER, place_of_fragment
 from sqlext.errors import BindError, Place
@@ -37,7 +38,8 @@ _NUMBER = re.compile(r"(?<=\w)#\d+L?\b")  # Spark's own number of a column
 _INTERNAL = re.compile(rf"{HELPER_OF_SPARK}|\n *\+- |{_NUMBER.pattern}", re.IGNORECASE)
 _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)|; line (\d+) pos (\d+)")
 _NEAR = re.compile(r"at or near '(.+?)'(?=[.:]|$)")
-# conditions of Spark
+# conditions of Spark, and what an error without one is called
+_NO_CONDITION = "ANALYSIS"
 _SYNTAX_ERROR, _NOT_ORDERABLE = "PARSE_SYNTAX_ERROR", "EXPRESSION_TYPE_IS_NOT_ORDERABLE"
 _OWN_FUNCTIONS = frozenset({*CLAUSE_FUNCTIONS, *OUTCOMES})
 _NAVIGATIONS = NAVIGATIONS - {"FIRST", "LAST"}  # which Spark has too
@@ -83,8 +85,8 @@ def user_error(
     """
     if "delay threshold" in str(e):
         return _negative_delay(user_text)
-    condition = e.getCondition() or "ANALYSIS"
-    name = condition.replace(".", "_") if _HAS_CLEAR_NAME.match(condition) else "ANALYSIS"
+    condition = e.getCondition() or _NO_CONDITION
+    name = condition.replace(".", "_") if _HAS_CLEAR_NAME.match(condition) else _NO_CONDITION
     place = place_of(e, text, user_text)
     if condition == "UNRESOLVED_ROUTINE":
         return _unknown_function(e, name, place, user_text, functions)
@@ -92,6 +94,13 @@ def user_error(
         return _no_stream(refused, user_text)
     message = _SENTENCES.get(condition) or _message(e, place, user_text)
     return BindError(name, message, place=place, hint=_hint(e, condition, place, user_text))
+
+
+def failure_of_spark(e: Exception, text: Text, user_text: str) -> BindError:
+    """The error of a text on which Spark's analysis fails by itself, without a condition and a place."""
+    origins = (text.origin(i) for i in range(len(str(text))))
+    place = word_at(user_text, next((origin for origin in origins if origin is not None), 0))
+    return BindError(_NO_CONDITION, f"Spark cannot analyse this: {root_cause(str(e))}", place=place)
 
 
 def word_at(text: str, start: int) -> Place:
