@@ -46,10 +46,11 @@ class Case:
 
 
 def write(folder: Path, rows: int) -> None:
-    """Write trades and quotes of one day, each in the order of time, as both pandas and Polars want it."""
+    """Write trades and quotes of about a day, each in the order of time, as both pandas and Polars want it. No two rows
+    of a table have the same time: the libraries choose others of such rows."""
     chance = np.random.default_rng(rows)
     for name, value in (("trades", "price"), ("quotes", "bid")):
-        times = np.sort(chance.integers(0, DAY_US, rows)).astype("datetime64[us]")
+        times = np.cumsum(chance.integers(1, 2 * DAY_US // rows, rows)).astype("datetime64[us]")
         columns = {"time": times, "ticker": chance.integers(0, KEYS, rows), value: chance.integers(1, 1000, rows)}
         pq.write_table(pa.table(columns), folder / f"{name}.parquet")
 
