@@ -186,11 +186,26 @@ def _all_columns(sides: JoinSides) -> Sequence[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aggregated(PlannedPart):
+class AggregatesByWorkers(PlannedPart):
+    """What the join has in batch and on streams."""
+
+    bound: BoundAggregates
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        return (*self.bound.lefts, *aggregate_columns(self.bound.calls))
+
+    def text(self, result: str) -> Text:
+        """The text that replaces the join. `result`: the relation that workers return."""
+        bound = self.bound
+        return result_sql(result, bound.own, bound.left, bound.lefts, bound.names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregated(AggregatesByWorkers):
     """The join by workers: what they do, the rows that they read, and the columns that they return. `local`: one worker
     reads the files of both tables; otherwise Spark reads the queries `left` and `right`, and `why_read` says why."""
 
-    bound: BoundAggregates
     plan: AggregatesPlan
     left: Text
     right: Text
@@ -224,15 +239,6 @@ class Aggregated(PlannedPart):
             return aggregate_batches(batches, plan)
 
         return map_in_arrow(rows, of_batches, self.schema)
-
-    @property
-    def hidden(self) -> tuple[str, ...]:
-        return (*self.bound.lefts, *aggregate_columns(self.bound.calls))
-
-    def text(self, result: str) -> Text:
-        """The text that replaces the join. `result`: the relation that workers return."""
-        bound = self.bound
-        return result_sql(result, bound.own, bound.left, bound.lefts, bound.names)
 
     @property
     def reasons(self) -> list[tuple[str, str]]:

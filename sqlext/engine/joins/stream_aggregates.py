@@ -12,14 +12,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sqlext.engine.joins.aggregate_ranges import BoundAggregates, range_calls, tied_columns
+from sqlext.engine.joins.aggregate_ranges import AggregatesByWorkers, BoundAggregates, range_calls, tied_columns
 from sqlext.engine.joins.bind_stream_join import check_bound, check_time
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.joins.local_interval import conditions, pair_condition
 from sqlext.engine.joins.state_range import farthest
 from sqlext.engine.planning.answers import KeptClause
 from sqlext.engine.planning.fingerprint import Fingerprint, fingerprint_of
-from sqlext.engine.planning.planner import PlannedPart
 from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import execution_settings
@@ -42,7 +41,6 @@ from sqlext.rewriter.joins.asof_sql import Conditions, Key
 from sqlext.rewriter.joins.interval_sides_sql import KEY
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT, checked_sum
-from sqlext.rewriter.joins.range_aggregates_sql import aggregate_columns, result_sql
 from sqlext.rewriter.lowering.guard import guarded_columns
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import column_name, quoted, unquoted
@@ -53,14 +51,13 @@ _TESTED = "__tested"  # prefix of the right columns that conditions on pairs rea
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamAggregates(PlannedPart):
+class StreamAggregates(AggregatesByWorkers):
     """The join. `conditions`: the keys, and the conditions on each relation alone; `on_pairs`: those on pairs of rows,
     which are `condition` for workers; `left`, `right`: what Spark computes of both; `written`: the values of right rows
     without guards, by the names of their columns; `ranges`: what workers do, with `of_left` over columns of the state;
     `reach`: as in `StreamAggregatesPlan`; `has_effect`: building the DataFrame to run creates the table of late rows.
     """
 
-    bound: BoundAggregates
     conditions: Conditions
     on_pairs: tuple[Text, ...]
     condition: Scalar | None
@@ -178,15 +175,6 @@ class StreamAggregates(PlannedPart):
         fields = [T.StructField(name, field.dataType) for name, field in lefts]
         fields += [T.StructField(call.name, of) for call, of in zip(self.ranges.calls, bound.results)]
         return T.StructType(fields)
-
-    @property
-    def hidden(self) -> tuple[str, ...]:
-        return (*self.bound.lefts, *aggregate_columns(self.bound.calls))
-
-    def text(self, result: str) -> Text:
-        """The text that replaces the join. `result`: the relation that workers return."""
-        bound = self.bound
-        return result_sql(result, bound.own, bound.left, bound.lefts, bound.names)
 
     @property
     def reasons(self) -> list[tuple[str, str]]:

@@ -55,6 +55,7 @@ from sqlext.engine.streams.target_table import (
     check_target,
     prepare,
     renamed,
+    written_fields,
 )
 from sqlext.engine.streams.upsert import UpsertWriter, check_table, plan_upsert
 from sqlext.engine.views.temporary_objects import is_table, is_temporary_view
@@ -124,8 +125,9 @@ def start(
             warn([_skipped(spark, target, title)])
             return nothing
         is_new = prepare(spark, written, target)
-    is_cast_by_zone = casts_times(spark, written, target)
-    written = as_table(spark, written, target)
+    fields = written_fields(spark, written, target)
+    is_cast_by_zone = casts_times(written, fields, target)
+    written = as_table(written, fields, target)
     if upsert is not None:
         check_table(upsert, spark.table(name).columns, target)
     folders = folders_of(spark, target)

@@ -20,7 +20,7 @@ from sqlext.engine.streams.checkpoint_folders import folders_of
 from sqlext.errors import BindError, Place
 from sqlext.expressions.spark_types import in_sql, times_in
 from sqlext.rewriter.emit.upserted import HIDDEN
-from sqlext.rewriter.heads.stream_target import NamedColumn, StreamTarget
+from sqlext.rewriter.heads.stream_target import NamedColumn, StreamTarget, TableColumn
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.rewriter.text.splice import Piece, Source, Text, join
 from sqlext.spark.quiet_probes import quiet_probes
@@ -65,16 +65,21 @@ def renamed(frame: DataFrame, target: StreamTarget) -> DataFrame:
     if not columns:
         return frame
     own = [name for name in frame.columns if name not in HIDDEN]
-    if len(columns) != len(own):
-        raise BindError(
-            "COLUMN_COUNT",
-            f"the list has {len(columns)} columns, the query returns {len(own)}",
-            place=columns[min(len(columns), len(own) + 1) - 1].place,
-            hint=f"the query returns {', '.join(own)}.",
-        )
+    _check_count(columns, own)
     _check_types(frame.select(*map(F.col, map(quoted, own))), target)
     names = iter(column.name for column in columns)
     return frame.toDF(*(name if name in HIDDEN else next(names) for name in frame.columns))
+
+
+def _check_count(listed: Sequence[NamedColumn | TableColumn], returned: Sequence[str]) -> None:
+    """Raise BindError unless a list of columns has one for each column that the query returns."""
+    if len(listed) != len(returned):
+        raise BindError(
+            "COLUMN_COUNT",
+            f"the list has {len(listed)} columns, the query returns {len(returned)}",
+            place=listed[min(len(listed), len(returned) + 1) - 1].place,
+            hint=f"the query returns {', '.join(returned)}.",
+        )
 
 
 def _check_types(frame: DataFrame, target: StreamTarget) -> None:
@@ -129,13 +134,12 @@ def _check_columns(schema: T.StructType, target: StreamTarget) -> None:
             )
 
 
-def as_table(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> DataFrame:
-    """The query with the names and types of the columns of the table that it is written into.
+def as_table(frame: DataFrame, fields: Sequence[T.StructField], target: StreamTarget) -> DataFrame:
+    """The query with the names and types of `fields`, the columns of the table that it is written into.
 
     A stream is written into Delta by the names of columns. What an INSERT does not name Delta computes: a generated or
     identity column, a default, or NULL. Without a column list the table has the columns of the query.
     """
-    fields = _written_fields(spark, frame, target)
     if not _has_own_types(target):
         return frame
     pairs = zip(frame.schema.fields, fields)
@@ -148,17 +152,16 @@ def as_table(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> Dat
     )
 
 
-def casts_times(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> bool:
+def casts_times(frame: DataFrame, fields: Sequence[T.StructField], target: StreamTarget) -> bool:
     """Return True if the table has a TIMESTAMP where the query has another type, or the reverse: Spark casts it in the
     time zone."""
     if not _has_own_types(target):
         return False
-    fields = _written_fields(spark, frame, target)
     types = ((times_in(c.dataType.simpleString()) for c in pair) for pair in zip(frame.schema.fields, fields))
     return any("timestamp" in query ^ table for query, table in types)
 
 
-def _written_fields(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> Sequence[T.StructField]:
+def written_fields(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> Sequence[T.StructField]:
     """The columns of the table that the columns of the query are written into. Raises BindError if there are others."""
     fields = spark.table(quote(target.name)).schema.fields
     into = [NamedColumn(name, target.place) for name in frame.columns] if target.by_name else target.into
@@ -172,13 +175,7 @@ def _written_fields(spark: SparkSession, frame: DataFrame, target: StreamTarget)
                 "SELECT … writes some of them.",
             )
         return fields
-    if len(into) != len(frame.columns):
-        raise BindError(
-            "COLUMN_COUNT",
-            f"the list has {len(into)} columns, the query returns {len(frame.columns)}",
-            place=into[min(len(into), len(frame.columns) + 1) - 1].place,
-            hint=f"the query returns {', '.join(frame.columns)}.",
-        )
+    _check_count(into, frame.columns)
     named = [_field(column, fields, target) for column in into]
     _check_left_out(spark, [field for field in fields if field not in named], named, target)
     return named
@@ -200,14 +197,14 @@ def _check_left_out(
     spark: SparkSession, left_out: Sequence[T.StructField], named: Sequence[T.StructField], target: StreamTarget
 ) -> None:
     """Raise BindError if a column that is left out needs a value. Only Spark's plan tells whether Delta computes it."""
-    if not any(not field.nullable for field in left_out):
+    needed = next((field.name for field in left_out if not field.nullable), None)
+    if needed is None:
         return
     names = ", ".join(quoted(field.name) for field in named)
     values = ", ".join(f"CAST(NULL AS {type_text(field.dataType)})" for field in named)
     with quiet_probes():
         plan = spark.sql(f"EXPLAIN INSERT INTO {quote(target.name)} ({names}) SELECT {values}").collect()[0][0]
     if not plan.startswith("=="):
-        needed = next(field.name for field in left_out if not field.nullable)
         raise BindError(
             "COLUMN_COUNT",
             f"the column {needed} of {target.name[-1]} is NOT NULL, and the INSERT leaves it out",

@@ -14,7 +14,7 @@ from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.worker_memory import memory_errors
-from sqlext.operators.stateful.operator import KEYS, ROWS, Clock, State, Step, TimesBy, first_state
+from sqlext.operators.stateful.operator import KEYS, ROWS, Clock, State, Step, TimesBy, arriving_rows, first_state
 from sqlext.pattern.task.event_time import BEGINNING, NEVER
 
 LIMITS = Limits(rows=1 << 18)  # a step has a cost of its own, and many rows at once do not fit in a cache
@@ -36,7 +36,7 @@ class EmitOperator:
 
     @property
     def inputs(self) -> Mapping[str, pa.Schema]:
-        return {ROWS: pa.schema([*self.windows.schema, *((name, pa.string()) for name in self.extra)])}
+        return arriving_rows(self.windows.schema, self.extra)
 
     @cached_property
     def tables(self) -> Mapping[str, pa.Schema]:

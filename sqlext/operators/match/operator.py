@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sqlext.operators.match.stream_plan import StreamMatchPlan
 from sqlext.operators.rows.columns import WITHIN_END
-from sqlext.operators.stateful.operator import KEYS, ROWS, Clock, State, Step, TimesBy
+from sqlext.operators.stateful.operator import KEYS, ROWS, Clock, State, Step, TimesBy, arriving_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class MatchOperator:
 
     @property
     def inputs(self) -> Mapping[str, pa.Schema]:
-        return {ROWS: pa.schema([*self.plan.schema, *((name, pa.string()) for name in self.extra)])}
+        return arriving_rows(self.plan.schema, self.extra)
 
     @property
     def tables(self) -> Mapping[str, pa.Schema]:

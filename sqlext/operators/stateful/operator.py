@@ -23,6 +23,12 @@ FAILURES = pa.schema([("time", pa.timestamp("us", "UTC")), ("error", pa.string()
 FIRST_WATERMARK = 0
 
 
+def arriving_rows(schema: pa.Schema, extra: Sequence[str]) -> Mapping[str, pa.Schema]:
+    """The only table that arrives at most operators: rows with these columns, and LATE_ROW and FAILURE if `extra` has
+    them."""
+    return {ROWS: pa.schema([*schema, *((name, pa.string()) for name in extra)])}
+
+
 class State(NamedTuple):
     """`tables`: by name, each with the schema that the operator gives it; rows up to `watermark` (int64 microseconds)
     are decided."""

@@ -9,7 +9,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from sqlext.operators.rows.columns import ROW_TIME
-from sqlext.operators.stateful.operator import KEYS, ROWS, TimesBy
+from sqlext.operators.stateful.operator import KEYS, ROWS, TimesBy, arriving_rows
 
 
 class TwoStreamsPlan(Protocol):
@@ -32,7 +32,7 @@ class TwoStreamsOperator:
 
     @property
     def inputs(self) -> Mapping[str, pa.Schema]:
-        return {ROWS: pa.schema([*self.plan.schema, *((name, pa.string()) for name in self.extra)])}
+        return arriving_rows(self.plan.schema, self.extra)
 
     @property
     def tables(self) -> Mapping[str, pa.Schema]:
