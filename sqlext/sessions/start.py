@@ -19,7 +19,7 @@ from pyspark.util import is_remote_only
 
 from sqlext.errors import SetupError
 from sqlext.sessions.hook import unhooked
-from sqlext.sessions.known_jars import known_jars, remember_jars, without_sparks_own
+from sqlext.sessions.known_jars import JARS, PACKAGES, known_jars, remember_jars, request_of
 from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.kind import is_connect, is_on_this_machine
 from sqlext.spark.locations import local_path
@@ -143,22 +143,18 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str], ours: di
     settings = _settings_of_master(settings["spark.master"]) | settings
     if is_on_this_machine(settings["spark.master"]):
         settings = settings_of_daemon() | settings
-    packages = _packages(user_conf) if ours is WITH_DELTA else user_conf.get("spark.jars.packages", "")
-    is_only_delta = bool(packages) and ours is WITH_DELTA and not _names_jars(user_conf)
-    jars = known_jars(packages) if is_only_delta else ""
-    if jars:
-        # the module `delta` is in one of the jars
-        modules = ",".join(jar for jar in jars.split(",") if _DELTA_JAR in jar)
-        jars = without_sparks_own(jars, _spark_home() / "jars") if _prefers_own_jars(settings) else jars
-        settings |= {"spark.jars": jars, "spark.submit.pyFiles": modules}
-    else:
-        settings["spark.jars.packages"] = packages
+    packages = _packages(user_conf) if ours is WITH_DELTA else user_conf.get(PACKAGES, "")
+    settings[PACKAGES] = packages
+    request = request_of(settings, _submitted()) if _starts_jvm() else ""
+    known = known_jars(request) if request else None
+    if known is not None:
+        settings = known.in_settings(settings, _spark_home() / "jars" if _prefers_own_jars(settings) else None)
     try:
         with kept_stderr(shows_failed_tasks=_LOG_LEVEL in user_conf) as log, _jars_for_spark_submit(settings):
             _load_ahead()
             spark = SparkSession.builder.config(map={k: v for k, v in settings.items() if v}).getOrCreate()
-            if is_only_delta and not jars:
-                remember_jars(packages, str(spark.conf.get("spark.jars", "")))
+            if request and known is None:
+                remember_jars(request, str(spark.conf.get(JARS, "")))
             if not settings["spark.master"]:
                 _set_for_master(spark)
             return spark
@@ -177,11 +173,12 @@ def _load_ahead() -> None:
     Thread(target=load, name="sqlext-load").start()
 
 
-def _names_jars(user_conf: dict[str, str]) -> bool:
-    """True if the user may add jars to Delta's, or if the JVM runs already."""
+def _submitted() -> str:
+    """What spark-submit reads besides the settings: its arguments, and its file of defaults."""
     defaults = Path(os.environ.get("SPARK_CONF_DIR") or _spark_home() / "conf", "spark-defaults.conf")
-    in_settings = any(key.startswith("spark.jars") for key in user_conf)
-    return in_settings or _ARGUMENTS in os.environ or defaults.exists() or not _starts_jvm()
+    with suppress(OSError):
+        return f"{os.environ.get(_ARGUMENTS, '')}\n{defaults.read_text('utf-8', errors='replace')}"
+    return os.environ.get(_ARGUMENTS, "")
 
 
 def _prefers_own_jars(settings: dict[str, str]) -> bool:
