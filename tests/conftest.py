@@ -15,6 +15,7 @@ import sqlext
 from sqlext.sessions.start import delta_package
 
 from . import comet
+from .kafka.jars import NoJars, connector_jars
 from .sampling import SAMPLE, forget_seed, how_to_repeat, postponed
 
 os.environ.setdefault("TZ", "UTC")  # Spark's session time zone, before its JVM starts
@@ -46,7 +47,7 @@ def pytest_report_header():
 def pytest_collection_modifyitems(config, items):
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
-        if "spark" in fixtures:
+        if "spark" in fixtures or "kafka" in fixtures:  # a broker needs Java, too
             item.add_marker(pytest.mark.spark)
         if "browser_page" in fixtures:
             item.add_marker(pytest.mark.slow)
@@ -92,14 +93,25 @@ def has_delta() -> bool:
         return False
 
 
+def _connector(items) -> dict[str, str]:
+    """The setting with which Spark reads Kafka's topics, if one of the tests needs it and Maven Central has it."""
+    if not any("kafka" in getattr(item, "fixturenames", ()) for item in items):
+        return {}
+    try:
+        return {"spark.jars": connector_jars()}
+    except NoJars:  # these tests are skipped with the reason
+        return {}
+
+
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory):
+def spark(request, tmp_path_factory):
     """An extended session on two cores with an empty warehouse. Leave its settings, tables and views as they were."""
     warehouse = tmp_path_factory.mktemp("warehouse")
+    others = {**comet.settings(), **_connector(request.session.items)}
     master = os.environ.get("SQLEXT_TEST_MASTER", "local[2]")  # a cluster's in `make test-cluster`
     with pytest.MonkeyPatch.context() as environment:
         if os.environ[_OF_JVM] == _SHORT:
             environment.delenv(_OF_JVM)
-        session = sqlext.session("sqlext tests", master, warehouse, delta=has_delta(), **SETTINGS, **comet.settings())
+        session = sqlext.session("sqlext tests", master, warehouse, delta=has_delta(), **SETTINGS, **others)
     yield session
     session.stop()

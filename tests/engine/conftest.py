@@ -19,7 +19,7 @@ def events(spark):
         yield spark
     for name in ("sqlext.stream.trigger", "sqlext.stream.buckets"):
         spark.conf.unset(name)
-    views_first = sorted(spark.catalog.listTables(), key=lambda table: table.tableType != "VIEW")
-    for table in views_first:  # one of the tables keeps the views
+    stored_first = sorted(spark.catalog.listTables(), key=lambda table: table.tableType in ("MANAGED", "EXTERNAL"))
+    for table in stored_first:  # views and tables of Kafka, which one of Spark's tables keeps
         if table.name not in before:
             spark.sql(f"DROP {'VIEW' if table.tableType == 'VIEW' else 'TABLE'} {table.name}")
