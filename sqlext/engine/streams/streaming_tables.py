@@ -43,21 +43,15 @@ from sqlext.engine.queries.session_settings import temporary_settings, time_zone
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.shipped.data_types import holds_chars
 from sqlext.engine.streams import reports, side_tables
-from sqlext.engine.streams.append import AppendWriter
-from sqlext.engine.streams.belonging import anew, check_belongs, check_state_format, mark_begun
+from sqlext.engine.streams.belonging import anew, check_state_format
 from sqlext.engine.streams.checkpoint_folders import folders_of, own_name
 from sqlext.engine.streams.idle_sources import has_beats
 from sqlext.engine.streams.last_progress import last_known
 from sqlext.engine.streams.silent_sources import warn_of_silent_sources
-from sqlext.engine.streams.target_table import (
-    as_table,
-    casts_times,
-    check_target,
-    prepare,
-    renamed,
-    written_fields,
-)
-from sqlext.engine.streams.upsert import UpsertWriter, check_table, plan_upsert
+from sqlext.engine.streams.sinks import Sink, StreamRows, Writing
+from sqlext.engine.streams.table_sink import TableSink
+from sqlext.engine.streams.target_table import as_table, casts_times, check_target, prepare, renamed
+from sqlext.engine.streams.upsert import plan_upsert
 from sqlext.engine.views.temporary_objects import is_table, is_temporary_view
 from sqlext.engine.views.view_plans import view_meanings
 from sqlext.errors import BindError, Place, SetupError, UnsupportedError
@@ -115,6 +109,7 @@ def start(
         )
     name, title = quote(target.name), streams.table_title(spark, target.name)
     nothing = spark.createDataFrame([], T.StructType([]))
+    sink = sink_of(spark, target)
     check(spark, target, clauses)
     frame = renamed(frame, target)
     upsert = plan_upsert(frame, target, clauses) if target.upsert_key else None
@@ -125,12 +120,12 @@ def start(
             warn([_skipped(spark, target, title)])
             return nothing
         is_new = prepare(spark, written, target)
-    fields = written_fields(spark, written, target)
+    fields = sink.fields(written)
     is_cast_by_zone = casts_times(written, fields, target)
     written = as_table(written, fields, target)
     if upsert is not None:
-        check_table(upsert, spark.table(name).columns, target)
-    folders = folders_of(spark, target)
+        sink.check_upsert(upsert)
+    folders = sink.folders()
     stored = Checkpoint(spark, folders.own) if is_new else folders.current(spark)
     checkpoint = stored.location
     recorded = _stored_query(
@@ -148,24 +143,18 @@ def start(
         return nothing
     if not is_new:
         check_state_format(spark, target, stored)
-        check_belongs(spark, target, folders, stored)
-    if target.is_insert:
-        mark_begun(spark, written, target, folders)
+        sink.check_belongs(folders, stored)
+    sink.begin(written, folders)
     streams.note_effect(query_name, effect)
     record_query(stored, recorded)
     stored.remove_unfinished()
     stored.write_own_paths()
-    if upsert is not None:
-        into = UpsertWriter(upsert, quote(_with_schema(spark, target)), checkpoint)
-        writer, sink = frame.writeStream.foreachBatch(into), None
-    elif folders.computes:
-        writer, sink = written.writeStream.foreachBatch(AppendWriter(folders.table, checkpoint)), None
-    else:
-        writer, sink = written.writeStream.format("delta"), name
-    writer = writer.option("checkpointLocation", checkpoint).queryName(query_name)
+    writing = sink.writing(StreamRows(frame=frame, written=written, upsert=upsert), folders, checkpoint)
+    writer = writing.writer.option("checkpointLocation", checkpoint).queryName(query_name)
+    writing = replace(writing, writer=writer)
     try:
         with temporary_settings(spark, {_SEVERAL_BATCHES: "true"} if has_beats(text) else {}):
-            query = _run(spark, writer, sink, target)
+            query = _run(spark, writing, target)
         if trigger(spark, target) == AVAILABLE_NOW:
             warn_of_silent_sources(spark, frame, query)
     except (AnalysisException, SetupError) as e:  # errors of the checks when a stream starts
@@ -226,8 +215,9 @@ def check(spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamCla
         )
 
 
-def _with_schema(spark: SparkSession, target: StreamTarget) -> Parts:
-    return target.name if len(target.name) > 1 else (spark.catalog.currentDatabase(), *target.name)
+def sink_of(spark: SparkSession, target: StreamTarget) -> Sink:
+    """The table that the query of a statement is written into."""
+    return TableSink(spark, target)
 
 
 # the record of a query
@@ -349,16 +339,16 @@ def _trigger_options(trigger: str) -> dict[str, Any]:
     return {"availableNow": True} if trigger == AVAILABLE_NOW else {"processingTime": trigger}
 
 
-def _run(spark: SparkSession, writer: DataStreamWriter, table: str | None, target: StreamTarget) -> StreamingQuery:
-    """Start the query, and wait for the end of available-now.
-
-    `table`: where Spark writes the rows, None if the writer has its own function for that.
-    """
+def _run(spark: SparkSession, writing: Writing, target: StreamTarget) -> StreamingQuery:
+    """Start the query, and wait for the end of available-now."""
     options = _trigger_options(trigger(spark, target))
-    writer = writer.outputMode("append")
+    writer = writing.writer.outputMode("append")
     if options:
         writer = writer.trigger(**options)
-    query = _start_writer(spark, writer, target) if table is None else writer.toTable(table)
+    if writing.table is None:
+        query = _start_writer(spark, writer, writing.what, target)
+    else:
+        query = writer.toTable(writing.table)
     last_known(query.name, streams.started().get(query.name))  # keeps what the query before has reported
     streams.remember(query)
     if options.get("availableNow"):
@@ -369,21 +359,18 @@ def _run(spark: SparkSession, writer: DataStreamWriter, table: str | None, targe
     return query
 
 
-def _start_writer(spark: SparkSession, writer: DataStreamWriter, target: StreamTarget) -> StreamingQuery:
-    """Start a query with a writer of ours. Raises SetupError if a Connect server has no Python for it."""
+def _start_writer(spark: SparkSession, writer: DataStreamWriter, what: str, target: StreamTarget) -> StreamingQuery:
+    """Start a query with a writer of ours, for `what`. Raises SetupError if a Connect server has no Python for it."""
     try:
         return writer.start()
     except PySparkException as error:
         if isinstance(error, AnalysisException) or not is_connect(spark):
             raise
         reason = str(error).partition("\n")[0]
-        title, place = "columns that Delta computes", target.place
-        if target.upsert_key:
-            title, place = "UPSERT KEY", target.upsert_key[0].place
         raise SetupError(
             "WORKER_WITHOUT_SQLEXT",
-            f"the server did not start a Python for {title}: {reason}",
-            place=place,
+            f"the server did not start a Python for {what}: {reason}",
+            place=target.upsert_key[0].place if target.upsert_key else target.place,
             hint="install spark-sqlext, with all that it requires, into the Python that the server's PYSPARK_PYTHON "
             "names.",
         ) from None

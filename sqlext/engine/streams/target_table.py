@@ -161,9 +161,9 @@ def casts_times(frame: DataFrame, fields: Sequence[T.StructField], target: Strea
     return any("timestamp" in query ^ table for query, table in types)
 
 
-def written_fields(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> Sequence[T.StructField]:
-    """The columns of the table that the columns of the query are written into. Raises BindError if there are others."""
-    fields = spark.table(quote(target.name)).schema.fields
+def written_fields(fields: Sequence[T.StructField], frame: DataFrame, target: StreamTarget) -> Sequence[T.StructField]:
+    """Those of the table's columns, `fields`, that the columns of the query are written into. Raises BindError if there
+    are others."""
     into = [NamedColumn(name, target.place) for name in frame.columns] if target.by_name else target.into
     if not into:
         if len(fields) != len(frame.columns):
@@ -176,9 +176,7 @@ def written_fields(spark: SparkSession, frame: DataFrame, target: StreamTarget) 
             )
         return fields
     _check_count(into, frame.columns)
-    named = [_field(column, fields, target) for column in into]
-    _check_left_out(spark, [field for field in fields if field not in named], named, target)
-    return named
+    return [_field(column, fields, target) for column in into]
 
 
 def _field(column: NamedColumn, fields: Sequence[T.StructField], target: StreamTarget) -> T.StructField:
@@ -193,11 +191,12 @@ def _field(column: NamedColumn, fields: Sequence[T.StructField], target: StreamT
     return field
 
 
-def _check_left_out(
-    spark: SparkSession, left_out: Sequence[T.StructField], named: Sequence[T.StructField], target: StreamTarget
+def check_left_out(
+    spark: SparkSession, fields: Sequence[T.StructField], named: Sequence[T.StructField], target: StreamTarget
 ) -> None:
-    """Raise BindError if a column that is left out needs a value. Only Spark's plan tells whether Delta computes it."""
-    needed = next((field.name for field in left_out if not field.nullable), None)
+    """Raise BindError if a column of a table of Delta, `fields`, that is not `named` needs a value. Only Spark's plan
+    tells whether Delta computes it."""
+    needed = next((field.name for field in fields if field not in named and not field.nullable), None)
     if needed is None:
         return
     names = ", ".join(quoted(field.name) for field in named)
