@@ -355,8 +355,12 @@ def _changed_setting(name: str, before: str, now: str, place: Place, anew: str) 
 
 
 def _check_views(before: StoredQuery, query: StoredQuery, place: Place, hint: str) -> None:
-    """Raise BindError if a view means something else. Another version of Spark may write the same plan otherwise."""
-    for name, lines in before.views.items() if before.spark == query.spark else ():
+    """Raise BindError if a view or table means something else. Another version of Spark may write the same plan
+    otherwise."""
+    is_same_spark = before.spark == query.spark
+    for name, lines in before.views.items():
+        if not is_same_spark and not name.startswith("table "):
+            continue
         now = query.views.get(name, lines)
         if tuple(now) != tuple(lines):
             was, is_now = (", ".join(_only_in(*both)) or "in another order" for both in ((lines, now), (now, lines)))

@@ -1,4 +1,5 @@
-"""Views over extended text, which Spark's catalog cannot store: how they are kept, and looked up by name.
+"""Views over extended text and tables of Kafka, which Spark's catalog cannot store: how they are kept, and looked up by
+name.
 
 A view `db.v` is a property of the Delta table `db.sqlext_views`, so that it is moved and dropped with its schema. To
 write a property takes a commit without data, and to read one takes no job: a row of the table costs ten times as much.
@@ -19,7 +20,8 @@ from typing import Any
 
 from sqlext.catalog.conflicts import repeated_on_conflict
 from sqlext.errors import BindError
-from sqlext.rewriter.heads.heads import CREATE_VIEW, CreateView, Head
+from sqlext.rewriter.heads.heads import CREATE_VIEW, DROP_VIEW, CreateView, Head
+from sqlext.rewriter.heads.source_table import SourceTable
 from sqlext.rewriter.text.names import Parts, RelationName, quote, split_name
 from sqlext.rewriter.tree.sources import qualify, relations
 from sqlext.spark.quiet_probes import quiet_probes
@@ -39,6 +41,9 @@ class View:
     `query_columns`: the columns of its query at its creation, as the JSON of Spark's StructType; None if an earlier
     version of ours stored the view. `settings`: the values of the settings of Spark on which its rows depend, at its
     creation; none if an earlier version stored it.
+
+    `is_table`: it is a table of the records of topics. Then `text` is its CREATE TABLE, and `query_columns` are the
+    columns of the values of the records, None if these stay as they are.
     """
 
     name: str
@@ -49,6 +54,7 @@ class View:
     created_by: str
     query_columns: str | None = None
     settings: tuple[tuple[str, str], ...] = ()
+    is_table: bool = False
 
     @property
     def qualified_text(self) -> str:
@@ -74,9 +80,10 @@ def lookup(spark: Any, sql: Callable[..., Any], name: str | Parts) -> View | Non
     return _views(sql, parts[:-1], _properties(spark, sql, parts[:-1])).get(parts[-1].lower())
 
 
-def names(spark: Any, sql: Callable[..., Any], schema: Parts = ()) -> list[str]:
-    """The names of the stored views of a schema (default: the current one), in order."""
-    return sorted(_views(sql, schema, _properties(spark, sql, schema)))
+def stored(spark: Any, sql: Callable[..., Any], schema: Parts = ()) -> list[View]:
+    """The stored views of a schema (default: the current one), in the order of their names."""
+    views = _views(sql, schema, _properties(spark, sql, schema))
+    return [views[name] for name in sorted(views)]
 
 
 def mentioned(
@@ -139,9 +146,58 @@ def create(
                     warn([other_view(head)])
                 return _nothing(sql, parts)
             raise _already_exists(head)
+        _check_no_table(head, stored.get(view.name))
         return _change(sql, parts[:-1], properties, {view.name: view})
 
     return repeated_on_conflict(write)
+
+
+def create_table(
+    spark: Any,
+    sql: Callable[..., Any],
+    table: SourceTable,
+    columns: str | None,
+    settings: Mapping[str, str] = NO_SETTINGS,
+) -> Any:
+    """Carry out the CREATE TABLE of a table of the records of topics, which has been checked, and return an empty
+    DataFrame.
+
+    `columns`, `settings`: as `View.query_columns` and `View.settings`. Raises BindError TABLE_EXISTS if the name is
+    taken and the statement has neither OR REPLACE, for such a table, nor IF NOT EXISTS.
+    """
+    parts = table.name
+    view = _new(spark, parts[-1].lower(), table.text, columns, settings, comment=table.comment, is_table=True)
+
+    def write() -> Any:
+        properties = _properties(spark, sql, parts[:-1])
+        before = _views(sql, parts[:-1], properties).get(view.name)
+        is_sparks = is_known(spark, parts)
+        if (is_sparks or before is not None) and table.if_not_exists:
+            if before is None or before.text != view.text:
+                warn([f"there is a table {'.'.join(parts)} already, so CREATE TABLE IF NOT EXISTS did nothing."])
+            return _nothing(sql, parts)
+        if is_sparks or (before is not None and not (before.is_table and table.or_replace)):
+            raise BindError(
+                "TABLE_EXISTS",
+                f"there is already a table or view {'.'.join(parts)}",
+                place=table.place,
+                hint="DROP it first, or write CREATE OR REPLACE TABLE for a table of Kafka.",
+            )
+        return _change(sql, parts[:-1], properties, {view.name: view})
+
+    return repeated_on_conflict(write)
+
+
+def drop_table(spark: Any, sql: Callable[..., Any], name: Parts) -> Any | None:
+    """Remove a table of the records of topics, and return an empty DataFrame; None if Spark knows the name, or if there
+    is no such table."""
+    if is_known(spark, name):
+        return None
+    view = lookup(spark, sql, name)
+    if view is None or not view.is_table:
+        return None
+    drop(spark, sql, name)
+    return _nothing(sql, name)
 
 
 def other_view(head: Head) -> str:
@@ -193,8 +249,10 @@ def run_plain(spark: Any, sql: Callable[..., Any], head: Head) -> Any | None:
     `DROP VIEW IF EXISTS v` and remove nothing, and a new view of Spark's would hide a stored v.
     """
     parts = head.name.parts
-    if head.is_temporary or is_known(spark, parts) or lookup(spark, sql, parts) is None:
+    if head.is_temporary or is_known(spark, parts) or (view := lookup(spark, sql, parts)) is None:
         return None
+    if head.verb == DROP_VIEW or head.or_replace:
+        _check_no_table(head, view)
     if head.verb == CREATE_VIEW and head.if_exists:
         return _nothing(sql, parts)
     if head.verb == CREATE_VIEW and not head.or_replace:
@@ -211,6 +269,17 @@ def _already_exists(head: Head) -> BindError:
         place=head.place,
         hint="write CREATE OR REPLACE VIEW, or DROP VIEW first.",
     )
+
+
+def _check_no_table(head: Head, view: View | None) -> None:
+    """Raise BindError for a statement about a view whose name is that of a table of the records of topics."""
+    if view is not None and view.is_table:
+        raise BindError(
+            "VIEW_ALREADY_EXISTS",
+            f"{'.'.join(head.name.parts)} is a table, and no view",
+            place=head.place,
+            hint="write DROP TABLE to remove it.",
+        )
 
 
 def _nothing(sql: Callable[..., Any], parts: Parts) -> Any:
@@ -246,6 +315,7 @@ def _new(
     *,
     columns: tuple[str, ...] = (),
     comment: str | None = None,
+    is_table: bool = False,
 ) -> View:
     """A view that this version stores now."""
     schema = (spark.catalog.currentCatalog(), spark.catalog.currentDatabase())
@@ -258,6 +328,7 @@ def _new(
         created_by=__version__,
         query_columns=query_columns,
         settings=tuple(settings.items()),
+        is_table=is_table,
     )
 
 

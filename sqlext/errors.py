@@ -26,6 +26,11 @@ Result = TypeVar("Result")
 BYTE_ORDER_MARK = "\ufeff"
 _WITHOUT_WIDTH = frozenset({"Mn", "Me", "Cf"})  # accents, joiners and selectors
 _LONGEST_LINE, _AROUND = 400, 120  # characters; a longer line is cut around its error
+_SECRET = re.compile(  # the value of an option of Kafka's client that may be a secret
+    r"""(kafka\.[\w.`]*(?:password|passphrase|secret|jaas|private\.key|keystore\.key)[\w.`]*['"`]?\s*=?\s*)
+    ('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class Place:
             |                    ^
         """
         first = self._line_start()
-        line = self.text[first:].partition("\n")[0].rstrip()
+        line = without_secrets(self.text)[first:].partition("\n")[0].rstrip()
         start = self.start - first
         stop = max(start + 1, min(self.stop - first, len(line)))
         lo, hi = 0, len(line)
@@ -81,6 +86,15 @@ class Place:
         number = f"{self.line:3}"
         argument = f"in {self.argument}\n" if self.argument else ""
         return f"{argument}{number} | {before}{line[lo:hi]}{after}\n{' ' * len(number)} | {pad}{carets}"
+
+
+def without_secrets(text: str) -> str:
+    """The text of a statement with a star for each character of a value that may be a secret of Kafka's client.
+
+    >>> print(without_secrets("OPTIONS ('kafka.ssl.key.password' = 'x', kafka.sasl.jaas.config 'u=\\"a\\"', a = 't')"))
+    OPTIONS ('kafka.ssl.key.password' = '*', kafka.sasl.jaas.config '*****', a = 't')
+    """
+    return _SECRET.sub(lambda match: f"{match[1]}{match[2][0]}{'*' * (len(match[2]) - 2)}{match[2][0]}", text)
 
 
 def characters(line: str, columns: int) -> int:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
 
-from sqlext.errors import BindError, ParseError, Place, SqlExtError, UnsupportedError
+from sqlext.errors import BindError, ParseError, Place, UnsupportedError
 from sqlext.rewriter.heads.statement import OwnStatement, Statement
 from sqlext.rewriter.heads.table_clauses import take_value, take_words
+from sqlext.rewriter.heads.table_columns import TableColumn, distinct, take_columns
 from sqlext.rewriter.heads.triggers import TRIGGER_HINT, trigger_of
 from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import string_value
 from sqlext.rewriter.text.names import Parts, unquoted
 from sqlext.rewriter.text.nesting import check_depth
-from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, closed, closing
+from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, closing
 from sqlext.rewriter.tree.keywords import begins_query
 
 STREAM_OPTIONS = ("checkpointLocation", "trigger")
-_AFTER_TYPE = frozenset({"NOT", "COMMENT", "DEFAULT", "GENERATED"})  # these words follow the type of a column
-_CONSTRAINTS = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN", "CHECK", "REFERENCES", "UNIQUE"})
-# the first word of a constraint → what follows it; without that it is the name of a column
-_AFTER_FIRST = {"CHECK": "(", "UNIQUE": "(", "PRIMARY": "KEY", "FOREIGN": "KEY"}
 _FORM = (
     "write CREATE STREAMING TABLE name [(column, …)] [PARTITIONED BY (…) or CLUSTER BY (…)] [COMMENT '…'] "
     "[LOCATION '…'] [TBLPROPERTIES (…)] [UPSERT KEY (…)] [OPTIONS (…)] AS SELECT …."
@@ -36,19 +31,6 @@ class NamedColumn:
 
     name: str
     place: Place
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableColumn:
-    """A column in the list after the name of the table: `name [type] [NOT NULL] [COMMENT '…']`.
-
-    `rest`: what follows the name, None if nothing does; `type`: the type at the beginning of the rest, if it has one.
-    """
-
-    name: str
-    place: Place
-    rest: Fragment | None
-    type: Fragment | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +103,7 @@ class InsertInto(Statement):
             name=name.parts,
             place=Place(self.text, name.start, name.stop),
             is_insert=True,
-            into=_distinct(list(into or ()), BindError, "DUPLICATE_COLUMN", "the list of columns"),
+            into=distinct(into or (), BindError, "DUPLICATE_COLUMN", "the list of columns"),
             by_name=by_name,
             rows=_place(self.text, cursor.tokens[after_name : cursor.index]),
             query=cursor.fragment(cursor.index, len(cursor.tokens)),
@@ -196,7 +178,7 @@ class _TargetReader:
             raise cursor.expected("the name of a table")
         columns: tuple[TableColumn, ...] = ()
         if cursor.is_at("(") and not begins_query(cursor.tokens, cursor.index):
-            columns = _distinct(list(self._columns()), BindError, "DUPLICATE_COLUMN", "the list of columns")
+            columns = take_columns(cursor, _about_constraint)
         while self._take_clause():
             pass
         self._take_as()
@@ -254,36 +236,6 @@ class _TargetReader:
             )
         return True
 
-    def _columns(self) -> Iterator[TableColumn]:
-        cursor = self.cursor
-        close = closed(cursor.text, cursor.tokens, cursor.index, hint=cursor.hint)
-        for lo, hi in _between_commas(cursor.tokens, cursor.index + 1, close):
-            yield self._column(lo, hi)
-        cursor.index = close + 1
-
-    def _column(self, lo: int, hi: int) -> TableColumn:
-        cursor, tokens = self.cursor, self.cursor.tokens
-        if lo >= hi or not tokens[lo].is_name:
-            raise cursor.error("a column is missing here", min(lo, hi), min(lo, hi) + 1)
-        words = {i: tokens[i].word for i in _outside_brackets(tokens, lo, hi)}
-        after_name = next((i for i, word in words.items() if i > lo and word in _CONSTRAINTS), None)
-        constraint = lo if _begins_constraint(tokens, lo, hi) else after_name
-        if constraint is not None:
-            raise UnsupportedError(
-                "STREAM_OPTION",
-                "a streaming table cannot be created with constraints",
-                place=cursor.fragment(constraint, hi).place,
-                hint="add them afterwards: ALTER TABLE name ADD CONSTRAINT ….",
-            )
-        first = lo + 1
-        type_end = next((i for i, word in words.items() if i >= first and word in _AFTER_TYPE), hi)
-        return TableColumn(
-            name=unquoted(tokens[lo].text),
-            place=cursor.fragment(lo, first).place,
-            rest=cursor.fragment(first, hi) if first < hi else None,
-            type=cursor.fragment(first, type_end) if first < type_end else None,
-        )
-
     def _options(self, start: int) -> dict[str, str]:
         """The values of `OPTIONS ('name' = 'value', …)` by their names in lower case."""
         cursor = self.cursor
@@ -307,44 +259,21 @@ class _TargetReader:
         return options
 
 
+def _about_constraint(place: Place) -> UnsupportedError:
+    return UnsupportedError(
+        "STREAM_OPTION",
+        "a streaming table cannot be created with constraints",
+        place=place,
+        hint="add them afterwards: ALTER TABLE name ADD CONSTRAINT ….",
+    )
+
+
 def _trigger(text: str, value: Token) -> str:
     trigger = trigger_of(_literal(value))
     if trigger is None:
         place = Place(text, value.start, value.stop)
         raise ParseError("STREAM_TRIGGER", f"there is no trigger {value.text}", place=place, hint=TRIGGER_HINT)
     return trigger
-
-
-def _begins_constraint(tokens: Tokens, lo: int, hi: int) -> bool:
-    """True if tokens `lo` to `hi` are a constraint of the table, and not a column that is called `check`, for example.
-
-    >>> from sqlext.rewriter.text.tokens import tokenize
-    >>> items = "CHECK (v > 0)", "check INT", "PRIMARY KEY (k)", "primary", "CONSTRAINT c UNIQUE (k)", "constraint INT"
-    >>> [_begins_constraint(tokenize(item), 0, len(tokenize(item))) for item in items]
-    [True, False, True, False, True, False]
-    """
-    after = [token.word for token in tokens[lo + 1 : hi][:2]]
-    if tokens[lo].word == "CONSTRAINT":
-        return after[1:] != [] and after[1] in _CONSTRAINTS
-    return after[:1] == [_AFTER_FIRST.get(tokens[lo].word)]
-
-
-def _between_commas(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:
-    """The ranges between the commas of tokens `lo` to `hi`, except for commas in brackets and in STRUCT<…>."""
-    for i in [i for i in _outside_brackets(tokens, lo, hi) if tokens[i].text == ","]:
-        yield lo, i
-        lo = i + 1
-    yield lo, hi
-
-
-def _outside_brackets(tokens: Tokens, lo: int, hi: int) -> Iterator[int]:
-    """Those of tokens `lo` to `hi`, of which the first is no bracket, that are in no brackets and in no STRUCT<…>."""
-    angles = 0
-    for i in range(lo, hi):
-        if tokens[i].depth == tokens[lo].depth:
-            angles += 0 if tokens[i].kind == STRING else tokens[i].text.count("<") - tokens[i].text.count(">")
-            if angles == 0:
-                yield i
 
 
 def _column_names(cursor: Cursor) -> tuple[NamedColumn, ...] | None:
@@ -372,25 +301,13 @@ def _upsert_key(cursor: Cursor, start: int) -> tuple[NamedColumn, ...]:
     """The columns of `UPSERT KEY (column, …)`, whose first word is token `start`."""
     columns = _column_names(cursor) if cursor.take("KEY") else None
     if columns:
-        return _distinct(list(columns), ParseError, "UPSERT_KEY", "UPSERT KEY")
+        return distinct(columns, ParseError, "UPSERT_KEY", "UPSERT KEY")
     raise ParseError(
         "UPSERT_KEY",
         "UPSERT KEY needs the names of columns in parentheses",
         place=_place(cursor.text, cursor.tokens[start : cursor.index + 1]),
         hint="write UPSERT KEY (column, …) AS SELECT ….",
     )
-
-
-Column = TypeVar("Column", NamedColumn, TableColumn)
-
-
-def _distinct(columns: list[Column], kind: type[SqlExtError], error_class: str, what: str) -> tuple[Column, ...]:
-    """Return the columns. Raises an error of this kind and class if two of them have the same name."""
-    names = [column.name.lower() for column in columns]
-    for i, column in enumerate(columns):
-        if column.name.lower() in names[:i]:
-            raise kind(error_class, f"{column.name} is twice in {what}", place=column.place)
-    return tuple(columns)
 
 
 def _literal(token: Token) -> str:

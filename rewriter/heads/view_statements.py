@@ -55,12 +55,13 @@ class CachedQuery(Statement):
 class Listing(Statement):
     """SHOW VIEWS, SHOW TABLES or SHOW TABLE EXTENDED for the names in `schema` that match `pattern`.
 
-    An empty `schema` is the current one.
+    An empty `schema` is the current one. `has_tables` is false for SHOW VIEWS.
     """
 
     schema: Parts
     pattern: str
     is_extended: bool = False
+    has_tables: bool = True
 
 
 def parse_view_statement(text: str) -> ViewStatement | None:
@@ -145,18 +146,20 @@ def parse_listing(text: str) -> Listing | None:
     """SHOW VIEWS, SHOW TABLES or SHOW TABLE EXTENDED; None for all other text.
 
     >>> parse_listing("SHOW VIEWS IN db LIKE 'a*'"), parse_listing("SHOW FUNCTIONS")
-    (Listing(schema=('db',), pattern='a*', is_extended=False), None)
+    (Listing(schema=('db',), pattern='a*', is_extended=False, has_tables=False), None)
     """
     cursor = Cursor(tokens_of(text))
     is_extended = cursor.take("SHOW", "TABLE", "EXTENDED")
-    if not is_extended and not cursor.take("SHOW", "VIEWS") and not cursor.take("SHOW", "TABLES"):
+    is_of_views = not is_extended and cursor.take("SHOW", "VIEWS")
+    if not is_extended and not is_of_views and not cursor.take("SHOW", "TABLES"):
         return None
     schema = cursor.take_name() if cursor.take_one_of(("FROM", "IN")) else None
     cursor.take("LIKE")
     pattern = cursor.take_string()
     if is_extended and "PARTITION" in text.upper():
         return None  # This form is about one table.
-    return Listing(schema.parts if schema else (), string_value(pattern) if pattern else "*", is_extended)
+    like = string_value(pattern) if pattern else "*"
+    return Listing(schema.parts if schema else (), like, is_extended, not is_of_views)
 
 
 def fits(name: str, pattern: str) -> bool:

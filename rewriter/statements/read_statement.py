@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from sqlext.rewriter.heads import materialized_views
 from sqlext.rewriter.heads.heads import parse_head
+from sqlext.rewriter.heads.source_table import parse_source
 from sqlext.rewriter.heads.statement import OtherStatement, OwnStatement, Script, Statement
 from sqlext.rewriter.heads.stream_heads import parse_command
 from sqlext.rewriter.heads.stream_target import InsertInto, parse_target
@@ -28,6 +29,7 @@ HEADS: tuple[tuple[str, Callable[[str], Statement | None]], ...] = (
     ("CREATE (?:OR REPLACE )?(?:PATTERN )?RULE|SHOW PATTERN RULES?", parse_rule_statement),
     ("(?:ALTER|DROP|DESC|DESCRIBE|ENABLE|DISABLE|ROLLBACK) PATTERN RULE", parse_rule_statement),
     ("CREATE (?:OR (?:REPLACE|REFRESH) )?STREAMING TABLE", parse_target),
+    ("CREATE (?:OR REPLACE )?TABLE", parse_source),
     ("SHOW STREAMING TABLES|(?:DESC|DESCRIBE|STOP|REFRESH) STREAMING TABLE", parse_command),
     ("CREATE (?:OR REPLACE )?MATERIALIZED VIEW", materialized_views.parse_create),
     ("SHOW MATERIALIZED VIEWS", materialized_views.parse_command),

@@ -28,6 +28,7 @@ from sqlext.formatting.check_syntax import check_text
 from sqlext.formatting.declared_tables import DeclaredTable, declared_table, declared_tables, take_table
 from sqlext.rewriter.heads.heads import CREATE_VIEW, Head, parse_view
 from sqlext.rewriter.heads.materialized_views import CreateMaterializedView
+from sqlext.rewriter.heads.source_table import SourceTable
 from sqlext.rewriter.heads.statement import OtherStatement, Script, Statement
 from sqlext.rewriter.heads.stream_target import target_of
 from sqlext.rewriter.rules.rule_statements import CREATE, RuleStatement
@@ -88,7 +89,7 @@ class NameChecker:
     def __init__(self, spark: SparkSession, *, is_scratch: bool):
         self.spark, self.sql, self.is_scratch = spark, unhooked(spark), is_scratch
         self.rules: dict[str, RulesTable] = {}  # the tables of rules that the file would create, in lower case
-        self.not_created: set[str] = set()  # streaming tables of the file over tables that do not exist, in lower case
+        self.not_created: set[str] = set()  # tables of the file whose columns are not known, in lower case
         self.views: set[str] = set()  # the views that statements of the file create, in lower case
 
     def declare(self, tables: Iterable[DeclaredTable]) -> None:
@@ -128,6 +129,10 @@ class NameChecker:
             self._check_rule(call, statement)
         elif isinstance(statement, Script):
             self._check_script(call.text)
+        elif isinstance(statement, SourceTable):
+            table = declared_table(call.text)
+            self.declare([table] if table is not None else [])
+            self.not_created |= {statement.name[-1].lower()} if table is None else set()
         elif isinstance(statement, OtherStatement):
             self._check_other(call, statement)
         else:

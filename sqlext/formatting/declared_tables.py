@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlext.errors import BindError
+from sqlext.errors import BindError, SqlExtError
+from sqlext.rewriter.heads.kafka_options import RAW
+from sqlext.rewriter.heads.source_table import RECORD_COLUMNS, SourceTable, parse_source
 from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.rewriter.text.cursor import Cursor
 from sqlext.rewriter.text.fragments import Fragment
@@ -46,7 +48,7 @@ def declared_tables(text: str) -> Iterator[DeclaredTable]:
     for statement in file_statements(text):
         try:
             table = declared_table(statement.text)
-        except BindError as error:
+        except SqlExtError as error:
             raise error.moved(text, statement.start) from None
         if table is not None:
             yield table
@@ -55,7 +57,7 @@ def declared_tables(text: str) -> Iterator[DeclaredTable]:
 def declared_table(text: str) -> DeclaredTable | None:
     """The table of `CREATE TABLE name (column type …, …) …`; None for all other statements.
 
-    Raises BindError for a column without a type.
+    Raises BindError for a column without a type, and the errors of a table of Kafka.
 
     >>> table = declared_table("CREATE TABLE IF NOT EXISTS db.t (id BIGINT NOT NULL COMMENT 'a, b', "
     ...                        "tags MAP<STRING, STRUCT<a: INT COMMENT 'x'>>, PRIMARY KEY (id)) USING delta")
@@ -64,6 +66,9 @@ def declared_table(text: str) -> DeclaredTable | None:
     >>> declared_table("CREATE TABLE t AS SELECT 1"), declared_table("SELECT 1")
     (None, None)
     """
+    source = parse_source(text)
+    if source is not None:
+        return _of_records(source)
     cursor = Cursor(tokenize(text))
     name = take_table(cursor)
     opening = cursor.index
@@ -77,6 +82,27 @@ def declared_table(text: str) -> DeclaredTable | None:
         place=Fragment(text, name.start, name.stop),
         columns=tuple(column for column in columns if column is not None),
     )
+
+
+def _of_records(source: SourceTable) -> DeclaredTable | None:
+    """A table of Kafka; None if only its records, or a schema of Avro, have its columns.
+
+    >>> options = "OPTIONS ('kafka.bootstrap.servers' = 'h:9092', topic = 't', 'value.format' = 'json')"
+    >>> table = declared_table(f"CREATE TABLE t (a INT, Value STRING) USING kafka {options}")
+    >>> table.schema.partition(", `partition`")[0]
+    '`a` INT, `Value` STRING, `key` BINARY, `topic` STRING'
+    """
+    if not source.columns and source.format != RAW:
+        return None
+    columns = [DeclaredColumn(c.name, c.type) for c in source.columns if c.type is not None]
+    names = {column.name.lower() for column in columns}
+    records = (
+        DeclaredColumn(name, Fragment(kind, 0, len(kind)))
+        for name, kind in RECORD_COLUMNS.items()
+        if name.lower() not in names
+    )
+    place = Fragment(source.place.text, source.place.start, source.place.stop)
+    return DeclaredTable(name=source.name, place=place, columns=(*columns, *records))
 
 
 def take_table(cursor: Cursor) -> RelationName | None:

@@ -86,8 +86,8 @@ class _Methods:
 
     def listTables(self, dbName: str | None = None, pattern: str | None = None) -> list[Table]:
         tables = self.own.listTables(dbName, pattern)
-        names = views.names(self.call.spark, self.call.sql, _parts(dbName))
-        stored = [self._table((*_parts(dbName), name)) for name in names if fits(name, pattern or "*")]
+        found = views.stored(self.call.spark, self.call.sql, _parts(dbName))
+        stored = [self._table((*_parts(dbName), view.name)) for view in found if fits(view.name, pattern or "*")]
         return sorted([*tables, *stored], key=lambda t: (t.isTemporary, t.name)) if stored else tables
 
     def getTable(self, tableName: str) -> Table:
@@ -119,8 +119,8 @@ class _Methods:
         view = views.lookup(self.call.spark, self.call.sql, name)
         catalog = name[-3] if len(name) > 2 else self.own.currentCatalog()
         schema = name[-2] if len(name) > 1 else self.own.currentDatabase()
-        comment = view.comment if view else None
-        return Table(name[-1].lower(), catalog, [schema], comment, "VIEW", isTemporary=False)
+        comment, kind = (view.comment, "KAFKA" if view.is_table else "VIEW") if view else (None, "VIEW")
+        return Table(name[-1].lower(), catalog, [schema], comment, kind, isTemporary=False)
 
     def _columns(self, name: Parts) -> list[Column]:
         fields = _stored_view(self.call, name).schema.fields

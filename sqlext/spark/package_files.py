@@ -27,6 +27,7 @@ _DRIVER_ONLY = (
     "engine/reports",
     "engine/rules",
     "engine/scan",
+    "engine/sources",
     "engine/statements",
     "engine/streams",
     "engine/views",

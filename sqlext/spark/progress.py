@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Progress = Mapping[str, Any]
 METRICS, RESULT_METRICS = "sqlext", "sqlextresults"  # the prefixes of the names of a clause's observed metrics
+VALUE_METRICS = "sqlextvalues"  # the prefix of those of tables of Kafka
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,7 +72,7 @@ def _case(block: str) -> Case:
     case = Case(title)
     while lines and (word := lines[0].split(" ")[0]) in ("set", "args", "frame", "not"):
         _read_header(case, word, lines.pop(0).partition(" ")[2])
-    case.steps = list(_steps(lines))
+    case.steps = list(steps(lines))
     return case
 
 
@@ -91,7 +91,7 @@ def _read_header(case: Case, word: str, rest: str) -> None:
         case.exceptions[way] = reason
 
 
-def _steps(lines: list[str]) -> Iterator[Step]:
+def steps(lines: list[str]) -> Iterator[Step]:
     text: list[str] = []
     step: Step | None = None
     for line in lines:

@@ -12,6 +12,7 @@ from sqlext.formatting.check_syntax import check_text, has_ours
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_tvf import WindowTvf
 from sqlext.rewriter.heads.materialized_views import CreateMaterializedView, MaterializedViewCommand
+from sqlext.rewriter.heads.source_table import SourceTable
 from sqlext.rewriter.heads.stream_heads import DescribeKey, StreamCommand
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.joins.join_clause import JoinClause
@@ -60,6 +61,7 @@ STATEMENTS = {
     "emit": "SELECT k FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) GROUP BY k {}",
     "stream": "SELECT * FROM {} MATCH_RECOGNIZE (ORDER BY n PATTERN (A) DEFINE A AS true)",
     "create_streaming_table": "{}",
+    "create_kafka_table": "{}",
     "stream_command": "{}",
     "create_materialized_view": "{}",
     "materialized_view_command": "{}",
@@ -130,6 +132,8 @@ def texts_of(statement):
         yield {"CREATE": "create_rule", "ALTER": "alter_rule"}.get(first, "rule_command"), statement
     elif isinstance(read, (StreamCommand, DescribeKey)):
         yield "stream_command", statement
+    elif isinstance(read, SourceTable):
+        yield "create_kafka_table", statement
     elif isinstance(read, MaterializedViewCommand):
         yield "materialized_view_command", statement
     elif isinstance(read, ExplainStatement):

@@ -103,11 +103,11 @@ def _relations(view: View) -> list[Parts]:
 
 
 def _stored_view(spark: SparkSession, sql: Callable[..., DataFrame], name: Parts) -> View | None:
-    """The stored view of a name that Spark does not know; None if it must be read by itself: its query has settings of
-    its own, or an earlier version stored it without its columns."""
+    """The stored view of a name that Spark does not know; None if it must be read by itself: it is a table of Kafka,
+    its query has settings of its own, or an earlier version stored it without its columns."""
     if views.is_known(spark, name):
         return None
     view = views.lookup(spark, sql, name)
-    if view is None or view.query_columns is None or other_settings(view, spark):
+    if view is None or view.is_table or view.query_columns is None or other_settings(view, spark):
         return None
     return view

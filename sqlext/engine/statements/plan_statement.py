@@ -31,6 +31,7 @@ from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.spark_errors import word_at
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.rules.plan_rules import RulesPlanner
+from sqlext.engine.sources.tables import SourceRows, open_table
 from sqlext.engine.statements.statement_plan import StatementPlan, ViewPlan
 from sqlext.engine.streams.idle_sources import IdlePlanner
 from sqlext.engine.views import cached_views
@@ -57,6 +58,7 @@ from sqlext.rewriter.statements.source_limits import (
     stream_tables,
     without_limits,
 )
+from sqlext.rewriter.statements.source_reads import source_read
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName, quoted
 from sqlext.rewriter.text.splice import Edit, Source
@@ -194,10 +196,17 @@ def _plan(
     _check_options(call, statement)
     relations: dict[str, PlannedRelation] = {}
     view_plans: list[ViewPlan] = []
+    sources: list[SourceRows] = []
     sections: list[Section] = []
     needs_workers, warnings = False, [*statement.warnings, *_about_options(call, stream_options(statement.tree))]
     is_sparks = _in_inputs(statement, source, queries)
     for mention in views.mentioned(call.spark, call.sql, call.text, call.views, is_sparks):
+        if mention.view.is_table:
+            opened, edits, section = _open_source(mention, call, statement, queries, is_portable=is_portable)
+            sources.append(opened)
+            sections.append(section)
+            source = source.edited(edits)
+            continue
         if is_portable:
             relation = _portable_view(mention.view, call)
         elif (rows := cached_views.cached(call.spark, mention.name.parts)) is not None:
@@ -236,6 +245,7 @@ def _plan(
         call=call,
         relations=relations,
         views=tuple(view_plans),
+        sources=tuple(sources),
         joins=tuple(planning.joins),
         sections=tuple(sections),
         needs_workers=needs_workers,
@@ -316,6 +326,23 @@ def _in_inputs(statement: ParsedStatement, source: Source, queries: Queries) -> 
 
 def _is_within(part: Fragment | RelationName, whole: Fragment) -> bool:
     return whole.start <= part.start and part.stop <= whole.stop
+
+
+def _open_source(
+    mention: Mention, call: SqlCall, statement: ParsedStatement, queries: Queries, *, is_portable: bool
+) -> tuple[SourceRows, Iterator[Edit], Section]:
+    """A table of Kafka, the edits that let a statement read it, and the section of EXPLAIN MATCH about it."""
+    view, place = mention.view, Place(call.text, mention.name.start, mention.name.stop)
+    if is_portable:
+        message = f"{view.name} is a table of Kafka, which Spark does not know"
+        raise UnsupportedError("KAFKA_TABLE", message, place=place, hint=NOT_PORTABLE)
+    read = source_read(statement.tree, mention.name)
+    with with_its_settings(view, call.spark, place):
+        opened = open_table(call, view, read.options, read.reader, place)
+        relation = queries.name(opened.rows)
+    title = f", which the statement reads as {relation}"
+    section = Section(kind="Kafka", name=view.name, title=title, text=lambda: opened.explained(read.reader))
+    return opened, read.edits(relation), section
 
 
 def _query_of(view: View, call: SqlCall) -> SqlCall:

@@ -76,6 +76,7 @@ def write_stream(call: SqlCall, statement: StreamTarget | InsertInto) -> DataFra
             query,
             plan.stream_clauses,
             text,
+            sources=plan.all_sources,
             identifier=call.query_identifier(),
             is_repeatable=not (call.args or call.frames),
         )

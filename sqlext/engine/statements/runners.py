@@ -23,6 +23,7 @@ from sqlext.engine.views import cached_views
 from sqlext.engine.views.refreshed_views import note_plain_view, refresh_views
 from sqlext.rewriter.heads.heads import CREATE_VIEW, DROP_TABLE, DROP_VIEW, RENAME_TABLE, Head
 from sqlext.rewriter.heads.materialized_views import CreateMaterializedView, MaterializedViewCommand
+from sqlext.rewriter.heads.source_table import SourceTable
 from sqlext.rewriter.heads.statement import OtherStatement, Script, Statement
 from sqlext.rewriter.heads.stream_heads import DescribeKey, StreamCommand
 from sqlext.rewriter.heads.stream_target import InsertInto, StreamTarget
@@ -68,6 +69,9 @@ def _create_or_drop(call: SqlCall, head: Head) -> DataFrame:
     """The result of what creates, drops or renames something of Spark's. Stored views, the files of registered tables
     and the streams that write into them follow."""
     if head.verb == DROP_TABLE:
+        dropped = views.drop_table(call.spark, call.sql, head.name.parts)
+        if dropped is not None:
+            return dropped
         return warehouse.run_drop(call.spark, call.sql, call.by_spark, head.name.parts)
     if head.verb == RENAME_TABLE:
         warehouse.stop_renamed(call.spark, head.name.parts)
@@ -100,6 +104,7 @@ RUNNERS: Mapping[type[Statement], Runner] = {
     RuleStatement: Runner("rules.rule_commands:run_rule_statement"),
     StreamTarget: Runner("statements.run_statement:write_stream"),
     InsertInto: Runner("statements.run_statement:write_stream", _by_spark),
+    SourceTable: Runner("sources.tables:create_table"),
     StreamCommand: Runner("streams.stream_commands:run_command"),
     CreateMaterializedView: Runner("materialized.commands:create_view"),
     MaterializedViewCommand: Runner("materialized.commands:run_command"),

@@ -24,6 +24,7 @@ from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.spark_errors import ERRORS, shows_internals, word_at
 from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.sources.tables import SourceRows
 from sqlext.engine.views.view_columns import view_columns
 from sqlext.engine.views.view_settings import other_settings, with_its_settings
 from sqlext.engine.why.row_condition import RowCondition
@@ -40,14 +41,15 @@ class StatementPlan:
     """A statement, ready to be run.
 
     `relations`: the clauses and the stored views, by the names that replace them in `source`, each after the relations
-    that it reads; `views`: the stored views among them; `joins`: the joins on time, innermost first; `sections`: the
-    sections of EXPLAIN MATCH, inner parts first; `needs_workers`: our code runs in workers; `parameters`: the edits
-    that bind the parameters of its text.
+    that it reads; `views`: the stored views among them; `sources`: the tables of Kafka that it names itself; `joins`:
+    the joins on time, innermost first; `sections`: the sections of EXPLAIN MATCH, inner parts first; `needs_workers`:
+    our code runs in workers; `parameters`: the edits that bind the parameters of its text.
     """
 
     call: SqlCall
     relations: Mapping[str, PlannedRelation]
     views: tuple[ViewPlan, ...]
+    sources: tuple[SourceRows, ...]
     joins: tuple[PlannedJoin, ...]
     sections: tuple[Section, ...]
     needs_workers: bool
@@ -65,6 +67,12 @@ class StatementPlan:
     def stream_clauses(self) -> list[StreamClause]:
         """The clauses that keep state in a stream, including the clauses of stored views, innermost first."""
         return [clause for relation in self.relations.values() for clause in relation.stream_clauses]
+
+    @property
+    def all_sources(self) -> list[SourceRows]:
+        """The tables of Kafka that it reads as streams, also in stored views."""
+        of_views = (source for view in self.views for source in view.statement.all_sources)
+        return [source for source in (*self.sources, *of_views) if source.records.isStreaming]
 
     @property
     def reads_files(self) -> bool:

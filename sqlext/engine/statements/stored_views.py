@@ -41,6 +41,13 @@ def run(call: SqlCall, about: ViewStatement) -> DataFrame:
         return runners.run(replace(call, text=f"CREATE OR REPLACE {kind} {quote(name)} AS {about.query.text}"))
     if view is None:
         return call.sql(f"ALTER VIEW {quote(name)} AS SELECT 1")  # raises Spark's own error
+    if view.is_table and about.verb in _NOT_FOR_TABLES:
+        raise UnsupportedError(
+            "KAFKA_TABLE",
+            f"there is no {about.verb} for {view.name}, a table of Kafka",
+            place=Place(call.text, about.name.start, about.name.stop),
+            hint=_NOT_FOR_TABLES[about.verb],
+        )
     if about.verb in _COMMANDS:
         _COMMANDS[about.verb](call, about, view)
         return call.spark.createDataFrame([], T.StructType([]))
@@ -51,18 +58,24 @@ def run(call: SqlCall, about: ViewStatement) -> DataFrame:
 def listed(call: SqlCall, listing: Listing) -> DataFrame:
     """The result of SHOW VIEWS, SHOW TABLES or SHOW TABLE EXTENDED, with the stored views among Spark's own."""
     shown = runners.run_plain(call, listing)
-    names = [name for name in views.names(call.spark, call.sql, listing.schema) if fits(name, listing.pattern)]
-    if not names:
+    stored = [view for view in views.stored(call.spark, call.sql, listing.schema) if fits(view.name, listing.pattern)]
+    stored = [view for view in stored if listing.has_tables or not view.is_table]
+    if not stored:
         return shown
     schema = listing.schema[-1] if listing.schema else call.spark.catalog.currentDatabase()
-    ours: list[tuple[Any, ...]] = [(schema, name, False) for name in names]
+    ours: list[tuple[Any, ...]] = [(schema, view.name, False) for view in stored]
     if listing.is_extended:
-        ours = [(*row, _information(call, schema, (*listing.schema, row[1]))) for row in ours]
+        about = [_information(call, schema, (*listing.schema, view.name), _kind(view)) for view in stored]
+        ours = [(*row, information) for row, information in zip(ours, about)]
     rows = sorted([*map(tuple, shown.collect()), *ours], key=lambda row: (row[2], row[1]))
     return call.spark.createDataFrame(rows, shown.schema)
 
 
-def _information(call: SqlCall, schema: str, name: Parts) -> str:
+def _kind(view: View) -> str:
+    return "KAFKA" if view.is_table else "VIEW"
+
+
+def _information(call: SqlCall, schema: str, name: Parts, kind: str) -> str:
     """The description of a stored view in SHOW TABLE EXTENDED, in Spark's form; without columns if its query has an
     error."""
     try:
@@ -70,7 +83,7 @@ def _information(call: SqlCall, schema: str, name: Parts) -> str:
             columns = f"Schema: {frame(call, name).schema.treeString()}\n"
     except (SqlExtError, PySparkException):
         columns = ""  # for example, a table that the view reads was dropped
-    return f"Database: {schema}\nTable: {name[-1]}\nType: VIEW\n{columns}"
+    return f"Database: {schema}\nTable: {name[-1]}\nType: {kind}\n{columns}"
 
 
 # answers: a schema and rows
@@ -89,14 +102,17 @@ def _describe(call: SqlCall, about: ViewStatement, view: View) -> _Answer:
         return "info_name STRING, info_value STRING", list(pairs)
     rows: list[tuple[Any, ...]] = [(f.name, f.dataType.simpleString(), None) for f in fields]
     if about.is_extended:
-        details = [("Database", _schema(call, about)), ("Table", view.name), ("Type", "VIEW"),
+        text = "Statement" if view.is_table else "View Text"
+        details = [("Database", _schema(call, about)), ("Table", view.name), ("Type", _kind(view)),
                    ("Created By", f"sqlext {view.created_by}"), ("Comment", view.comment or ""),
-                   ("View Text", view.text), ("View Catalog and Namespace", ".".join(view.schema))]  # fmt: skip
+                   (text, view.text), ("View Catalog and Namespace", ".".join(view.schema))]  # fmt: skip
         rows += [("", "", ""), ("# Detailed Table Information", "", ""), *((*pair, "") for pair in details)]
     return "col_name STRING, data_type STRING, comment STRING", rows
 
 
 def _show_create(call: SqlCall, about: ViewStatement, view: View) -> _Answer:
+    if view.is_table:
+        return "createtab_stmt STRING", [(view.text,)]
     columns = f" ({', '.join(map(quote, ((c,) for c in view.columns)))})" if view.columns else ""
     comment = f" COMMENT {string_literal(view.comment)}" if view.comment is not None else ""
     text = f"CREATE VIEW {_schema(call, about)}.{view.name}{columns}{comment} AS {view.text}"
@@ -167,6 +183,12 @@ def _rename(call: SqlCall, about: ViewStatement, view: View) -> None:
     views.rename(call.spark, call.sql, view, old, new)
 
 
+_AGAIN = "CREATE OR REPLACE TABLE … USING kafka gives it other columns and options; DROP TABLE removes it."
+_NOT_FOR_TABLES = {
+    vs.CACHE: "CREATE TABLE … AS SELECT … keeps the records that there are now.",
+    vs.ALTER_AS: _AGAIN,
+    vs.RENAME: _AGAIN,
+}
 _COMMANDS: dict[str, Callable[[SqlCall, ViewStatement, View], None]] = {
     vs.CACHE: _cache,
     vs.UNCACHE: _uncache,

@@ -17,7 +17,7 @@ from sqlext.catalog.checkpoint import Checkpoint, StoredQuery, stored_query
 from sqlext.catalog.warehouse import WAREHOUSE, table_location, warehouse_tables
 from sqlext.engine.queries.session_settings import temporary_settings, time_zone
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.streams import reports
+from sqlext.engine.streams import failed_values, reports
 from sqlext.engine.streams.checkpoint_folders import stream_checkpoint
 from sqlext.engine.streams.last_progress import LastKnown, last_known, recent_progress, rows_per_second
 from sqlext.engine.streams.streaming_tables import TRIGGER
@@ -36,7 +36,8 @@ from sqlext.spark.user_warnings import warn
 
 _COLUMNS = (
     "name STRING, state STRING, watermark STRING, lag INTERVAL DAY TO SECOND, "
-    "rows_kept BIGINT, late_rows BIGINT, failed_rows BIGINT, last_error STRING, as_of TIMESTAMP_LTZ"
+    "rows_kept BIGINT, late_rows BIGINT, failed_rows BIGINT, failed_values BIGINT, last_error STRING, "
+    "as_of TIMESTAMP_LTZ"
 )
 RUNNING, STOPPED, FAILED, UNKNOWN = "running", "stopped", "failed", "unknown"
 
@@ -45,8 +46,9 @@ class Status(NamedTuple):
     """A streaming table as SHOW STREAMING TABLES lists it.
 
     `watermark`: a text, since Python has no timestamps after the year 9999; `lag`: how much earlier than the clock it
-    was when the last micro-batch began; `last_error`: why the query ended, or why nothing is known about the table;
-    `as_of`: when the last micro-batch began, whose numbers these are.
+    was when the last micro-batch began; `failed_values`: of Kafka, since this process started the query; `last_error`:
+    why the query ended, or why nothing is known about the table; `as_of`: when the last micro-batch began, whose
+    numbers these are.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Status(NamedTuple):
     rows_kept: int | None = None
     late_rows: int | None = None
     failed_rows: int | None = None
+    failed_values: int | None = None
     last_error: str | None = None
     as_of: datetime | None = None
 
@@ -188,6 +191,7 @@ def _status_of(spark: SparkSession, title: str, known: LastKnown) -> Status:
         rows_kept=None if kept is None else kept.rows,
         late_rows=None if kept is None else kept.late_rows,
         failed_rows=None if kept is None else kept.failed_rows,
+        failed_values=failed_values.counted(title),
         last_error=None if error is None else " ".join(streams.root_cause(error).split()),
         as_of=known.at,
     )

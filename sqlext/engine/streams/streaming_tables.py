@@ -42,7 +42,8 @@ from sqlext.engine.planning.stream_clause import StreamClause
 from sqlext.engine.queries.session_settings import temporary_settings, time_zone, timestamp_type, values_of_settings
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.shipped.data_types import holds_chars
-from sqlext.engine.streams import reports, side_tables
+from sqlext.engine.sources.tables import SourceRows
+from sqlext.engine.streams import failed_values, reports, side_tables
 from sqlext.engine.streams.belonging import anew, check_state_format
 from sqlext.engine.streams.checkpoint_folders import folders_of, own_name
 from sqlext.engine.streams.idle_sources import has_beats
@@ -89,13 +90,14 @@ def start(
     clauses: Sequence[StreamClause],
     text: Text,
     *,
+    sources: Sequence[SourceRows],
     identifier: str,
     is_repeatable: bool,
 ) -> DataFrame:
     """Start or resume the query `frame`, a stream with these clauses; returns an empty DataFrame.
 
-    `text`: the query with a name in place of each clause; `identifier`: see `identifier_of`; `is_repeatable`: the
-    statement has no parameters.
+    `text`: the query with a name in place of each clause; `sources`: the tables of Kafka that it reads; `identifier`:
+    see `identifier_of`; `is_repeatable`: the statement has no parameters.
 
     Raises BindError: CHANGED_QUERY if the checkpoint was written by another query, TABLE_EXISTS, LEFTOVERS; DataError
     if table and checkpoint do not belong together.
@@ -152,11 +154,13 @@ def start(
     writing = sink.writing(StreamRows(frame=frame, written=written, upsert=upsert), folders, checkpoint)
     writer = writing.writer.option("checkpointLocation", checkpoint).queryName(query_name)
     writing = replace(writing, writer=writer)
+    failed_values.count_values(spark, sources, query_name)
     try:
         with temporary_settings(spark, {_SEVERAL_BATCHES: "true"} if has_beats(text) else {}):
             query = _run(spark, writing, target)
         if trigger(spark, target) == AVAILABLE_NOW:
             warn_of_silent_sources(spark, frame, query)
+            warn(list(failed_values.warnings_about(spark, sources, query_name)))
     except (AnalysisException, SetupError) as e:  # errors of the checks when a stream starts
         if is_new:
             spark.sql(f"DROP TABLE {name}").collect()
@@ -167,6 +171,7 @@ def start(
     opened = (side_tables.open_tables(spark, clause.fingerprint, identifier) for clause in clauses)
     for table in dict.fromkeys(itertools.chain.from_iterable(opened)):  # two clauses may be equal
         side_tables.follow(spark, table, title, _trigger_options(trigger(spark, target)))
+    failed_values.follow(spark, sources, query_name, identifier, _trigger_options(trigger(spark, target)))
     return nothing
 
 

@@ -20,7 +20,8 @@ from sqlext.engine.streams.checkpoint_folders import folders_of
 from sqlext.errors import BindError, Place
 from sqlext.expressions.spark_types import in_sql, times_in
 from sqlext.rewriter.emit.upserted import HIDDEN
-from sqlext.rewriter.heads.stream_target import NamedColumn, StreamTarget, TableColumn
+from sqlext.rewriter.heads.stream_target import NamedColumn, StreamTarget
+from sqlext.rewriter.heads.table_columns import TableColumn
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.rewriter.text.splice import Piece, Source, Text, join
 from sqlext.spark.quiet_probes import quiet_probes

@@ -40,7 +40,9 @@ from sqlext.engine.planning.fingerprint import digest_of, recorded_words
 from sqlext.engine.queries.python_functions import body_of
 from sqlext.engine.queries.queries import user_functions
 from sqlext.engine.queries.session_settings import temporary_settings
+from sqlext.engine.sources.tables import stored_table
 from sqlext.engine.views.temporary_objects import is_temporary_view
+from sqlext.rewriter.heads.kafka_options import meaning
 from sqlext.rewriter.text.names import Parts, quote, unquoted
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.sources import relations
@@ -79,7 +81,9 @@ def _meanings(spark: SparkSession, query: str, seen: set[Parts]) -> Iterator[tup
             continue
         seen.add(parts)
         stored = None if _is_of_spark(spark, parts) else views.lookup(spark, spark.sql, parts)
-        if stored is not None:
+        if stored is not None and stored.is_table:
+            yield "table", ".".join(parts), meaning(stored_table(stored).options)
+        elif stored is not None:
             yield "view", ".".join(parts), tuple(recorded_words(stored.text))
             yield from _meanings(spark, stored.qualified_text, seen)
         elif _is_view(spark, parts):

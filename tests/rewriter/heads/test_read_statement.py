@@ -19,6 +19,8 @@ TYPES = [
     ("SHOW PATTERNS", "OtherStatement"),
     ("CREATE OR REFRESH STREAMING TABLE t AS SELECT 1", "StreamTarget"),
     ("CREATE TABLE streaming AS SELECT 1", "OtherStatement"),
+    ("CREATE OR REPLACE TABLE k USING KAFKA OPTIONS ('kafka.bootstrap.servers' 'h:1', subscribe 't')", "SourceTable"),
+    ("CREATE TABLE kafka (using INT, kafka INT) USING delta -- not USING kafka", "OtherStatement"),
     ("DESC STREAMING TABLE t", "StreamCommand"),
     ("DESCRIBE STREAMING TABLE t FOR KEY (k = 1)", "DescribeKey"),
     ("CREATE MATERIALIZED VIEW IF NOT EXISTS v AS SELECT 1", "CreateMaterializedView"),

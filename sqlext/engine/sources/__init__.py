@@ -1,0 +1,1 @@
+"""Tables of the records of Kafka's topics: how they are created, and read as streams and in batch."""
