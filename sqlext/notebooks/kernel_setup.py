@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -20,8 +21,14 @@ def set_up(
 
     Streaming tables process the rows that exist, and their cells wait until this is done, as in a Databricks job.
     """
+    logging.getLogger("asyncio").addFilter(_is_of_the_notebook)
     with short_errors():
         spark = session(master=master, warehouse=warehouse, **{"spark.log.level": "OFF", **conf})
         spark.conf.set(TRIGGER, AVAILABLE_NOW)
     shell.user_ns["spark"] = spark
     load(shell, Display).widgets.receive(values)
+
+
+def _is_of_the_notebook(record: logging.LogRecord) -> bool:
+    """False for what a kernel that is told to end sometimes says of itself: its own last answer was still pending."""
+    return "Kernel.dispatch_control" not in record.getMessage()

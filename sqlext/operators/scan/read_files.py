@@ -23,6 +23,7 @@ from sqlext.operators.scan.pruning import KeyRanges, may_be_true, ranges_of
 
 Lookups = Mapping[str, Callable[[pa.Array], np.ndarray]]  # see `key_lookup`
 _CODED = pa.dictionary(pa.int32(), pa.string())
+_ROWS_SEARCHED = 1 << 18  # at once, where few rows have one of the keys: so many rows stay in the processor's cache
 _R = TypeVar("_R")
 
 
@@ -109,8 +110,16 @@ def _rows_of(piece: Piece, plan: ScanPlan, lookups: Lookups, *, is_alone: bool) 
         if not read:
             yield _computed(None, file.metadata.row_group(piece.group).num_rows, piece, plan, lookups)
             return
-        for batch in file.iter_batches(plan.batch_rows, [piece.group], read, use_threads=is_alone):
-            yield _computed(batch, batch.num_rows, piece, plan, lookups)
+        at_once = min(plan.batch_rows, _ROWS_SEARCHED) if lookups else plan.batch_rows
+        batches = file.iter_batches(at_once, [piece.group], read, use_threads=is_alone)
+        found = (_computed(batch, batch.num_rows, piece, plan, lookups) for batch in batches)
+        yield from _together(found) if lookups else found
+
+
+def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of the batches in one batch, because few of them have one of the keys."""
+    if found := list(batches):
+        yield from pa.Table.from_batches(found).combine_chunks().to_batches()
 
 
 def _computed(
