@@ -36,13 +36,16 @@ SHELL := /bin/bash
 # Some images set it. Each of pytest's processes would then compile all tests, with their assertions, once more.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo test check t test-fast test-dbt test-cluster test-comet test-chaos test-spark-versions test-features test-installed test-lowest test-soak lint lint-workflows address bench bench-quick docs check-wheel dist audit clean check-java
+.PHONY: help demo demo-kafka test check t test-fast test-dbt test-cluster test-comet test-chaos test-spark-versions test-features test-installed test-lowest test-soak lint lint-workflows address bench bench-quick docs check-wheel dist audit clean check-java
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(DEMO) check-java  ## show a guided tour on sample data
 	$(BIN)/sqlext demo
+
+demo-kafka: $(STAMP) check-java  ## start a Kafka broker on this machine, write alerts from topic to topic, and kill the driver
+	$(BIN)/python -m tests.kafka.demo
 
 test: lint check-java $(DBT_STAMP) $(AXE)/installed  ## run the linters, then all tests in two processes, each with a Spark session of its own
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder

@@ -95,7 +95,7 @@ def has_delta() -> bool:
 
 def _connector(items) -> dict[str, str]:
     """The setting with which Spark reads Kafka's topics, if one of the tests needs it and Maven Central has it."""
-    if not any("kafka" in getattr(item, "fixturenames", ()) for item in items):
+    if not any("kafka_jars" in getattr(item, "fixturenames", ()) for item in items):
         return {}
     try:
         return {"spark.jars": connector_jars()}

@@ -1,8 +1,8 @@
 """The options of a table of Kafka: which there are, which values they have, and who may write them.
 
-The names and meanings are Spark's, except for `value.format` and `value.schema`. A table keeps its options in the
-catalog, where everybody who reads it sees them. So a secret is written as a reference, which Kafka's client resolves
-on each machine: `${env:NAME}`, `${file:/path:key}` or `${directory:/path:file}`.
+The names and meanings are Spark's, except for `value.format`, `value.schema` and `key.columns`. A table keeps its
+options in the catalog, where everybody who reads it sees them. So a secret is written as a reference, which Kafka's
+client resolves on each machine: `${env:NAME}`, `${file:/path:key}` or `${directory:/path:file}`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ FORMATS = (RAW, JSON, AVRO)
 CLIENT = "kafka."  # the prefix of the options of Kafka's own client
 SERVERS = "kafka.bootstrap.servers"
 FORMAT, SCHEMA, TOPIC = "value.format", "value.schema", "topic"
+KEY_COLUMNS = "key.columns"  # the columns that are in the keys of the records that are written
 TOPICS = ("subscribe", "subscribepattern", "assign")  # which topics are read; `topic` names one that is written, too
 _FROM = ("startingoffsets", "startingtimestamp", "startingoffsetsbytimestamp")
 _TO = ("endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp")
@@ -37,6 +38,7 @@ _OPTIONS: Mapping[str, tuple[str, str, str]] = {
         (TOPIC, _TEXT, BOTH),
         (FORMAT, _TEXT, BOTH),
         (SCHEMA, _TEXT, BOTH),
+        (KEY_COLUMNS, _TEXT, BOTH),
         ("startingOffsets", _OFFSETS, BOTH),
         ("startingTimestamp", _TIME, BOTH),
         ("startingOffsetsByTimestamp", _TIMES, BOTH),
@@ -58,7 +60,7 @@ _OPTIONS: Mapping[str, tuple[str, str, str]] = {
     )
 }
 # What decides which records a table has and what they mean. Everything else only says how they are read.
-_OF_TABLE = frozenset({*TOPICS, TOPIC, FORMAT, SCHEMA, "includeheaders"})
+_OF_TABLE = frozenset({*TOPICS, TOPIC, FORMAT, SCHEMA, KEY_COLUMNS, "includeheaders"})
 READ_OPTIONS = frozenset(_OPTIONS) - _OF_TABLE
 _SET_BY_SPARK = {
     "auto.offset.reset": "write startingOffsets instead.",
@@ -129,6 +131,12 @@ def check_table(options: Sequence[Option], place: Place) -> None:
     kind = by_key.get(FORMAT)
     if SCHEMA in by_key and (kind is None or kind.value.lower() != AVRO):
         raise _error(by_key[SCHEMA], f"{SCHEMA} is the schema of Avro", hint=f"add '{FORMAT}' = '{AVRO}'.")
+    if KEY_COLUMNS in by_key and (kind is None or kind.value.lower() == RAW):
+        raise _error(
+            by_key[KEY_COLUMNS],
+            "the key of a raw record is the column key",
+            hint=f"leave {KEY_COLUMNS} out, or add '{FORMAT}' = '{JSON}'.",
+        )
     if kind is not None and kind.value.lower() == AVRO and SCHEMA not in by_key:
         raise _error(kind, "values in Avro need their schema", hint=f"add '{SCHEMA}' = '{{\"type\": \"record\", …}}'.")
 
@@ -259,7 +267,8 @@ def meaning(options: Iterable[Option]) -> tuple[str, ...]:
     A table that names its topic by `topic` has the records of one that subscribes to it. The schema of Avro is left
     out: it may get new fields, and the columns that a query reads are recorded with their types.
     """
-    kept = {o.key: o.value for o in options if o.key in _OF_TABLE and o.key not in (SCHEMA, "includeheaders")}
+    others = (SCHEMA, KEY_COLUMNS, "includeheaders")
+    kept = {o.key: o.value for o in options if o.key in _OF_TABLE and o.key not in others}
     if not any(key in kept for key in TOPICS):
         kept["subscribe"] = kept.get(TOPIC, "")
     kept.pop(TOPIC, None)
@@ -291,6 +300,7 @@ def reader_options(table: Sequence[Option], query: Sequence[Option], reader: str
     values = {_OPTIONS.get(o.key, (o.name,))[0]: o.value for o in [*kept, *query]}
     values.pop(FORMAT, None)
     values.pop(SCHEMA, None)
+    values.pop(KEY_COLUMNS, None)
     topic = values.pop(TOPIC, None)
     keys = {name.lower() for name in values}
     if not keys & set(TOPICS):
@@ -303,6 +313,17 @@ def reader_options(table: Sequence[Option], query: Sequence[Option], reader: str
 
 def _is_latest(option: Option) -> bool:
     return option.key == "startingoffsets" and option.value.lower() == "latest"
+
+
+def writer_options(table: Sequence[Option]) -> dict[str, str]:
+    """The options of Spark's writer: the topic, and those of Kafka's client.
+
+    >>> options = [("topic", "t"), ("kafka.acks", "all"), ("value.format", "json"), ("startingOffsets", "latest")]
+    >>> writer_options([Option(name=name, value=value, place=Place("", 0, 0)) for name, value in options])
+    {'topic': 't', 'kafka.acks': 'all'}
+    """
+    values = {o.name if o.key != TOPIC else TOPIC: o.value for o in table if o.key == TOPIC or o.key.startswith(CLIENT)}
+    return {**values, **_providers(values)}
 
 
 def _is_for(key: str, reader: str) -> bool:

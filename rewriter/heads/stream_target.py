@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,6 +20,7 @@ from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, clo
 from sqlext.rewriter.tree.keywords import begins_query
 
 STREAM_OPTIONS = ("checkpointLocation", "trigger")
+_UPSERT = re.compile(r"\bUPSERT\b", re.IGNORECASE)
 _FORM = (
     "write CREATE STREAMING TABLE name [(column, …)] [PARTITIONED BY (…) or CLUSTER BY (…)] [COMMENT '…'] "
     "[LOCATION '…'] [TBLPROPERTIES (…)] [UPSERT KEY (…)] [OPTIONS (…)] AS SELECT …."
@@ -46,7 +48,7 @@ class TableDefinition:
 @dataclass(frozen=True, kw_only=True)
 class StreamTarget(OwnStatement):
     """`CREATE [OR REFRESH | OR REPLACE] STREAMING TABLE [IF NOT EXISTS] name … AS query`, with either OR or IF and the
-    clauses of docs/streams.md, or `INSERT INTO name [rows] query`.
+    clauses of docs/streams.md, or `INSERT INTO name [UPSERT KEY (…)] [rows] query`.
 
     `into`, `by_name`: the columns that INSERT INTO name (column, …) names, and whether it says BY NAME; `rows`: what
     else is between the name and the query of an INSERT: PARTITION (…) or REPLACE WHERE condition. `trigger` is as
@@ -81,7 +83,8 @@ class InsertInto(Statement):
 
     @cached_property
     def target(self) -> StreamTarget | None:
-        """The table, and the query that is written into it; None for forms that only Spark knows.
+        """The table, and the query that is written into it; None for forms that only Spark knows. Raises ParseError
+        UPSERT_KEY.
 
         >>> insert = InsertInto("INSERT INTO t (k, n) SELECT 1, 2")
         >>> insert.target.query.text, [c.name for c in insert.target.into], InsertInto("INSERT INTO t").target
@@ -95,6 +98,7 @@ class InsertInto(Statement):
             return None
         into = _column_names(cursor) if not begins_query(cursor.tokens, cursor.index) else ()
         by_name = cursor.take("BY", "NAME")
+        upsert_key = _upsert_key(cursor, cursor.index - 1) if cursor.take("UPSERT") else ()
         after_name = cursor.index
         _go_to_query(cursor)
         if cursor.is_at_end:
@@ -105,9 +109,23 @@ class InsertInto(Statement):
             is_insert=True,
             into=distinct(into or (), BindError, "DUPLICATE_COLUMN", "the list of columns"),
             by_name=by_name,
+            upsert_key=upsert_key,
             rows=_place(self.text, cursor.tokens[after_name : cursor.index]),
             query=cursor.fragment(cursor.index, len(cursor.tokens)),
         )
+
+
+def parse_insert(text: str) -> InsertInto | StreamTarget:
+    """What INSERT INTO is; with UPSERT KEY, which Spark does not know, its target. Raises ParseError UPSERT_KEY.
+
+    >>> parse_insert("INSERT INTO t UPSERT KEY (k) SELECT * FROM STREAM s").upsert_key[0].name
+    'k'
+    >>> parse_insert("INSERT INTO t VALUES ('upsert')")
+    InsertInto(text="INSERT INTO t VALUES ('upsert')")
+    """
+    insert = InsertInto(text)
+    target = insert.target if _UPSERT.search(text) else None
+    return target if target is not None and target.upsert_key else insert
 
 
 def target_of(statement: Statement) -> StreamTarget | None:
@@ -306,7 +324,7 @@ def _upsert_key(cursor: Cursor, start: int) -> tuple[NamedColumn, ...]:
         "UPSERT_KEY",
         "UPSERT KEY needs the names of columns in parentheses",
         place=_place(cursor.text, cursor.tokens[start : cursor.index + 1]),
-        hint="write UPSERT KEY (column, …) AS SELECT ….",
+        hint="write UPSERT KEY (column, …), and then the query.",
     )
 
 

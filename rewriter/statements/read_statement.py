@@ -14,7 +14,7 @@ from sqlext.rewriter.heads.heads import parse_head
 from sqlext.rewriter.heads.source_table import parse_source
 from sqlext.rewriter.heads.statement import OtherStatement, OwnStatement, Script, Statement
 from sqlext.rewriter.heads.stream_heads import parse_command
-from sqlext.rewriter.heads.stream_target import InsertInto, parse_target
+from sqlext.rewriter.heads.stream_target import parse_insert, parse_target
 from sqlext.rewriter.heads.view_statements import parse_cache, parse_listing, parse_view_statement
 from sqlext.rewriter.rules.rule_statements import parse_rule_statement
 from sqlext.rewriter.statements.execute_immediate import parse_execute_immediate
@@ -36,7 +36,7 @@ HEADS: tuple[tuple[str, Callable[[str], Statement | None]], ...] = (
     ("(?:DESC|DESCRIBE|DROP|(?:EXPLAIN )?REFRESH) MATERIALIZED VIEW", materialized_views.parse_command),
     ("EXPLAIN MATCH", parse_explain),
     ("EXECUTE IMMEDIATE", parse_execute_immediate),
-    ("INSERT INTO", InsertInto),
+    ("INSERT INTO", parse_insert),
     ("CREATE (?:OR REPLACE )?(?:GLOBAL )?(?:(?:TEMP|TEMPORARY) )?(?:VIEW|FUNCTION)", parse_head),
     ("DROP (?:VIEW|TABLE)|ALTER TABLE", parse_head),
     ("CACHE", parse_cache),

@@ -28,6 +28,7 @@ from sqlext.rewriter.heads.kafka_options import (
     BATCH,
     FORMAT,
     JSON,
+    KEY_COLUMNS,
     RAW,
     SCHEMA,
     Option,
@@ -51,6 +52,7 @@ def create_table(call: SqlCall, table: SourceTable) -> DataFrame:
     """
     read_records(call.spark, table.options, (), BATCH, table.place)
     columns = _columns(call, table)
+    _check_key(table, columns)
     return views.create_table(
         call.spark,
         call.sql,
@@ -58,6 +60,25 @@ def create_table(call: SqlCall, table: SourceTable) -> DataFrame:
         None if columns is None else columns.json(),
         settings_of(call.spark, _WITH_TIMES if table.format == JSON else ""),
     )
+
+
+def key_columns(table: SourceTable, columns: T.StructType | None) -> tuple[str | None, ...]:
+    """The columns of the values that KEY_COLUMNS names, in its order; None for a name that they do not have."""
+    named = [name.strip().strip("`").lower() for name in table.option(KEY_COLUMNS).split(",") if name.strip()]
+    fields = {field.name.lower(): field.name for field in columns or ()}
+    return tuple(map(fields.get, named))
+
+
+def _check_key(table: SourceTable, columns: T.StructType | None) -> None:
+    """Raise BindError KAFKA_OPTION if KEY_COLUMNS names a column that the values do not have."""
+    if None in key_columns(table, columns):
+        option = next(option for option in table.options if option.key == KEY_COLUMNS)
+        raise BindError(
+            "KAFKA_OPTION",
+            f"{option.value} names a column that the values do not have",
+            place=option.place,
+            hint=f"their columns are {', '.join(field.name for field in columns or ())}.",
+        )
 
 
 def _columns(call: SqlCall, table: SourceTable) -> T.StructType | None:

@@ -81,7 +81,8 @@ def write_stream(call: SqlCall, statement: StreamTarget | InsertInto) -> DataFra
             is_repeatable=not (call.args or call.frames),
         )
     if target.is_insert:
-        return plan.execute()
+        topic = streaming_tables.topic_of(call.spark, target)
+        return plan.execute() if topic is None else topic.write(query)
     raise UnsupportedError(
         "NOT_A_STREAM",
         "the query of a streaming table reads no stream",

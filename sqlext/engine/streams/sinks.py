@@ -36,7 +36,10 @@ class Writing:
 
 
 class Sink(Protocol):
-    """A table that exists, and that the query of one statement is written into."""
+    """A table that the query of one statement is written into. All methods but the first want it to exist."""
+
+    def check(self) -> None:
+        """Raise BindError unless the query can be written into it."""
 
     def fields(self, frame: DataFrame) -> Sequence[T.StructField]:
         """The columns of the table that the columns of the query are written into. Raises BindError if there are

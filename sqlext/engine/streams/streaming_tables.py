@@ -28,7 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
-from sqlext.catalog import streams
+from sqlext.catalog import streams, views
 from sqlext.catalog.checkpoint import (
     Checkpoint,
     StoredClause,
@@ -47,11 +47,12 @@ from sqlext.engine.streams import failed_values, reports, side_tables
 from sqlext.engine.streams.belonging import anew, check_state_format
 from sqlext.engine.streams.checkpoint_folders import folders_of, own_name
 from sqlext.engine.streams.idle_sources import has_beats
+from sqlext.engine.streams.kafka_sink import KafkaSink
 from sqlext.engine.streams.last_progress import last_known
 from sqlext.engine.streams.silent_sources import warn_of_silent_sources
 from sqlext.engine.streams.sinks import Sink, StreamRows, Writing
 from sqlext.engine.streams.table_sink import TableSink
-from sqlext.engine.streams.target_table import as_table, casts_times, check_target, prepare, renamed
+from sqlext.engine.streams.target_table import as_table, casts_times, prepare, renamed
 from sqlext.engine.streams.upsert import plan_upsert
 from sqlext.engine.views.temporary_objects import is_table, is_temporary_view
 from sqlext.engine.views.view_plans import view_meanings
@@ -193,24 +194,29 @@ def _skipped(spark: SparkSession, target: StreamTarget, title: str) -> str:
 
 def is_first_run(spark: SparkSession, target: StreamTarget) -> bool:
     """Return True if the query of a streaming table or an INSERT has had no micro-batch."""
-    if target.or_replace or not is_table(spark, target.name):
-        return True
-    return folders_of(spark, target).current(spark).last_number("offsets") is None
+    stored = _checkpoint(spark, target)
+    return stored is None or stored.last_number("offsets") is None
 
 
 def identifier_of(spark: SparkSession, target: StreamTarget) -> str:
     """The identifier of the query of a streaming table or an INSERT, as its checkpoint records it: "" from earlier
     versions, and a new one if the query begins."""
-    if not target.or_replace and is_table(spark, target.name):
-        before = stored_query(folders_of(spark, target).current(spark))
-        if before is not None:
-            return before.identifier
-    return uuid.uuid4().hex
+    stored = _checkpoint(spark, target)
+    before = None if stored is None else stored_query(stored)
+    return uuid.uuid4().hex if before is None else before.identifier
+
+
+def _checkpoint(spark: SparkSession, target: StreamTarget) -> Checkpoint | None:
+    """The checkpoint of the query of a statement; None if its table does not exist or is replaced."""
+    sink = sink_of(spark, target)
+    if target.or_replace or (isinstance(sink, TableSink) and not is_table(spark, target.name)):
+        return None
+    return sink.folders().current(spark)
 
 
 def check(spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamClause]) -> None:
     """Raise the errors that the target and the settings of a stream have before anything is created."""
-    check_target(spark, target)
+    sink_of(spark, target).check()
     if trigger(spark, target) == AVAILABLE_NOW and any(clause.ends_by_clock for clause in clauses):
         raise UnsupportedError(
             "STREAM_WITHOUT_END",
@@ -221,8 +227,26 @@ def check(spark: SparkSession, target: StreamTarget, clauses: Sequence[StreamCla
 
 
 def sink_of(spark: SparkSession, target: StreamTarget) -> Sink:
-    """The table that the query of a statement is written into."""
-    return TableSink(spark, target)
+    """What the query of a statement is written into."""
+    return topic_of(spark, target) or TableSink(spark, target)
+
+
+def topic_of(spark: SparkSession, target: StreamTarget) -> KafkaSink | None:
+    """The topic that an INSERT writes into; None if it writes into a table of Spark's. Raises UnsupportedError for
+    UPSERT KEY, which no INSERT into a table of Spark's has."""
+    if not target.is_insert:
+        return None
+    view = None if is_table(spark, target.name) else views.lookup(spark, spark.sql, target.name)
+    if view is not None and view.is_table:
+        return KafkaSink(spark, target, view)
+    if target.upsert_key:
+        raise UnsupportedError(
+            "STREAM_INSERT",
+            "an INSERT with UPSERT KEY writes into a topic of Kafka, and this is no table of one",
+            place=target.upsert_key[0].place,
+            hint="write CREATE STREAMING TABLE name UPSERT KEY (…) AS SELECT ….",
+        )
+    return None
 
 
 # the record of a query

@@ -13,9 +13,8 @@ from sqlext.engine.streams.append import AppendWriter
 from sqlext.engine.streams.belonging import check_belongs, mark_begun
 from sqlext.engine.streams.checkpoint_folders import CheckpointFolders, folders_of
 from sqlext.engine.streams.sinks import StreamRows, Writing
-from sqlext.engine.streams.target_table import check_left_out, written_fields
+from sqlext.engine.streams.target_table import check_left_out, check_target, written_fields
 from sqlext.engine.streams.upsert import Upsert, UpsertWriter, check_table
-from sqlext.errors import UnsupportedError
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.text.names import Parts, quote
 
@@ -27,6 +26,9 @@ class TableSink:
     spark: SparkSession
     target: StreamTarget
 
+    def check(self) -> None:
+        check_target(self.spark, self.target)
+
     def fields(self, frame: DataFrame) -> Sequence[T.StructField]:
         all_fields = self.spark.table(quote(self.target.name)).schema.fields
         fields = written_fields(all_fields, frame, self.target)
@@ -34,13 +36,6 @@ class TableSink:
         return fields
 
     def check_upsert(self, upsert: Upsert) -> None:
-        if self.target.is_insert:
-            raise UnsupportedError(
-                "STREAM_INSERT",
-                "an INSERT with UPSERT KEY writes into a topic of Kafka, and this table is one of Delta",
-                place=self.target.upsert_key[0].place,
-                hint="write CREATE STREAMING TABLE name UPSERT KEY (…) AS SELECT ….",
-            )
         check_table(upsert, self.spark.table(quote(self.target.name)).columns, self.target)
 
     def folders(self) -> CheckpointFolders:

@@ -140,17 +140,20 @@ def as_table(frame: DataFrame, fields: Sequence[T.StructField], target: StreamTa
 
     A stream is written into Delta by the names of columns. What an INSERT does not name Delta computes: a generated or
     identity column, a default, or NULL. Without a column list the table has the columns of the query.
+    Raises BindError for a value that cannot be cast.
     """
     if not _has_own_types(target):
         return frame
     pairs = zip(frame.schema.fields, fields)
-    return frame.select(
-        *(
-            (c if old.dataType == new.dataType else c.cast(new.dataType)).alias(new.name)
-            for old, new in pairs
-            for c in [F.col(quoted(old.name))]
-        )
+    columns = (
+        (c if old.dataType == new.dataType else c.cast(new.dataType)).alias(new.name)
+        for old, new in pairs
+        for c in [F.col(quoted(old.name))]
     )
+    with _errors_at(target, Text()), quiet_probes():
+        written = frame.select(*columns)
+        written.schema  # noqa: B018  (on Connect only this asks Spark)
+    return written
 
 
 def casts_times(frame: DataFrame, fields: Sequence[T.StructField], target: StreamTarget) -> bool:

@@ -133,7 +133,7 @@ def wait_for_reports(spark) -> None:
 
 def progress(folder: Path) -> int:
     """How many micro-batches of all tables are complete."""
-    return commits(folder, "*")
+    return len(list(folder.glob("tables/**/commits/[0-9]*")))
 
 
 def commits(folder: Path, table: str) -> int:
@@ -141,11 +141,14 @@ def commits(folder: Path, table: str) -> int:
     return len(list(folder.glob(f"tables/{table}/_checkpoints/stream*/commits/[0-9]*")))
 
 
-def kill_and_drive(folder: Path, kills: int, tables: Sequence[str]) -> int:
-    """Kill the driver at random moments, and return how often it was killed. Raises RuntimeError if it fails."""
+def kill_and_drive(folder: Path, kills: int, tables: Sequence[str], program: Sequence[str] = (__file__,)) -> int:
+    """Kill the driver at random moments, and return how often it was killed. Raises RuntimeError if it fails.
+
+    `program`: the words after `python` that call a program as this one, whose checkpoints are below `folder`/tables.
+    """
     chance, killed = random.Random(3), 0
     while not (folder / "done").exists():
-        command = [sys.executable, __file__, str(folder), "drive", str(killed), *tables]
+        command = [sys.executable, *program, str(folder), "drive", str(killed), *tables]
         driver = subprocess.Popen(command, start_new_session=True)
         wait_for_the_moment(folder, driver, killed, chance, is_last=killed == kills)
         if driver.poll() is None:
