@@ -15,6 +15,10 @@ COMET := 1.2.0
 COMET_SPARK := 4.1
 COMET_PYTHON = $(CURDIR)/.venv/spark-$(COMET_SPARK)/bin/python
 WITH_COMET = SQLEXT_TEST_COMET=$(COMET) PYSPARK_PYTHON=$(COMET_PYTHON) PYTHONPATH=$(CURDIR)
+# The newest Spark for which Iceberg has a runtime.
+ICEBERG_SPARK := 4.1
+ICEBERG_PYTHON = $(CURDIR)/.venv/spark-$(ICEBERG_SPARK)/bin/python
+WITH_ICEBERG = SQLEXT_TEST_FORMAT=iceberg PYSPARK_PYTHON=$(ICEBERG_PYTHON) PYTHONPATH=$(CURDIR)
 # The Python of a cluster's workers: what sqlext needs, as it is in .venv, but not sqlext.
 WORKERS := .venv/workers
 # What finds accessibility problems of pages (tests/browser.py). Without npm or its registry these tests are skipped,
@@ -36,7 +40,7 @@ SHELL := /bin/bash
 # Some images set it. Each of pytest's processes would then compile all tests, with their assertions, once more.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka test check t test-fast test-dbt test-cluster test-comet test-chaos test-spark-versions test-features test-installed test-lowest test-soak lint lint-workflows address bench bench-quick docs check-wheel dist audit clean check-java
+.PHONY: help demo demo-kafka test check t test-fast test-dbt test-cluster test-comet test-chaos test-spark-versions test-features test-iceberg test-installed test-lowest test-soak lint lint-workflows address bench bench-quick docs check-wheel dist audit clean check-java
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,6 +94,10 @@ test-comet: .venv/spark-$(COMET_SPARK)/installed check-java  ## compare rows wit
 	$(WITH_COMET) $(COMET_PYTHON) -m pytest -p no:cacheprovider tests/comet/on_comet.py
 	SQLEXT_WORKER_PYTHON=$(COMET_PYTHON) $(WITH_COMET) $(COMET_PYTHON) -m tests.cluster.standalone \
 	  $(COMET_PYTHON) -m pytest -p no:cacheprovider tests/comet/on_comet.py -k 'stay_in and in_parquet'
+
+test-iceberg: .venv/spark-$(ICEBERG_SPARK)/installed check-java  ## run all statements over Iceberg tables, and streams into them whose driver is killed 20 times, on Spark 4.1
+	$(WITH_ICEBERG) SQLEXT_SAMPLE=all $(ICEBERG_PYTHON) -m tests.iceberg.measure
+	iceberg=$$(mktemp -d) && $(WITH_ICEBERG) $(ICEBERG_PYTHON) tests/engine/streams/killed.py $$iceberg/stream 20
 
 test-soak: $(STAMP) check-java  ## run one streaming table of each kind for 1,000 micro-batches under random changes
 	soak=$$(mktemp -d) && $(BIN)/python -m tests.engine.streams.soak $$soak 200

@@ -122,7 +122,7 @@ def by_sqlext(folder: Path, has_keys: bool) -> Callable[[], Sums]:
 def _session() -> Any:
     import sqlext
 
-    return sqlext.session(master="local[*]", delta=False, **{"spark.log.level": "OFF"})
+    return sqlext.session(master="local[*]", format="parquet", **{"spark.log.level": "OFF"})
 
 
 def _sums(joined: Any) -> Sums:

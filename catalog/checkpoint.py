@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from sqlext.catalog.warehouse import path_here
 from sqlext.errors import BindError, DataError, Place
 from sqlext.expressions.calendars import UTC_NAMES
 from sqlext.expressions.spark_types import TIMESTAMP_TYPE
 from sqlext.rewriter.checkpoint_words.resumed_words import kept
-from sqlext.spark.quiet_probes import quiet_probes
-
-Result = TypeVar("Result")
+from sqlext.spark.files import file_names, read_by_spark, where_found
+from sqlext.spark.locations import path_here
 
 _VERSION = 3
 _FILE = "sqlext.json"  # in the checkpoint's folder; if Spark writes it, it is a folder with one text file
@@ -45,7 +43,7 @@ class Checkpoint:
         """The record of the query; None if there is none."""
         folder = path_here(self.spark, self.location)
         if folder is None:
-            return _read_by_spark(self.spark, f"{self.location.rstrip('/')}/{_FILE}")
+            return read_by_spark(self.spark, f"{self.location.rstrip('/')}/{_FILE}")
         return next((file.read_text(encoding="utf-8") for file in _records(folder)), None)
 
     @property
@@ -94,7 +92,7 @@ class Checkpoint:
     def _read(self, file: str) -> str | None:
         here = path_here(self.spark, self.location)
         if here is None:
-            return _read_by_spark(self.spark, f"{self.location.rstrip('/')}/{file}")
+            return read_by_spark(self.spark, f"{self.location.rstrip('/')}/{file}")
         return (here / file).read_text(encoding="utf-8") if (here / file).is_file() else None
 
     @property
@@ -139,7 +137,7 @@ class Checkpoint:
         folders that it overwrites.
         """
         offsets = f"{self.location.rstrip('/')}/offsets"
-        if _where_found(lambda: self.spark.read.text(offsets).inputFiles()) == []:
+        if where_found(lambda: self.spark.read.text(offsets).inputFiles()) == []:
             no_rows = self.spark.createDataFrame([], "value STRING, part STRING").write.partitionBy("part")
             no_files = {"partitionOverwriteMode": "static", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
             no_rows.mode("overwrite").options(**no_files).text(offsets)
@@ -171,32 +169,6 @@ def _batch(number: int, text: str) -> Batch:
     fields = json.loads(metadata)
     at_us, watermark_us = 1000 * fields["batchTimestampMs"], 1000 * fields["batchWatermarkMs"]
     return Batch(number, at_us, watermark_us, tuple(offset for offset in offsets if offset != "-"))
-
-
-def file_names(spark: Any, location: str) -> list[str]:
-    """The names of the files in a folder; none if there is no such folder."""
-    here = path_here(spark, location)
-    if here is not None:
-        return [path.name for path in here.glob("*")]
-    files = _where_found(lambda: spark.read.text(location).inputFiles())
-    return [file.rpartition("/")[2] for file in files or ()]
-
-
-def _read_by_spark(spark: Any, location: str) -> str | None:
-    """The text in a file, or in the files of a folder, that Spark reaches; None if there is none."""
-    rows = _where_found(lambda: spark.read.text(location, wholetext=True).collect())
-    return "".join(row[0] for row in rows or ()) or None
-
-
-def _where_found(read: Callable[[], Result]) -> Result | None:
-    """The result of `read`, or None if there is no such file or folder."""
-    try:
-        with quiet_probes():
-            return read()
-    except Exception as error:  # Spark's AnalysisException, which this module does not load
-        if "PATH_NOT_FOUND" not in str(error):
-            raise
-        return None
 
 
 @dataclass(frozen=True)

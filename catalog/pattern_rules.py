@@ -1,6 +1,6 @@
 """Tables of pattern rules: the versions of each rule, the times at which streams took them up, and their mistakes.
 
-| Delta table | one row for |
+| table | one row for |
 |---|---|
 | `rules` | a version of a rule; rows are only appended, and a rule that is dropped gets a version without a clause |
 | `rules_log` | a version that a stream took up, with the watermark at which the stream took it up |
@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from sqlext.catalog.conflicts import ATTEMPTS, is_conflict
+from sqlext.catalog.conflicts import ATTEMPTS
 from sqlext.catalog.views import is_known, string_literal
 from sqlext.catalog.warehouse import is_without_delta, remove_unfinished, table_folder
 from sqlext.errors import BindError, DataError
+from sqlext.formats.known_formats import format_of, is_conflict
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.quiet_probes import quiet_probes
 
@@ -129,10 +130,12 @@ def rules_table(spark: Any, sql: Sql, name: Parts) -> RulesTable | None:
 def create_table(spark: Any, sql: Sql, table: RulesTable) -> RulesTable:
     """Create a table of rules and return it, or return the table that another session has created meanwhile."""
     # The properties are not written in SQL: as literals they would be subject to settings of the parser.
-    writer = spark.createDataFrame([], _COLUMNS).writeTo(quote(table.name)).using("delta")
-    writer = writer.tableProperty(_EVENTS, table.events).tableProperty(_SCHEMA, table.schema)
+    tables = format_of(spark, table.name)
+    writer = spark.createDataFrame([], _COLUMNS).writeTo(quote(table.name)).using(tables.name)
+    for key, value in {_EVENTS: table.events, _SCHEMA: table.schema, **tables.append_only}.items():
+        writer = writer.tableProperty(key, value)
     try:
-        _create(spark, sql, table.name, writer.tableProperty("delta.appendOnly", "true").create)
+        _create(spark, sql, table.name, writer.create)
     except Exception as error:
         if is_without_delta(error, ""):
             raise  # the session reports it for all that is kept in Delta tables
@@ -189,6 +192,7 @@ def current(rules: Iterable[RuleVersion]) -> dict[str, RuleVersion]:
 
 
 def change(
+    spark: Any,
     sql: Sql,
     table: Parts,
     rule: str,
@@ -221,7 +225,8 @@ def change(
                    "effective_from": _time(wanted.effective_from), "author": "current_user()",
                    "comment": _literal(wanted.comment), "time": "current_timestamp()"}  # fmt: skip
         source = ", ".join(f"{value} AS {quoted(column)}" for column, value in columns.items())
-        if _merge(sql, table, columns, f"SELECT {source}", f"old.name = new.name AND old.version {later} new.version"):
+        is_known = f"old.name = new.name AND old.version {later} new.version"
+        if _merge(spark, sql, table, columns, f"SELECT {source}", is_known):
             return wanted
     raise DataError("RULE_CONFLICT", f"other sessions kept changing {rule} in {'.'.join(table)}", hint="try again.")
 
@@ -286,15 +291,18 @@ def _append(spark: Any, sql: Sql, table: Parts, columns: str, entries: Sequence[
     source = f"SELECT inline(array({', '.join(f'named_struct({row})' for row in rows)}))"
     condition = " AND ".join(f"old.{column} <=> new.{column}" for column in key)
     for _ in range(ATTEMPTS):
-        if _merge(sql, table, names, source, condition) is not None:
+        if _merge(spark, sql, table, names, source, condition) is not None:
             return
     raise DataError("RULE_CONFLICT", f"other sessions kept writing into {'.'.join(table)}", hint="try again.")
 
 
 def _create_beside(spark: Any, sql: Sql, table: Parts, columns: str) -> None:
     if not _exists(spark, table):
-        properties = "TBLPROPERTIES ('delta.appendOnly' = 'true')"
-        statement = f"CREATE TABLE IF NOT EXISTS {quote(table)} ({columns}) USING delta {properties}"
+        tables = format_of(spark, table)
+        statement = f"CREATE TABLE IF NOT EXISTS {quote(table)} ({columns}) USING {tables.name}"
+        if tables.append_only:
+            properties = ", ".join(f"'{key}' = '{value}'" for key, value in tables.append_only.items())
+            statement = f"{statement} TBLPROPERTIES ({properties})"
         _create(spark, sql, table, lambda: sql(statement))
 
 
@@ -384,20 +392,20 @@ def _unreadable(table: Parts, error: Exception) -> DataError:
     )
 
 
-def _merge(sql: Sql, table: Parts, columns: Iterable[str], source: str, condition: str) -> int | None:
+def _merge(spark: Any, sql: Sql, table: Parts, columns: Iterable[str], source: str, condition: str) -> int | None:
     """Insert, in one commit, the rows of a query with these columns for which no row of the table meets `condition`.
 
-    Returns the number of inserted rows, or None if another session has changed the table meanwhile. Delta refuses the
-    second of two simultaneous commits if it has read, as MERGE does, what the first one has changed.
+    Returns the number of inserted rows, or None if another session has changed the table meanwhile. The format refuses
+    the second of two simultaneous commits if it has read, as MERGE does, what the first one has changed.
     """
-    names = [quoted(column) for column in columns]
+    names, tables = [quoted(column) for column in columns], format_of(spark, table)
     statement = (
-        f"MERGE INTO {quote(table)} AS old USING ({source}) AS new ON {condition} "
+        f"MERGE INTO {quote(table)} AS old USING ({source}) AS new ON {condition} {tables.never_matched}"
         f"WHEN NOT MATCHED THEN INSERT ({', '.join(names)}) VALUES ({', '.join(f'new.{name}' for name in names)})"
     )
     try:
         with _writer(table), quiet_probes():
-            return int(sql(statement).collect()[0]["num_inserted_rows"])
+            return tables.merged(spark, sql, table, statement)
     except Exception as error:
         if not is_conflict(error):
             raise _unreadable(table, error) from error

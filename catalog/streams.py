@@ -1,6 +1,7 @@
 """The streaming queries that write into tables, by the names of the tables.
 
-A query has the name of its table: `alerts`, or `db.alerts` outside of the schema `default`, in lower case. For further
+A query has the name of its table: `alerts`, or `db.alerts` outside of the schema `default`, in lower case. Outside of
+the session's default catalog, the name of the catalog stands before it. For further
 queries of a table, a slash and another name follow: `alerts/insert` for INSERT INTO, `alerts/late_rows/…` for the
 copy of late rows.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from sqlext.formats.catalogs import DEFAULT_CATALOG, SESSION_CATALOG, whole_name
 from sqlext.rewriter.text.names import Parts
 
 # An error's class with its message, which ends before a stack, or before the name of an exception of Java.
@@ -31,8 +33,10 @@ _reports: dict[str, Any] = {}  # what their last micro-batches reported, by name
 
 def table_title(spark: Any, parts: Parts) -> str:
     """The name of a table as it is written in the names of its queries."""
-    schema = parts[-2] if len(parts) > 1 else spark.catalog.currentDatabase()
-    return (parts[-1] if schema.lower() == "default" else f"{schema}.{parts[-1]}").lower()
+    catalog, *rest = whole_name(spark, parts)
+    name = ".".join(rest).lower().removeprefix("default.")
+    is_default = catalog == spark.conf.get(DEFAULT_CATALOG, SESSION_CATALOG)
+    return name if is_default else f"{catalog}.{name}".lower()
 
 
 def remember(query: Any) -> None:

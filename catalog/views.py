@@ -1,7 +1,7 @@
 """Views over extended text and tables of Kafka, which Spark's catalog cannot store: how they are kept, and looked up by
 name.
 
-A view `db.v` is a property of the Delta table `db.sqlext_views`, so that it is moved and dropped with its schema. To
+A view `db.v` is a property of the table `db.sqlext_views`, so that it is moved and dropped with its schema. To
 write a property takes a commit without data, and to read one takes no job: a row of the table costs ten times as much.
 Earlier versions stored rows, which are read until the first change copies them. A name is always looked up in Spark
 first: a table, view or CTE of the same name hides a stored view. Names compare without case.
@@ -20,6 +20,7 @@ from typing import Any
 
 from sqlext.catalog.conflicts import repeated_on_conflict
 from sqlext.errors import BindError
+from sqlext.formats.known_formats import format_of
 from sqlext.rewriter.heads.heads import CREATE_VIEW, DROP_VIEW, CreateView, Head
 from sqlext.rewriter.heads.source_table import SourceTable
 from sqlext.rewriter.text.names import Parts, RelationName, quote, split_name
@@ -147,7 +148,7 @@ def create(
                 return _nothing(sql, parts)
             raise _already_exists(head)
         _check_no_table(head, stored.get(view.name))
-        return _change(sql, parts[:-1], properties, {view.name: view})
+        return _change(spark, sql, parts[:-1], properties, {view.name: view})
 
     return repeated_on_conflict(write)
 
@@ -183,7 +184,7 @@ def create_table(
                 place=table.place,
                 hint="DROP it first, or write CREATE OR REPLACE TABLE for a table of Kafka.",
             )
-        return _change(sql, parts[:-1], properties, {view.name: view})
+        return _change(spark, sql, parts[:-1], properties, {view.name: view})
 
     return repeated_on_conflict(write)
 
@@ -357,11 +358,15 @@ def _change_on_conflict_again(
     spark: Any, sql: Callable[..., Any], schema: Parts, changes: Mapping[str, View | None]
 ) -> None:
     """Store views as `_change` does, again if another session was quicker."""
-    repeated_on_conflict(lambda: _change(sql, schema, _properties(spark, sql, schema), changes))
+    repeated_on_conflict(lambda: _change(spark, sql, schema, _properties(spark, sql, schema), changes))
 
 
 def _change(
-    sql: Callable[..., Any], schema: Parts, properties: Mapping[str, str] | None, changes: Mapping[str, View | None]
+    spark: Any,
+    sql: Callable[..., Any],
+    schema: Parts,
+    properties: Mapping[str, str] | None,
+    changes: Mapping[str, View | None],
 ) -> Any:
     """Store views by their names; None removes one. A rename is one commit. Returns the empty DataFrame of a command.
 
@@ -370,11 +375,12 @@ def _change(
     table = _table(schema)
     views = dict(changes)
     if properties is None:
+        tables = format_of(spark, (*schema, TABLE))
+        kept = {_FORMAT: _CURRENT_FORMAT, **tables.for_properties}.items()
         sql(
-            f"CREATE TABLE IF NOT EXISTS {table} (about STRING) USING delta "
+            f"CREATE TABLE IF NOT EXISTS {table} (about STRING) USING {tables.name} "
             "COMMENT 'The properties of this table are the views that sqlext keeps.' "
-            # a checkpoint of the log, which Delta writes after ten commits, takes longer than all of them
-            f"TBLPROPERTIES ('{_FORMAT}' = '{_CURRENT_FORMAT}', 'delta.checkpointInterval' = '1000')"
+            "TBLPROPERTIES (" + ", ".join(f"'{key}' = '{value}'" for key, value in kept) + ")"
         )
     elif _FORMAT not in properties:
         views = {**_views_in_rows(sql, schema), **views}

@@ -18,9 +18,8 @@ from typing import Any
 from sqlext.catalog import streams
 from sqlext.catalog.views import is_known
 from sqlext.rewriter.text.lexemes import string_literal
-from sqlext.rewriter.text.names import Parts, quote, quoted
-from sqlext.spark.kind import is_connect
-from sqlext.spark.locations import local_path
+from sqlext.rewriter.text.names import Parts, quote
+from sqlext.spark.locations import path_here
 from sqlext.spark.user_warnings import warn
 
 WAREHOUSE = "sqlext.warehouse"  # session setting: the folder whose tables were registered
@@ -121,28 +120,12 @@ def _folder_in_the_way(spark: Any, error: Exception) -> Path | None:
     return None if location is None else path_here(spark, location[1])
 
 
-def path_here(spark: Any, location: str) -> Path | None:
-    """The path on this machine of a location that Spark returns; None if it is elsewhere, as all are on Connect."""
-    return None if is_connect(spark) else local_path(location)
-
-
 def table_folder(spark: Any, sql: Callable[..., Any], name: Parts) -> Path | None:
     """The folder in which Spark will create a table; None if that is not on this machine."""
-    schema = quoted(name[-2]) if len(name) > 1 else quoted(spark.catalog.currentDatabase())
-    rows = sql(f"DESCRIBE SCHEMA {schema}").collect()
+    schema = name[:-1] or (spark.catalog.currentDatabase(),)
+    rows = sql(f"DESCRIBE SCHEMA {quote(schema)}").collect()
     folder = path_here(spark, next((row[1] for row in rows if row[0] == "Location"), ""))
     return None if folder is None else folder / name[-1].lower()
-
-
-def table_detail(spark: Any, name: Parts) -> Any:
-    """The row of DESCRIBE DETAIL about a Delta table, with its `location`, its `id` and its `properties`. Raises
-    PySparkException if there is none of that name."""
-    return spark.sql(f"DESCRIBE DETAIL {quote(name)}").first()
-
-
-def table_location(spark: Any, name: Parts) -> str:
-    """The location of a Delta table. Raises PySparkException if there is none of that name."""
-    return str(table_detail(spark, name).location)
 
 
 def remove_unfinished(folder: Path | None) -> bool:

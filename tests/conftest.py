@@ -12,7 +12,7 @@ import pyspark
 import pytest
 
 import sqlext
-from sqlext.sessions.start import delta_package
+from sqlext.formats.delta import DELTA
 
 from . import comet
 from .kafka.jars import NoJars, connector_jars
@@ -88,7 +88,7 @@ def pytest_runtest_makereport(item):
 def has_delta() -> bool:
     """Return True if Delta has a jar for this Spark; `make test-spark-versions` runs without it elsewhere."""
     try:
-        return bool(delta_package(pyspark.__version__))
+        return bool(DELTA.package(pyspark.__version__))
     except sqlext.SetupError:
         return False
 
@@ -103,6 +103,11 @@ def _connector(items) -> dict[str, str]:
         return {}
 
 
+def format_of_tables() -> str:
+    """The format of the session's tables; `make test-iceberg` names it."""
+    return os.environ.get("SQLEXT_TEST_FORMAT") or ("delta" if has_delta() else "parquet")
+
+
 @pytest.fixture(scope="session")
 def spark(request, tmp_path_factory):
     """An extended session on two cores with an empty warehouse. Leave its settings, tables and views as they were."""
@@ -112,6 +117,6 @@ def spark(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as environment:
         if os.environ[_OF_JVM] == _SHORT:
             environment.delenv(_OF_JVM)
-        session = sqlext.session("sqlext tests", master, warehouse, delta=has_delta(), **SETTINGS, **others)
+        session = sqlext.session("sqlext tests", master, warehouse, format=format_of_tables(), **SETTINGS, **others)
     yield session
     session.stop()

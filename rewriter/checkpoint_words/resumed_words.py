@@ -14,8 +14,11 @@ from sqlext.rewriter.text.paths import words_of_paths
 from sqlext.rewriter.text.tokens import WORD, Token, tokenize
 from sqlext.rewriter.tree.keywords import INTERVAL_UNITS
 
-# Options of Delta's source that a query may have from its start, or that may be added or removed while it is stopped.
+# Options of the sources of Delta and Iceberg that a query may have from its start, or that may be added or removed
+# while it is stopped.
 READ_OPTIONS = frozenset({
+    "streaming-max-files-per-micro-batch", "streaming-max-rows-per-micro-batch", "streaming-skip-overwrite-snapshots",
+    "streaming-skip-delete-snapshots", "stream-from-timestamp", "async-micro-batch-planning-enabled",
     "skipchangecommits", "ignoredeletes", "ignorechanges", "ignorefiledeletion", "failondataloss",
     "maxfilespertrigger", "maxbytespertrigger", "witheventtimeorder", "startingversion", "startingtimestamp",
     "schematrackinglocation", "schemalocation", "streamingsourcetrackingid",

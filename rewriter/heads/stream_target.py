@@ -38,11 +38,12 @@ class NamedColumn:
 @dataclass(frozen=True, kw_only=True)
 class TableDefinition:
     """The parts of CREATE STREAMING TABLE that describe the table. `clauses`: PARTITIONED BY, COMMENT and so on, as
-    written; `location`: the folder that LOCATION names."""
+    written; `location`: the folder that LOCATION names; `using`: the format, if it is written."""
 
     columns: tuple[TableColumn, ...] = ()
     clauses: tuple[Fragment, ...] = ()
     location: str | None = None
+    using: NamedColumn | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,6 +183,7 @@ class _TargetReader:
     options: dict[str, str] = field(default_factory=dict)
     upsert_key: tuple[NamedColumn, ...] = ()
     location: str | None = None
+    using: NamedColumn | None = None
 
     def target(self, or_word: str) -> StreamTarget:
         """The target. `or_word`: the word after CREATE OR, "" if there is none."""
@@ -200,7 +202,9 @@ class _TargetReader:
         while self._take_clause():
             pass
         self._take_as()
-        definition = TableDefinition(columns=columns, clauses=tuple(self.clauses.values()), location=self.location)
+        definition = TableDefinition(
+            columns=columns, clauses=tuple(self.clauses.values()), location=self.location, using=self.using
+        )
         return StreamTarget(
             name=name.parts,
             place=Place(text, name.start, name.stop),
@@ -229,7 +233,7 @@ class _TargetReader:
         elif cursor.take("OPTIONS"):
             is_new, self.options = not self.options, self._options(start)
         elif cursor.take("USING"):
-            is_new = self._take_delta()
+            is_new, self.using = self.using is None, self._format()
         else:
             words = take_words(cursor)
             if words is None:
@@ -242,17 +246,12 @@ class _TargetReader:
             raise cursor.error("this is written twice", start, cursor.index)
         return True
 
-    def _take_delta(self) -> bool:
+    def _format(self) -> NamedColumn:
         cursor = self.cursor
-        if not cursor.take("DELTA"):
-            at = min(cursor.index, len(cursor.tokens) - 1)
-            raise UnsupportedError(
-                "STREAM_OPTION",
-                "a streaming table is a table of Delta",
-                place=cursor.fragment(at, at + 1).place,
-                hint="leave USING out.",
-            )
-        return True
+        name = cursor.take_name()
+        if name is None:
+            raise cursor.expected("the name of a format")
+        return NamedColumn(".".join(name.parts), Place(cursor.text, name.start, name.stop))
 
     def _options(self, start: int) -> dict[str, str]:
         """The values of `OPTIONS ('name' = 'value', …)` by their names in lower case."""

@@ -16,9 +16,10 @@ from sqlext.rewriter.text.splice import Edit
 from sqlext.rewriter.text.tokens import Tokens, closing, is_at
 from sqlext.rewriter.tree.statement_tree import Tree
 
-_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger"})
+_OF_ICEBERG = frozenset({"streaming-max-files-per-micro-batch", "streaming-max-rows-per-micro-batch"})
+_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger"}) | _OF_ICEBERG
 EVENT_TIME_ORDER = "witheventtimeorder"
-_ALL = "maxFilesPerTrigger = 2147483647"  # Delta's limit is 1,000 files without an option
+_ALL = "maxFilesPerTrigger = 2147483647"  # Delta's limit is 1,000 files without an option, and Iceberg has none
 
 
 @dataclass(frozen=True)

@@ -13,17 +13,20 @@ from sqlext.errors import SetupError
 def dispatch(call: SqlCall) -> DataFrame:
     """The result of a statement in an extended session.
 
-    Raises SetupError SESSION_WITHOUT_DELTA for objects that are kept in Delta tables: views, streaming tables and
-    rules.
+    Raises SetupError SESSION_WITHOUT_DELTA for objects that are kept in tables of Delta or Iceberg: views, streaming
+    tables and rules.
     """
     try:
         return runners.run(call)
     except Exception as error:  # a thin client has no Py4J, which defines the error of a classic session
         if warehouse.is_without_delta(error, call.text):
             hint = (
-                "start the session with sqlext.session(), or with Delta's jar and its two settings. Without Delta: a "
-                "TEMPORARY VIEW, and a stream by spark.sql(…).writeStream."
+                "start the session with sqlext.session(), with Delta's jar and its two settings, or with a catalog of "
+                "Iceberg. Without both: a TEMPORARY VIEW, and a stream by spark.sql(…).writeStream."
             )
-            message = "views, streaming tables and rules are kept in Delta tables, and this session has no Delta"
+            message = (
+                "views, streaming tables and rules are kept in tables of Delta or Iceberg, and this session's catalog "
+                "has neither"
+            )
             raise SetupError("SESSION_WITHOUT_DELTA", message, hint=hint) from None
         raise

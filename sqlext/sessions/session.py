@@ -1,4 +1,4 @@
-"""A Spark session that reads Delta tables and understands the extended language."""
+"""A Spark session that reads Delta or Iceberg tables and understands the extended language."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from sqlext.sessions.hook import extend, is_extended, restore
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+FORMAT = "sqlext.format"  # a setting with which commands choose the format of the tables
+
 __all__ = ["extend", "is_extended", "restore", "session"]
 
 
@@ -18,10 +20,10 @@ def session(
     master: str | None = None,
     warehouse: str | Path | None = None,
     *,
-    delta: Any = True,  # a bool; type checkers let `**{"spark.x": "4"}` fill every named parameter
+    format: Any = None,  # a str; type checkers let `**{"spark.x": 4}` fill every named parameter
     **conf: Any,
 ) -> SparkSession:
-    """Start Spark with Delta tables and the extended language, or use the session that is already running.
+    """Start Spark with tables and the extended language, or use the session that is already running.
 
     Without `master` Spark runs on all cores of this machine or, if spark-submit started this program, on the master of
     spark-submit. `warehouse` is the folder of the tables (None: `spark-warehouse` in the current folder, as in Spark).
@@ -30,32 +32,39 @@ def session(
     override ours: `session(**{"spark.sql.shuffle.partitions": "4"})`. A session that is already running keeps its
     settings, except the settings in `conf`.
 
-    With `delta=False` Spark starts without Delta, for example in a version for which Delta has no jar. Tables are then
-    Parquet's, and the catalog forgets them with the process, as in Spark. Clauses, joins and windows work, on streams
-    too; views over them, streaming tables and pattern rules are kept in Delta tables and end with
-    SQLEXT_SESSION_WITHOUT_DELTA.
+    `format` is that of the tables: "delta", unless the setting `sqlext.format` is another one. With "iceberg" they are
+    in the catalog `local`, which is the current one and keeps them for the next process. With "parquet" Spark starts
+    without any jar, for example in a version for which no format has one: the catalog forgets the tables with the
+    process, as in Spark. Clauses, joins and windows work, on streams too; views over them, streaming tables and pattern
+    rules end with SQLEXT_SESSION_WITHOUT_DELTA.
 
-    The first start downloads Delta's jar from Maven Central (87 MB, kept in ~/.ivy2.5.2), unless Spark's folder `jars`
-    has it. The output of Spark on stderr while it starts is shown only if the start fails.
+    The first start downloads the format's jar from Maven Central (Delta's are 87 MB, kept in ~/.ivy2.5.2), unless
+    Spark's folder `jars` has it. The output of Spark on stderr while it starts is shown only if the start fails.
 
-    Raises SetupError if there is no suitable Java, if the jar cannot be downloaded, or if a session without Delta or
-    with another warehouse runs.
+    Raises SetupError if there is no suitable Java, if the jar cannot be downloaded, or if a session without the format
+    or with another warehouse runs.
 
     >>> import sqlext
     >>> spark = sqlext.session(master="local[2]")                                           # doctest: +SKIP
     >>> spark.sql("SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS B.x > A.x)")  # doctest: +SKIP
     """
-    from sqlext.sessions import start  # needs pyspark, which workers that import sqlext do not load
+    # they need pyspark, or are loaded while it starts, and workers that import sqlext load neither
+    from sqlext.formats.known_formats import DELTA, FORMATS, format_named
+    from sqlext.sessions import start
 
-    if not isinstance(delta, bool):
-        raise TypeError(f"delta is True or False, not {delta!r}")
+    format = format or conf.get(FORMAT, "delta")
+    tables = format_named(str(format))
+    if tables is None:
+        names = ", ".join(known.name for known in FORMATS)
+        raise TypeError(f"format is one of {names}, not {format!r}")
+    if wrong := next((key for key in conf if "." not in key), None):
+        raise TypeError(f"session() has no argument {wrong}, and a setting of Spark has a dot in its name")
     user_conf = {key: str(value) for key, value in conf.items()}
     if warehouse is not None:
         user_conf.setdefault("spark.sql.warehouse.dir", _location(str(warehouse)))
     running = start.running_session()
-    settings = start.WITH_DELTA if delta else start.WITHOUT_DELTA
-    spark = start.adopt(running, user_conf, settings) if running else start.start(app_name, master, user_conf, settings)
-    if delta:
+    spark = start.adopt(running, user_conf, tables) if running else start.start(app_name, master, user_conf, tables)
+    if tables is DELTA:
         start.register_tables(spark)
     return extend(spark)
 

@@ -18,24 +18,20 @@ from pyspark.sql import SparkSession
 from pyspark.util import is_remote_only
 
 from sqlext.errors import SetupError
+from sqlext.formats.format import Format
 from sqlext.sessions.hook import unhooked
 from sqlext.sessions.known_jars import JARS, PACKAGES, known_jars, remember_jars, request_of
 from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.kind import is_connect, is_on_this_machine
 from sqlext.spark.locations import local_path
 from sqlext.spark.quiet_probes import kept_stderr, quiet_probes
-from sqlext.spark.start_versions import checkpointing_package, version_of
+from sqlext.spark.start_versions import checkpointing_package
 from sqlext.spark.user_warnings import warn
 from sqlext.spark.worker_python import settings_of_daemon, use_this_python
 
-_DELTA_VERSION = "4.4.0"  # 4.4.1 is on PyPI, but its jar was not on Maven Central
-_SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # the versions of Spark for which it has a jar; 4.3 had none on 2026-11-24
-_DELTA_JAR = "delta-spark"  # in the name of its jar
-_DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
-
 _LOG_LEVEL = "spark.log.level"  # who sets it also sees the log of failed tasks
 
-WITHOUT_DELTA = {
+BASIC_SETTINGS = {
     # transformWithState refuses the default provider.
     "spark.sql.streaming.stateStore.providerClass":
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
@@ -52,18 +48,6 @@ WITHOUT_DELTA = {
     "spark.ui.showConsoleProgress": "false",
     _LOG_LEVEL: "ERROR",
 }  # fmt: skip
-
-WITH_DELTA = {
-    **WITHOUT_DELTA,
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": _DELTA_CATALOG,
-    # The next process would not find a table that is not Delta: see catalog.warehouse.
-    "spark.sql.sources.default": "delta",
-    # Without this setting each read takes 50 tiny tasks: 59 s instead of 25 s for a small script.
-    "spark.databricks.delta.snapshotPartitions": "2",
-    # Without this setting, Delta's extension makes Spark 4.2 drop all parameters (delta-io/delta issue 7640).
-    "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
-}
 
 # On a local file system, Spark's other checkpoint manager starts some seventy processes in each micro-batch to read
 # links and set permissions (0.8 s of processor time instead of 0.6 s). Both managers rename files into place.
@@ -106,14 +90,14 @@ def running_session() -> SparkSession | None:
         return None
 
 
-def adopt(running: SparkSession, user_conf: dict[str, str], settings: dict[str, str]) -> SparkSession:
-    """The running session, with the settings `user_conf`. `settings`: WITH_DELTA or WITHOUT_DELTA.
+def adopt(running: SparkSession, user_conf: dict[str, str], tables: Format) -> SparkSession:
+    """The running session, with the settings `user_conf`. `tables`: the format of its tables.
 
-    Raises SetupError if it lacks Delta or has another warehouse.
+    Raises SetupError if it lacks the format or has another warehouse.
     """
     remedy = "call stop() on the running session first, or keep it and call sqlext.extend(spark)."
-    if settings is WITH_DELTA and running.conf.get("spark.sql.catalog.spark_catalog", "") != _DELTA_CATALOG:
-        raise SetupError("SESSION_WITHOUT_DELTA", "a Spark session without Delta is running", hint=remedy)
+    if any(value not in str(running.conf.get(key, "")) for key, value in tables.needed.items()):
+        raise SetupError("SESSION_WITHOUT_FORMAT", f"a Spark session without {tables.title} is running", hint=remedy)
     theirs, ours = running.conf.get("spark.sql.warehouse.dir", ""), user_conf.get("spark.sql.warehouse.dir")
     if ours is not None and local_path(ours) != local_path(str(theirs)):
         raise SetupError(
@@ -122,8 +106,8 @@ def adopt(running: SparkSession, user_conf: dict[str, str], settings: dict[str, 
     return SparkSession.builder.config(map=dict(user_conf)).getOrCreate()
 
 
-def start(app_name: str, master: str | None, user_conf: dict[str, str], ours: dict[str, str]) -> SparkSession:
-    """A new session. `ours`: WITH_DELTA or WITHOUT_DELTA. Raises SetupError if Spark does not start.
+def start(app_name: str, master: str | None, user_conf: dict[str, str], tables: Format) -> SparkSession:
+    """A new session. `tables`: the format of its tables. Raises SetupError if Spark does not start.
 
     It is a session of a Connect server if `spark.remote` of `user_conf`, or SPARK_REMOTE, is the address of one.
     """
@@ -139,12 +123,12 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str], ours: di
     if master is None and _SUBMITTED not in os.environ:
         master = "local[*]"
     use_this_python(master or "")
+    ours = BASIC_SETTINGS | tables.settings(_warehouse(user_conf))
     settings = {"spark.master": master or "", "spark.app.name": app_name, **ours, **user_conf}
     settings = _settings_of_master(settings["spark.master"]) | settings
     if is_on_this_machine(settings["spark.master"]):
         settings = settings_of_daemon() | settings
-    packages = _packages(user_conf) if ours is WITH_DELTA else user_conf.get(PACKAGES, "")
-    settings[PACKAGES] = packages
+    settings[PACKAGES] = packages = _packages(user_conf, tables)
     request = request_of(settings, _submitted()) if _starts_jvm() else ""
     known = known_jars(request) if request else None
     if known is not None:
@@ -157,6 +141,7 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str], ours: di
                 remember_jars(request, str(spark.conf.get(JARS, "")))
             if not settings["spark.master"]:
                 _set_for_master(spark)
+            tables.begin(spark.sql)
             return spark
     except (PySparkException, Py4JError) as error:
         raise diagnose(log(), error, packages) from None
@@ -242,32 +227,21 @@ def _settings_of_master(master: str) -> dict[str, str]:
     return {"spark.sql.shuffle.partitions": str(partitions), **_LOCAL_SETTINGS}
 
 
-def _packages(user_conf: dict[str, str]) -> str:
-    """The value of `spark.jars.packages` with Delta, unless Spark has its jar, or the user names it or sets an empty
-    list."""
-    packages = user_conf.get("spark.jars.packages")
-    has_delta = any((_spark_home() / "jars").glob(f"*{_DELTA_JAR}*.jar"))
-    brings_delta = packages == "" or has_delta or _DELTA_JAR in f"{packages},{user_conf.get('spark.jars', '')}"
-    return packages or "" if brings_delta else ",".join(filter(None, [delta_package(pyspark.__version__), packages]))
+def _packages(user_conf: dict[str, str], tables: Format) -> str:
+    """The value of `spark.jars.packages` with the format's, unless Spark has its jar, or the user names it or sets an
+    empty list."""
+    packages = user_conf.get(PACKAGES)
+    if packages == "" or not tables.jar:
+        return packages or ""
+    has_jar = any((_spark_home() / "jars").glob(f"*{tables.jar}*.jar"))
+    if has_jar or tables.jar in f"{packages},{user_conf.get(JARS, '')}":
+        return packages or ""
+    return ",".join(filter(None, [tables.package(pyspark.__version__), packages]))
 
 
-def delta_package(spark_version: str) -> str:
-    """The Maven coordinates of Delta for a version of Spark. Raises SetupError if there is no such jar.
-
-    >>> delta_package("4.1.0.dev3")
-    'io.delta:delta-spark_4.1_2.13:4.4.0'
-    """
-    minor = ".".join(map(str, version_of(spark_version)))
-    if minor not in _SPARKS_WITH_DELTA:
-        raise SetupError(
-            "SPARK_WITHOUT_DELTA",
-            f"this is PySpark {spark_version}, and Delta {_DELTA_VERSION} is there for {', '.join(_SPARKS_WITH_DELTA)}",
-            hint=f"run pip install 'spark-sqlext[delta]', which brings PySpark {_SPARKS_WITH_DELTA[-1]} and Delta. In "
-            "Python, session(delta=False) starts Spark without Delta: clauses, joins, windows and streams work, but "
-            "not views over clauses, streaming tables and rules. A Delta of your own: "
-            'session(**{"spark.jars.packages": "…"}).',
-        )
-    return f"io.delta:delta-spark_{minor}_2.13:{_DELTA_VERSION}"
+def _warehouse(user_conf: dict[str, str]) -> str:
+    """The folder of the tables, as Spark takes it."""
+    return user_conf.get("spark.sql.warehouse.dir") or str(Path("spark-warehouse").absolute())
 
 
 def _warehouse_folder(spark: SparkSession) -> Path | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlparse
+
+from sqlext.spark.kind import is_connect
 
 _DRIVE = re.compile(r"[A-Za-z]:(?=[/\\]|$)")  # of Windows; a scheme has more letters
 
@@ -17,6 +20,11 @@ def local_path(location: str) -> Path | None:
     """
     path = file_path(location)
     return None if path is None else Path(path).resolve()
+
+
+def path_here(spark: Any, location: str) -> Path | None:
+    """The path on this machine of a location that Spark returns; None if it is elsewhere, as all are on Connect."""
+    return None if is_connect(spark) else local_path(location)
 
 
 def file_path(location: str) -> str | None:

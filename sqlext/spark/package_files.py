@@ -32,6 +32,7 @@ _DRIVER_ONLY = (
     "engine/streams",
     "engine/views",
     "engine/why",
+    "formats",
     "formatting",
     "frames",
     "language_server",

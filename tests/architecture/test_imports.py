@@ -17,6 +17,7 @@ LIBRARIES = {
     "sqlext.rewriter.rules.plan_rule": {"numpy", "pyarrow"},
     "sqlext.rewriter": {"sqlglot"},
     "sqlext.catalog": set(),
+    "sqlext.formats": set(),
     "sqlext.aggregates": {"numpy", "pyarrow"},
     "sqlext.operators.stateful.parcels": {"numpy", "pyarrow", "pyspark"},  # a task knows its attempt
     "sqlext.operators": {"numpy", "pyarrow"},

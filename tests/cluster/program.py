@@ -17,6 +17,7 @@ from typing import Any
 import pyspark
 
 import sqlext
+from sqlext.formats.delta import DELTA
 from sqlext.sessions import start
 
 SETTINGS = {
@@ -104,9 +105,9 @@ def session(master: str, folder: str, settings: dict[str, str]) -> Any:
 
 def server_settings(folder: Path | str) -> dict[str, str]:
     """What a Connect server is started with."""
-    delta = start.delta_package(pyspark.__version__)
+    delta = DELTA.package(pyspark.__version__)
     warehouse = {"spark.sql.warehouse.dir": str(folder), "spark.executor.memory": "1g", "spark.jars.packages": delta}
-    return {**start.WITH_DELTA, **warehouse, "spark.log.level": "INFO"}
+    return {**start.BASIC_SETTINGS, **DELTA.settings(str(folder)), **warehouse, "spark.log.level": "INFO"}
 
 
 def show(name: str, rows: Any) -> None:

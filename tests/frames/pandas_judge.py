@@ -20,7 +20,7 @@ def pytest_configure(config):
     from sqlext.pandas import merge_asof
 
     settings = {"spark.sql.shuffle.partitions": "2"}
-    config.sqlext_session = sqlext.session("pandas judges", "local[2]", delta=False, **settings)
+    config.sqlext_session = sqlext.session("pandas judges", "local[2]", format="parquet", **settings)
     of_pandas = pandas.merge_asof
 
     def converted(frame):

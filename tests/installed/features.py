@@ -33,15 +33,15 @@ PASS, REFUSED = "pass", "refused"
 
 def start(delta: bool, warehouse: Path) -> SparkSession:
     conf = {"spark.sql.shuffle.partitions": 2, "spark.sql.session.timeZone": "UTC"}
-    return sqlext.session("features", "local[2]", warehouse, delta=delta, **conf)
+    return sqlext.session("features", "local[2]", warehouse, format="delta" if delta else "parquet", **conf)
 
 
 def has_delta() -> bool:
     """Return True if Delta has a jar for this Spark."""
-    from sqlext.sessions.start import delta_package
+    from sqlext.formats.delta import DELTA
 
     try:
-        delta_package(sys.modules["pyspark"].__version__)
+        DELTA.package(sys.modules["pyspark"].__version__)
     except sqlext.SetupError:
         return False
     return True

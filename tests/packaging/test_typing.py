@@ -20,7 +20,7 @@ from datetime import datetime
 from typing import assert_type
 from pyspark.sql import SparkSession
 assert_type(sqlext.extend(spark), SparkSession)
-assert_type(sqlext.session(delta=False, warehouse="tables", **{"spark.sql.shuffle.partitions": "4"}), SparkSession)
+assert_type(sqlext.session(format="iceberg", warehouse="tables", **{"spark.sql.shuffle.partitions": "4"}), SparkSession)
 assert_type(sqlext.is_extended(spark), bool)
 assert_type(sqlext.compile(query), str)
 assert_type(sqlext.explain(query, {"floor": 18}), str)

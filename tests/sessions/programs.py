@@ -14,9 +14,9 @@ CONNECT_SESSION = """
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
     import sqlext
-    from sqlext.sessions.start import delta_package
+    from sqlext.formats.delta import DELTA
     import pyspark
-    delta = delta_package(pyspark.__version__)
+    delta = DELTA.package(pyspark.__version__)
     SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).set("spark.jars.packages", delta))
     os.environ["SPARK_TESTING"] = "1"  # of PySpark alone, as Java runs: it takes a free port, no longer 15002
     spark = SparkSession.builder.remote("local[2]").config(map={

@@ -104,9 +104,9 @@ def folder(tmp_path_factory):
 def test_spark_alone_reads_a_view_and_its_changes(folder):
     import pyspark
 
-    from sqlext.sessions.start import delta_package
+    from sqlext.formats.delta import DELTA
 
-    plain = PLAIN.format(delta=delta_package(pyspark.__version__), path=folder[1])
+    plain = PLAIN.format(delta=DELTA.package(pyspark.__version__), path=folder[1])
     assert printed(plain, folder[0]) == [str(ROWS), str(CHANGES)]
 
 

@@ -52,9 +52,9 @@ def test_views_are_listed_by_schema(spark, sql, create):
     create(f"CREATE VIEW b AS {TEXT}")
     create(f"CREATE VIEW a AS {TEXT}")
     create(f"CREATE VIEW other.c AS {TEXT}")
-    assert views.names(spark, sql) == ["a", "b"]
-    assert views.names(spark, sql, ("other",)) == ["c"]
-    assert views.names(spark, sql, ("no_such_schema",)) == []
+    assert [v.name for v in views.stored(spark, sql)] == ["a", "b"]
+    assert [v.name for v in views.stored(spark, sql, ("other",))] == ["c"]
+    assert [v.name for v in views.stored(spark, sql, ("no_such_schema",))] == []
 
 
 def test_a_taken_name_is_an_error_unless_the_statement_allows_it(spark, sql, create):
@@ -66,7 +66,7 @@ def test_a_taken_name_is_an_error_unless_the_statement_allows_it(spark, sql, cre
     assert views.lookup(spark, sql, "v").text == "SELECT 1"
     create("CREATE OR REPLACE VIEW v AS SELECT 4")
     assert views.lookup(spark, sql, "v").text == "SELECT 4"
-    assert views.names(spark, sql) == ["v"]
+    assert [v.name for v in views.stored(spark, sql)] == ["v"]
 
 
 def test_a_stored_view_may_replace_a_plain_one_but_no_table(spark, sql, create):
@@ -101,7 +101,7 @@ def test_a_plain_view_takes_the_place_of_a_stored_one(spark, sql, create):
     spark.sql("CREATE VIEW IF NOT EXISTS v AS SELECT 5 AS x")
     assert not views.is_known(spark, ("v",))
     spark.sql("CREATE OR REPLACE VIEW v AS SELECT 5 AS x")
-    assert views.names(spark, sql) == []
+    assert [v.name for v in views.stored(spark, sql)] == []
     assert spark.sql("SELECT * FROM v").collect() == [(5,)]
     spark.sql("DROP VIEW v")
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from sqlext.expressions.spark_types import in_sql
+
 from .cases import Step, cases
 
 _VALUES = r"VALUES\b(?:(?!MATCH_RECOGNIZE).)*? AS \w+\([\w, ]+\)"
@@ -69,15 +71,33 @@ class TablesOfFiles:
     def table(self, rows: str, kind: str) -> str:
         key = kind, rows
         if key not in self.written:
-            path = self.folder / f"{kind}{len(self.written)}"
             frame = self.spark.sql(f"SELECT * FROM {rows}")
             if any(_NO_COLUMN.search(field.dataType.simpleString()) for field in frame.schema):
                 return rows
-            frame.write.format(kind).save(str(path))
-            self.written[key] = f"{kind}.`{path}`" + ("" if rows.startswith("VALUES") else f" AS {rows}")
+            read = self.of_catalog(frame, kind) if kind == "iceberg" else self.of_files(frame, kind)
+            self.written[key] = read + ("" if rows.startswith("VALUES") else f" AS {rows}")
         return self.written[key]
+
+
+    def of_files(self, frame, kind: str) -> str:
+        path = self.folder / f"{kind}{len(self.written)}"
+        frame.write.format(kind).save(str(path))
+        return f"{kind}.`{path}`"
+
+    def of_catalog(self, frame, kind: str) -> str:
+        """A table in the current catalog, with the types of the rows, some of which Iceberg stores as others."""
+        name = f"rows_in_{kind}_{len(self.written)}"
+        frame.writeTo(name).using(kind).create()
+        stored = self.spark.table(name).schema
+        if [field.dataType for field in stored] == [field.dataType for field in frame.schema]:
+            return name
+        columns = (f"CAST(`{f.name}` AS {in_sql(f.dataType.simpleString())}) AS `{f.name}`" for f in frame.schema)
+        return f"(SELECT {', '.join(columns)} FROM {name})"
 
 
 @pytest.fixture(scope="package")
 def tables_of_files(session, tmp_path_factory):
-    return TablesOfFiles(session, tmp_path_factory.mktemp("files"))
+    tables = TablesOfFiles(session, tmp_path_factory.mktemp("files"))
+    yield tables
+    for row in session.sql("SHOW TABLES LIKE 'rows_in_*'").collect():
+        session.sql(f"DROP TABLE {row.tableName}")

@@ -19,6 +19,7 @@ from sqlext.engine.queries.session_settings import settings_of
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.run_statement import check_stored_query
 from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.formats.known_formats import format_of
 from sqlext.rewriter.heads.materialized_views import CreateMaterializedView
 from sqlext.rewriter.refresh_keys.unstable import unstable_part
 from sqlext.rewriter.text.names import Parts, quote, quoted, unquoted
@@ -29,6 +30,10 @@ from sqlext.rewriter.tree.sources import relations
 from sqlext.spark.user_warnings import warn
 
 _PROPERTIES = ("TBLPROPERTIES",)
+_WITHOUT_MATERIALIZED_VIEWS = (
+    "create the view in a catalog of Delta, where it may read this one's tables, or write CREATE TABLE … AS, or CREATE "
+    "STREAMING TABLE for rows that are only appended."
+)
 
 
 def create(call: SqlCall, statement: CreateMaterializedView) -> None:
@@ -38,6 +43,8 @@ def create(call: SqlCall, statement: CreateMaterializedView) -> None:
     the errors of the query.
     """
     name = full_name(call, statement.name)
+    if not (tables := format_of(call.spark, name)).has_materialized_views:
+        tables.lacks("materialized views", statement.place, _WITHOUT_MATERIALIZED_VIEWS)
     if _is_there(call, statement, name):
         return
     definition = _definition(call, statement)

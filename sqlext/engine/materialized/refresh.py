@@ -18,10 +18,8 @@ from itertools import count
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from sqlext.catalog.conflicts import is_conflict
 from sqlext.catalog.materialized_views import Definition, Refresh, State
 from sqlext.catalog.views import View
-from sqlext.catalog.warehouse import table_detail
 from sqlext.engine.materialized.changed_keys import ChangedKeys
 from sqlext.engine.materialized.changes import Changes, UnknownChangesError, changes_of, versioned
 from sqlext.engine.materialized.key import KeyColumn, is_comparable, key_of
@@ -34,6 +32,8 @@ from sqlext.engine.statements.run_statement import run_query
 from sqlext.engine.views.view_columns import view_columns
 from sqlext.engine.views.view_settings import with_its_settings
 from sqlext.errors import Place, UnsupportedError
+from sqlext.formats.delta import table_detail
+from sqlext.formats.known_formats import is_conflict
 from sqlext.rewriter.refresh_keys.columns_read import columns_read, has_own_ties
 from sqlext.rewriter.refresh_keys.plain_query import with_sources
 from sqlext.rewriter.refresh_keys.separable import NotSeparableError, SourceColumn

@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from sqlext.catalog.materialized_views import RECENT, Commit, SourceVersion, State, history, history_in, state_of
-from sqlext.catalog.warehouse import table_detail
 from sqlext.engine.scan.file_relation import delta_table
+from sqlext.formats.delta import table_detail
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.kind import is_connect

@@ -73,7 +73,7 @@ def _run(call: SqlCall, statement: RuleStatement) -> DataFrame:
     else:
         if statement.verb == RENAME:
             _copy_to_new_name(call, statement, table)
-        pattern_rules.change(call.sql, table.name, statement.rule, _NEXT[statement.verb](call, statement))
+        pattern_rules.change(call.spark, call.sql, table.name, statement.rule, _NEXT[statement.verb](call, statement))
     return call.spark.createDataFrame([], T.StructType([]))
 
 
@@ -114,7 +114,7 @@ def _create(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -
             hint="CREATE OR REPLACE PATTERN RULE gives it another version.",
         )
 
-    pattern_rules.change(call.sql, target.name, statement.rule, next_version)
+    pattern_rules.change(call.spark, call.sql, target.name, statement.rule, next_version)
 
 
 def _other_rule(rule: str) -> str:
@@ -249,7 +249,7 @@ def _copy_to_new_name(call: SqlCall, statement: RuleStatement, table: RulesTable
             )
         return last
 
-    pattern_rules.change(call.sql, table.name, new_name, next_version)
+    pattern_rules.change(call.spark, call.sql, table.name, new_name, next_version)
 
 
 def _comment(call: SqlCall, statement: RuleStatement, table: RulesTable) -> None:
@@ -259,7 +259,7 @@ def _comment(call: SqlCall, statement: RuleStatement, table: RulesTable) -> None
     def same_version(rows: Sequence[RuleVersion]) -> RuleVersion | None:
         return replace(_last(call, statement, rows), comment=comment)
 
-    pattern_rules.change(call.sql, table.name, statement.rule, same_version, is_new=False)
+    pattern_rules.change(call.spark, call.sql, table.name, statement.rule, same_version, is_new=False)
 
 
 def _rescheduled(call: SqlCall, statement: RuleStatement) -> NextVersion:

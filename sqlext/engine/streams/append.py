@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 
-COMPUTING = frozenset({"generatedColumns", "identityColumns", "allowColumnDefaults"})  # features of tables
-
 
 @dataclass
 class AppendWriter:

@@ -1,6 +1,6 @@
 """Refuses a checkpoint and a table that do not belong together, as after a backup of only one of them is put back.
 
-Delta skips a micro-batch whose number the table has, and Spark goes on from its checkpoint. So the rows of the
+A micro-batch whose number the table has is not written again, and Spark goes on from its checkpoint. So the rows of the
 micro-batches in between would be missing without a word.
 
 | the last micro-batch | error |
@@ -10,9 +10,9 @@ micro-batches in between would be missing without a word.
 | was taken back by a RESTORE of the table | CHECKPOINT_AHEAD |
 | is in the table, and an INSERT has no checkpoint | CHECKPOINT_GONE |
 
-The micro-batches of INSERT are found without a checkpoint by an action `txn` of ours, which its first start commits. It
-contains the name of the INSERT. MERGE commits no micro-batch without rows, so the checkpoint of an UPSERT KEY has the
-number of the last one that was merged.
+An INSERT is found without a checkpoint by a mark of ours in the table, which its first start commits. It contains the
+name of the INSERT. MERGE commits no micro-batch without rows, so the checkpoint of an UPSERT KEY has the number of the
+last one that was merged.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from pyspark.sql import types as T
 
 from sqlext.catalog.checkpoint import STATE_FORMAT, Checkpoint
 from sqlext.engine.streams.checkpoint_folders import NAME, CheckpointFolders, own_name
-from sqlext.engine.streams.table_log import TableLog, log_of
 from sqlext.errors import BindError, DataError
+from sqlext.formats.format import WrittenBatches
+from sqlext.formats.known_formats import format_of
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.text.names import quote
 
@@ -44,16 +45,17 @@ def check_belongs(
     # In this order, because another process may run the query: Spark writes into the checkpoint that a micro-batch has
     # begun, then into the table, then that it is completed.
     completed = checkpoint.last_merged if target.upsert_key else checkpoint.last_number("commits")
-    log = _log(spark, folders.table, query)
+    written = _written_batches(spark, target, folders, query)
     begun = checkpoint.last_number("offsets")
-    if log is None:
+    if written is None:
         return
-    if log.last_batch is not None and (begun is None or log.last_batch > begun):
-        raise _behind(target, checkpoint, log.last_batch, begun)
-    if log.before_restore is not None:
-        raise _taken_back(target, log.before_restore)
-    if completed is not None and (log.last_batch is None or log.last_batch < completed) and not folders.forgets:
-        raise _ahead(target, checkpoint, log.last_batch, completed)
+    last = written.last
+    if last is not None and (begun is None or last > begun):
+        raise _behind(target, checkpoint, last, begun)
+    if written.bring_back is not None:
+        raise _taken_back(target, written.bring_back)
+    if completed is not None and (last is None or last < completed) and not folders.forgets:
+        raise _ahead(target, checkpoint, last, completed)
 
 
 def check_state_format(spark: SparkSession, target: StreamTarget, checkpoint: Checkpoint) -> None:
@@ -70,26 +72,34 @@ def check_state_format(spark: SparkSession, target: StreamTarget, checkpoint: Ch
 
 def mark_begun(spark: SparkSession, written: DataFrame, target: StreamTarget, folders: CheckpointFolders) -> None:
     """Commit that an INSERT of this name has begun, unless the table has it. `written`: the columns that it writes."""
-    log = _log(spark, folders.table, _mark(spark, target))
-    if log is not None and log.last_batch is None:
+    if _has_begun(spark, target, folders) is False:
         columns = T.StructType([T.StructField(field.name, field.dataType) for field in written.schema])
-        no_rows = spark.createDataFrame([], columns).write.format("delta")
-        no_rows.options(txnAppId=_mark(spark, target), txnVersion="0").mode("append").save(folders.table)
+        tables, location = format_of(spark, target.name), folders.table
+        tables.mark_begun(spark, target.name, location, _mark(spark, target), columns)
 
 
 def _mark(spark: SparkSession, target: StreamTarget) -> str:
     return f"sqlext/{own_name(spark, target)}"
 
 
-def _log(spark: SparkSession, table: str, application: str) -> TableLog | None:
+def _has_begun(spark: SparkSession, target: StreamTarget, folders: CheckpointFolders) -> bool | None:
+    """Whether the table has the mark; None if that cannot be read."""
     with suppress(PySparkException):
-        return log_of(spark, table, application)
+        tables, location = format_of(spark, target.name), folders.table
+        return tables.has_begun(spark, target.name, location, _mark(spark, target))
+    return None
+
+
+def _written_batches(
+    spark: SparkSession, target: StreamTarget, folders: CheckpointFolders, query: str
+) -> WrittenBatches | None:
+    with suppress(PySparkException):
+        return format_of(spark, target.name).written_batches(spark, target.name, folders.table, query)
     return None
 
 
 def _check_not_begun(spark: SparkSession, target: StreamTarget, folders: CheckpointFolders) -> None:
-    log = _log(spark, folders.table, _mark(spark, target))
-    if log is not None and log.last_batch is not None:
+    if _has_begun(spark, target, folders):
         raise DataError(
             "CHECKPOINT_GONE",
             f"this INSERT has written into {quote(target.name)} before, and its checkpoint {folders.own} is gone: all "
@@ -121,13 +131,13 @@ def _ahead(target: StreamTarget, checkpoint: Checkpoint, written: int | None, co
     )
 
 
-def _taken_back(target: StreamTarget, version: int) -> DataError:
-    name = quote(target.name)
+def _taken_back(target: StreamTarget, bring_back: str) -> DataError:
     return DataError(
         "CHECKPOINT_AHEAD",
-        f"RESTORE has taken back rows of the query from {name}, and the query would not write them again",
+        f"rows of the query were taken back from {quote(target.name)}, which was restored to an earlier version, and "
+        "the query would not write them again",
         place=target.place,
-        hint=f"RESTORE TABLE {name} TO VERSION AS OF {version} brings them back; {anew(target)}.",
+        hint=f"{bring_back} brings them back; {anew(target)}.",
     )
 
 

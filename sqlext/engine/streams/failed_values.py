@@ -1,7 +1,7 @@
 """Values of records of Kafka that cannot be read: how many a stream has met, and the table that keeps them.
 
-`SET sqlext.failed_values = name`, before a streaming table or an INSERT starts, writes each such record into a Delta
-table, exactly once: where it lies, why its value cannot be read, key and value. A second streaming query with its own
+`SET sqlext.failed_values = name`, before a streaming table or an INSERT starts, writes each such record into a table,
+exactly once: where it lies, why its value cannot be read, key and value. A second streaming query with its own
 checkpoint reads the topics for that, so the first one does not wait for it.
 """
 
@@ -15,9 +15,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sqlext.catalog import streams
-from sqlext.catalog.warehouse import table_location
 from sqlext.engine.sources.tables import SourceRows
 from sqlext.engine.streams import reports
+from sqlext.formats.known_formats import format_of, table_location
 from sqlext.rewriter.text.names import quote, split_name
 
 FAILED_VALUES = "sqlext.failed_values"
@@ -71,14 +71,14 @@ def follow(
         failed = source.failed
         if failed is None:
             continue
-        table = quote(split_name(name))
-        spark.createDataFrame([], _COLUMNS).write.format("delta").mode("ignore").saveAsTable(table)
+        table, tables = quote(split_name(name)), format_of(spark, split_name(name))
+        spark.createDataFrame([], _COLUMNS).write.format(tables.name).mode("ignore").saveAsTable(table)
         own = f"{source.view.name}-{number}-{identifier}"
         location = table_location(spark, split_name(name)).rstrip("/")
         copy = streams.name_of_copy(title, "failed_values", own)
         for running in streams.running(spark, copy):
             running.stop()
-        writer = failed.writeStream.format("delta").option("checkpointLocation", f"{location}/_checkpoints/{own}")
+        writer = failed.writeStream.format(tables.name).option("checkpointLocation", f"{location}/_checkpoints/{own}")
         writer = writer.queryName(copy).trigger(**trigger) if trigger else writer.queryName(copy)
         query = writer.toTable(table)
         if trigger.get("availableNow"):

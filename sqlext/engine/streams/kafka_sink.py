@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import Checkpoint
 from sqlext.catalog.views import TABLE, View
-from sqlext.catalog.warehouse import CHECKPOINTS, table_location
+from sqlext.catalog.warehouse import CHECKPOINTS
 from sqlext.engine.queries.queries import WATERMARK
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.sources.tables import key_columns, stored_table
@@ -26,6 +26,7 @@ from sqlext.engine.streams.sinks import StreamRows, Writing
 from sqlext.engine.streams.target_table import as_table, written_fields
 from sqlext.engine.streams.upsert import Upsert, last_rows_query
 from sqlext.errors import BindError, DataError, UnsupportedError
+from sqlext.formats.known_formats import table_location
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.kafka_options import RAW, SCHEMA, TOPIC, writer_options
 from sqlext.rewriter.heads.source_table import SourceTable

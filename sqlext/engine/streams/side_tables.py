@@ -1,4 +1,4 @@
-"""Rows that a stream could not use, as Delta tables: rows that came too late, and rows on which something failed.
+"""Rows that a stream could not use, as tables: rows that came too late, and rows on which something failed.
 
 | setting | one row of the table |
 |---|---|
@@ -20,15 +20,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import streams
-from sqlext.catalog.warehouse import path_here, table_location
 from sqlext.engine.planning.fingerprint import Fingerprint
 from sqlext.errors import UnsupportedError
+from sqlext.formats.known_formats import format_of, table_location
 from sqlext.operators.rows.columns import LATE_ROW
 from sqlext.operators.stateful.side_rows import FAILED, LATE
 from sqlext.rewriter.lowering.match_plan import InputColumn, MatchPlan
 from sqlext.rewriter.text.names import quote, split_name
 from sqlext.rewriter.text.splice import join
-from sqlext.spark.locations import file_path
+from sqlext.spark.locations import file_path, path_here
 from sqlext.spark.quiet_probes import quiet_probes
 
 COLUMNS = {
@@ -93,8 +93,8 @@ def written_rows(spark: SparkSession, setting: str, fingerprint: Fingerprint, id
 def _open(
     spark: SparkSession, setting: str, unquoted_name: str, fingerprint: Fingerprint, identifier: str
 ) -> SideTable:
-    name = quote(split_name(unquoted_name))
-    spark.createDataFrame([], COLUMNS[setting]).write.format("delta").mode("ignore").saveAsTable(name)
+    name, tables = quote(split_name(unquoted_name)), format_of(spark, split_name(unquoted_name))
+    spark.createDataFrame([], COLUMNS[setting]).write.format(tables.name).mode("ignore").saveAsTable(name)
     location = file_path(table_location(spark, split_name(unquoted_name)))
     if location is None:
         raise UnsupportedError(
@@ -134,7 +134,8 @@ def follow(spark: SparkSession, table: SideTable, title: str, trigger: dict) -> 
     for copy in streams.running(spark, name):
         copy.stop()
     files = spark.readStream.schema(COLUMNS[table.setting]).parquet(table.folder)
-    writer = files.writeStream.format("delta").option("checkpointLocation", table.checkpoint)
+    tables = format_of(spark, split_name(table.name))
+    writer = files.writeStream.format(tables.name).option("checkpointLocation", table.checkpoint)
     writer = writer.queryName(name)
     query = writer.trigger(**trigger).toTable(table.name) if trigger else writer.toTable(table.name)
     if trigger.get("availableNow"):

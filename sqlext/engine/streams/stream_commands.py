@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 
 from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import Checkpoint, StoredQuery, stored_query
-from sqlext.catalog.warehouse import WAREHOUSE, table_location, warehouse_tables
+from sqlext.catalog.warehouse import WAREHOUSE, warehouse_tables
 from sqlext.engine.queries.session_settings import temporary_settings, time_zone
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.streams import failed_values, reports
@@ -24,12 +24,13 @@ from sqlext.engine.streams.streaming_tables import TRIGGER
 from sqlext.errors import BindError, SqlExtError
 from sqlext.expressions.calendars import zone
 from sqlext.expressions.time_texts import write_timestamp
+from sqlext.formats.known_formats import current_format, table_location
 from sqlext.rewriter.heads.stream_heads import DESCRIBE, SHOW, STOP, DescribeKey, StreamCommand
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.heads.triggers import AVAILABLE_NOW
 from sqlext.rewriter.heads.view_statements import fits
 from sqlext.rewriter.statements.read_statement import read_statement
-from sqlext.rewriter.text.names import Parts, quote, quoted
+from sqlext.rewriter.text.names import Parts, quote
 from sqlext.spark.kind import is_connect
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.user_warnings import warn
@@ -131,30 +132,21 @@ def _tables(spark: SparkSession) -> dict[str, Recorded]:
     """The streaming tables of the warehouse or of the catalog of a Connect server, and the ones that this process
     started, by name, in order."""
     warehouse = spark.conf.get(WAREHOUSE, None)
-    if is_connect(spark):
-        folders = dict(_catalog_folders(spark))
+    if warehouse and not is_connect(spark):
+        tables = [(table.name, str(table.folder)) for table in warehouse_tables(Path(warehouse))]
     else:
-        tables = warehouse_tables(Path(warehouse)) if warehouse else []
-        folders = {streams.table_title(spark, t.name): str(t.folder) for t in tables}
-    tables_of = {title: _recorded(spark, folder) for title, folder in folders.items()}
+        of_session = current_format(spark)
+        tables = list(of_session.tables(spark)) if of_session.is_listed or is_connect(spark) else []
+    tables_of = {streams.table_title(spark, name): _recorded(spark, name, folder) for name, folder in tables}
     recorded = {title: table for title, table in tables_of.items() if table.record is not None}
     active = [query.name for query in spark.streams.active if query.name]
     titles = {name for name in (*recorded, *streams.started(), *active) if "/" not in name}
     return {title: recorded.get(title, Recorded()) for title in sorted(titles)}
 
 
-def _catalog_folders(spark: SparkSession) -> Iterator[tuple[str, str]]:
-    """The names and folders of the Delta tables in the catalog of a session."""
-    for (schema,) in spark.sql("SHOW SCHEMAS").collect():
-        for row in spark.sql(f"SHOW TABLE EXTENDED IN {quoted(schema)} LIKE '*'").collect():
-            known = dict(line.split(": ", 1) for line in row["information"].splitlines() if ": " in line)
-            if known.get("Provider", "").lower() == "delta" and "Location" in known:
-                yield streams.table_title(spark, (schema, row["tableName"])), known["Location"]
-
-
-def _recorded(spark: SparkSession, folder: str | Path) -> Recorded:
+def _recorded(spark: SparkSession, name: Parts, folder: str) -> Recorded:
     """What is recorded of the table in a folder."""
-    checkpoint = stream_checkpoint(spark, str(folder))
+    checkpoint = stream_checkpoint(spark, name, folder)
     try:
         return Recorded(checkpoint, stored_query(checkpoint))
     except SqlExtError as error:
@@ -230,7 +222,7 @@ def time_text(spark: SparkSession) -> Callable[[int], str]:
 def _table(spark: SparkSession, parts: tuple[str, ...]) -> Recorded:
     """What is recorded of a table, if there is a checkpoint in the default place."""
     with suppress(PySparkException), quiet_probes():
-        table = _recorded(spark, table_location(spark, parts))
+        table = _recorded(spark, parts, table_location(spark, parts))
         return table if table.record is not None else Recorded()
     return Recorded()
 

@@ -1,4 +1,4 @@
-"""CREATE STREAMING TABLE and INSERT INTO … SELECT from a stream: streaming queries into Delta tables, exactly once.
+"""CREATE STREAMING TABLE and INSERT INTO … SELECT from a stream: streaming queries into tables, exactly once.
 
 The checkpoint of a query is in the folder of its table (`checkpoint_folders`), so it moves with the table, and a
 statement that is run again resumes the query. Stopping a query does not end its input: undecided rows stay in the

@@ -15,6 +15,7 @@ from sqlext.engine.streams.checkpoint_folders import CheckpointFolders, folders_
 from sqlext.engine.streams.sinks import StreamRows, Writing
 from sqlext.engine.streams.target_table import check_left_out, check_target, written_fields
 from sqlext.engine.streams.upsert import Upsert, UpsertWriter, check_table
+from sqlext.formats.known_formats import format_of
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.text.names import Parts, quote
 
@@ -49,13 +50,14 @@ class TableSink:
             mark_begun(self.spark, written, self.target, folders)
 
     def writing(self, rows: StreamRows, folders: CheckpointFolders, checkpoint: str) -> Writing:
+        tables = format_of(self.spark, self.target.name)
         if rows.upsert is not None:
-            merge = UpsertWriter(rows.upsert, quote(self._with_schema()), checkpoint)
+            merge = UpsertWriter(rows.upsert, self._with_schema(), tables, checkpoint)
             return Writing(writer=rows.frame.writeStream.foreachBatch(merge), what="UPSERT KEY")
         if folders.computes:
             append = AppendWriter(folders.table, checkpoint)
             return Writing(writer=rows.written.writeStream.foreachBatch(append), what="columns that Delta computes")
-        return Writing(writer=rows.written.writeStream.format("delta"), table=quote(self.target.name))
+        return Writing(writer=rows.written.writeStream.format(tables.name), table=quote(self.target.name))
 
     def _with_schema(self) -> Parts:
         name = self.target.name

@@ -14,16 +14,18 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.catalog.checkpoint import Checkpoint, stored_query
-from sqlext.catalog.warehouse import CHECKPOINTS, path_here, remove_unfinished, table_folder
+from sqlext.catalog.warehouse import CHECKPOINTS, remove_unfinished, table_folder
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.streams.checkpoint_folders import folders_of
-from sqlext.errors import BindError, Place
+from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.expressions.spark_types import in_sql, times_in
+from sqlext.formats.known_formats import format_of
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import NamedColumn, StreamTarget
 from sqlext.rewriter.heads.table_columns import TableColumn
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.rewriter.text.splice import Piece, Source, Text, join
+from sqlext.spark.locations import path_here
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.void_columns import has_void
 
@@ -34,6 +36,14 @@ _REHEARSAL = "_sqlext_rehearsal"  # ends the name of the table that shows whethe
 def check_target(spark: SparkSession, target: StreamTarget) -> None:
     """Raise BindError unless the target is a table, or can become one. Nothing is created."""
     name, shown = quote(target.name), ".".join(target.name)
+    tables, using = format_of(spark, target.name), target.definition.using
+    if using is not None and using.name.lower() != tables.name:
+        raise UnsupportedError(
+            "STREAM_OPTION",
+            f"a streaming table of this catalog is a table of {tables.title}",
+            place=using.place,
+            hint="leave USING out.",
+        )
     if "/" in target.name[-1] and len(target.name) > 1:
         return  # delta.`/a/path`
     if not _NAME.fullmatch(target.name[-1]) and len(target.name) < 3:
@@ -108,7 +118,8 @@ def prepare(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> bool
     if is_new:
         folder = _folder(spark, target)
         _check_leftovers(spark, folder, target)
-        _create(spark, table_statement(target.name, frame.schema, target), folder, target)
+        using = format_of(spark, target.name).name
+        _create(spark, table_statement(target.name, frame.schema, target, using), folder, target)
         return True
     if stored_query(folders_of(spark, target).current(spark)) is None and not spark.table(name).isEmpty():
         raise BindError(
@@ -224,13 +235,15 @@ def _has_own_types(target: StreamTarget) -> bool:
 # creating the table
 
 
-def table_statement(name: Parts, schema: T.StructType, target: StreamTarget, *, with_location: bool = True) -> Text:
-    """The CREATE TABLE of the target under a name, with the columns and types of the query.
+def table_statement(
+    name: Parts, schema: T.StructType, target: StreamTarget, using: str, *, with_location: bool = True
+) -> Text:
+    """The CREATE TABLE of the target under a name, with the columns and types of the query. `using`: the format.
 
     >>> from sqlext.rewriter.heads.stream_target import parse_target
     >>> target = parse_target("CREATE STREAMING TABLE t (k NOT NULL, v DOUBLE COMMENT 'x') CLUSTER BY (k) AS SELECT 1")
     >>> columns = T.StructType().add("k", T.IntegerType()).add("v", T.IntegerType())
-    >>> str(table_statement(("t",), columns, target))
+    >>> str(table_statement(("t",), columns, target, "delta"))
     "CREATE TABLE `t` (`k` int NOT NULL, `v` DOUBLE COMMENT 'x') USING delta CLUSTER BY (k)"
     """
     source, definition = Source(target.text), target.definition
@@ -246,7 +259,7 @@ def table_statement(name: Parts, schema: T.StructType, target: StreamTarget, *, 
     return join(
         f"CREATE TABLE {quote(name)} (",
         join(*columns, separator=", "),
-        ") USING delta",
+        f") USING {using}",
         *(join(" ", source.of(clause)) for clause in clauses),
     )
 
@@ -280,9 +293,10 @@ def _rehearse(spark: SparkSession, frame: DataFrame, target: StreamTarget) -> No
     """Create and drop an empty table like the one that is to replace another, whose rows an error would else cost."""
     name = (*target.name[:-1], f"{target.name[-1]}{_REHEARSAL}")
     spark.sql(f"DROP TABLE IF EXISTS {quote(name)}").collect()
-    folder = table_folder(spark, spark.sql, name)
+    folder = table_folder(spark, spark.sql, name) if format_of(spark, name).needs_empty_folder else None
     remove_unfinished(folder)
-    _create(spark, table_statement(name, frame.schema, target, with_location=False), folder, target)
+    using = format_of(spark, name).name
+    _create(spark, table_statement(name, frame.schema, target, using, with_location=False), folder, target)
     spark.sql(f"DROP TABLE {quote(name)}").collect()
 
 
@@ -297,7 +311,9 @@ def _errors_at(target: StreamTarget, text: Text, place: Place | None = None) -> 
 
 
 def _folder(spark: SparkSession, target: StreamTarget) -> Path | None:
-    """The folder where Spark will create the table; None if it is not on this machine."""
+    """The folder where Spark will create the table; None if it is not on this machine, or need not be empty."""
+    if not format_of(spark, target.name).needs_empty_folder:
+        return None
     location = target.definition.location
     if location is None:
         return table_folder(spark, spark.sql, target.name)

@@ -1,10 +1,10 @@
 """UPSERT KEY: a table that keeps one row of each key, which is the last one by event time.
 
-Each micro-batch is one MERGE, which carries Delta's transaction identifiers: the identifier of the query and the number
-of the micro-batch. Delta commits both together with the rows, so a micro-batch that is run again changes nothing.
+Each micro-batch is one MERGE, which commits the identifier of the query and the number of the micro-batch together with
+the rows, so a micro-batch that is run again changes nothing.
 
-On Connect all queries share the settings of one session, from which Delta reads the identifiers, so the identifiers are
-left out there. Spark runs only the last micro-batch again, and its MERGE finds its own rows. A MERGE that fails because
+On Connect all queries share the settings of one session, from which the format reads the identifiers, so they are left
+out there. Spark runs only the last micro-batch again, and its MERGE finds its own rows. A MERGE that fails because
 of another writer is run again.
 
 | a row of the micro-batch | effect |
@@ -32,15 +32,14 @@ from sqlext.engine.queries.queries import WATERMARK
 from sqlext.engine.streams.append import query_of
 from sqlext.errors import BindError
 from sqlext.expressions.spark_types import is_orderable
+from sqlext.formats.format import Format
 from sqlext.operators.emit.parts import FIRING, MERGED, ROWTIME, TIMING
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads.stream_target import NamedColumn, StreamTarget
-from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.kind import is_connect
 from sqlext.spark.void_columns import has_void
 
-_DELTA = "spark.databricks.delta.write"
-APPLICATION, VERSION, RESET = f"{_DELTA}.txnAppId", f"{_DELTA}.txnVersion", f"{_DELTA}.txnVersion.autoReset.enabled"
 _WINDOW_ENDS = ("window_end", "window_start")  # the columns with the event times of windows that Spark groups
 _NUMBER, _TIMING, _START = "window_firing", "window_timing", "window_start"
 _ATTEMPTS = 5  # of a MERGE
@@ -153,10 +152,11 @@ def _times(fields: Sequence[T.StructField], target: StreamTarget) -> tuple[str, 
 
 @dataclass
 class UpsertWriter:
-    """The function that Spark calls with each micro-batch. `table`: its quoted name, with the schema."""
+    """The function that Spark calls with each micro-batch. `table`: its name, with the schema."""
 
     upsert: Upsert
-    table: str
+    table: Parts
+    tables: Format
     checkpoint: str
     query: str = field(default="", init=False)
 
@@ -169,25 +169,21 @@ class UpsertWriter:
         finally:
             last.unpersist()
 
-    def _settings(self, spark: SparkSession, batch: int) -> dict[str, str]:
-        """The settings of the query's session by which Delta identifies the micro-batch."""
-        if is_connect(spark):
-            return {}
-        self.query = self.query or query_of(spark, self.checkpoint)
-        return {APPLICATION: self.query, VERSION: str(batch), RESET: "true"}
-
     def _merge(self, spark: SparkSession, last: DataFrame, batch: int) -> None:
-        settings = self._settings(spark, batch)
+        is_first = not self.query
+        self.query = self.query or query_of(spark, self.checkpoint)
+        settings = {} if is_connect(spark) else self.tables.settings_of_batch(self.query, batch)
 
         def merge() -> None:
-            for name, value in settings.items():  # set each time, because Delta forgets the version after its first use
+            for name, value in settings.items():
                 spark.conf.set(name, value)
-            spark.sql(merge_statement(self.upsert, self.table), last=last).collect()
+            spark.sql(merge_statement(self.upsert, quote(self.table)), last=last).collect()
 
         try:
-            # After a conflict Delta has committed nothing or, if it knows the identifiers of the micro-batch, has
+            # After a conflict the format has committed nothing or, if it knows the identifiers of the micro-batch, has
             # committed rows that the next call finds and does not repeat.
-            repeated_on_conflict(merge, _ATTEMPTS)
+            if not (is_first and self.tables.repeats_merge(spark, self.table, self.query, batch)):
+                repeated_on_conflict(merge, _ATTEMPTS)
             Checkpoint(spark, self.checkpoint).write_merged(batch)
         finally:
             for name in settings:

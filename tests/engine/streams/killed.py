@@ -1,4 +1,4 @@
-"""Kill the driver of streams into Delta tables again and again; no row is lost, and none is doubled.
+"""Kill the driver of streams into tables again and again; no row is lost, and none is doubled.
 
 `python tests/engine/streams/killed.py FOLDER [KILLS [TABLE …]]` begins with an empty folder and kills twenty times by
 default, while it fills all TABLES or those that are named; test_killed.py kills once. The driver (Python and JVM) is
@@ -6,7 +6,8 @@ killed by SIGKILL and started again, with another number of cores and of shuffle
 once, each of which reads one file in each micro-batch: one appends matches, one appends firings, one keeps the last
 firing of each window by UPSERT KEY, one appends rows and their nearest rows by ASOF JOIN, and one matches pattern
 rules, which the driver adds, changes, disables, enables and drops meanwhile. Every other time the driver is killed
-while it resumes, otherwise at a random moment after its first complete micro-batch.
+while it resumes, otherwise at a random moment after its first complete micro-batch. SQLEXT_TEST_FORMAT=iceberg fills
+tables of Iceberg.
 """
 
 from __future__ import annotations
@@ -97,7 +98,9 @@ def session(folder: Path, start: int = 0):
     import sqlext
 
     settings = {"spark.sql.shuffle.partitions": str(3 - start % 3), "spark.sql.session.timeZone": "UTC"}
-    return sqlext.session("killed", master=f"local[{1 + start % 2}]", warehouse=folder / "tables", **settings)
+    tables = os.environ.get("SQLEXT_TEST_FORMAT", "delta")
+    master, warehouse = f"local[{1 + start % 2}]", folder / "tables"
+    return sqlext.session("killed", master, warehouse, format=tables, **settings)
 
 
 def drive(folder: Path, start: int, tables: Sequence[str]) -> None:
@@ -138,7 +141,7 @@ def progress(folder: Path) -> int:
 
 def commits(folder: Path, table: str) -> int:
     """How many micro-batches of a table are complete."""
-    return len(list(folder.glob(f"tables/{table}/_checkpoints/stream*/commits/[0-9]*")))
+    return len(list(folder.glob(f"tables/**/{table}/_checkpoints/stream*/commits/[0-9]*")))
 
 
 def kill_and_drive(folder: Path, kills: int, tables: Sequence[str], program: Sequence[str] = (__file__,)) -> int:

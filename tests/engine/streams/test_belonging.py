@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import sqlext
-from sqlext.catalog.warehouse import local_path
-from sqlext.engine.streams.table_log import log_of
+from sqlext.formats.delta_batches import log_of
+from sqlext.spark.locations import local_path
 from tests.operators.match.event_rows import STREAM, append, lines
 from tests.statements.cases import settings
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import sqlext
-from sqlext.catalog.warehouse import local_path
+from sqlext.spark.locations import local_path
 from tests.operators.match.event_rows import STREAM, append, lines
 from tests.statements.cases import settings
 

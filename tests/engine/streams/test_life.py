@@ -11,7 +11,7 @@ import pytest
 
 import sqlext
 from sqlext.catalog import streams
-from sqlext.catalog.warehouse import local_path
+from sqlext.spark.locations import local_path
 from tests.statements.cases import settings
 
 pytestmark = pytest.mark.spark

@@ -8,7 +8,7 @@ import pytest
 
 import sqlext
 from sqlext.catalog.conflicts import repeated_on_conflict
-from sqlext.catalog.warehouse import local_path
+from sqlext.spark.locations import local_path
 from tests.operators.match.event_rows import STREAM, append, lines
 
 pytestmark = pytest.mark.spark

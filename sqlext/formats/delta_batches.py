@@ -13,13 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
-
-from sqlext.catalog.checkpoint import file_names
-from sqlext.catalog.warehouse import path_here
-from sqlext.engine.queries.session_settings import time_zone
 from sqlext.expressions.time_texts import read_timestamp
+from sqlext.spark.files import file_names
+from sqlext.spark.locations import path_here
 
 _FILE = re.compile(r"(\d{20})\.(?:json|(checkpoint)\.[\w.-]*(?:json|parquet))")
 _COMMITS = 100  # the last ones, in which a RESTORE is looked for
@@ -71,7 +67,7 @@ class TableLog:
         return max((c.version for c in self.commits if c.at_ms <= commit.restored_ms), default=0)
 
 
-def log_of(spark: SparkSession, table: str, query: str) -> TableLog:
+def log_of(spark: Any, table: str, query: str) -> TableLog:
     """The log of the table in a folder, as far as it tells of the query, or other application, of this identifier."""
     log = f"{table.rstrip('/')}/_delta_log"
     files = [(int(file[1]), file[2], file[0]) for file in map(_FILE.fullmatch, file_names(spark, log)) if file]
@@ -84,25 +80,25 @@ def log_of(spark: SparkSession, table: str, query: str) -> TableLog:
     return TableLog(max([*batches, *_batches_in(spark, parquet, query)], default=None), commits)
 
 
-def _batches_in(spark: SparkSession, files: Sequence[str], query: str) -> list[int]:
+def _batches_in(spark: Any, files: Sequence[str], query: str) -> list[int]:
     """The micro-batches of the query in a checkpoint of Delta."""
     if not files:
         return []
-    of_query = spark.read.parquet(*files).where(F.col("txn.appId") == query)
-    return [int(row[0]) for row in of_query.select("txn.version").collect()]
+    batches = spark.read.parquet(*files).where("txn IS NOT NULL").select("txn.appId", "txn.version").collect()
+    return [int(row[1]) for row in batches if row[0] == query]
 
 
-def _commits(spark: SparkSession, files: Sequence[str], query: str) -> list[Commit]:
+def _commits(spark: Any, files: Sequence[str], query: str) -> list[Commit]:
     """The versions that these files of the log have, in order; a checkpoint has the number of its version, too."""
     lines: dict[int, list[str]] = {}
     for file in files:
         version = int(file.rpartition("/")[2][:20])
         lines.setdefault(version, []).extend(_lines(spark, file))
-    zone = time_zone(spark)
+    zone = spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
     return [_commit(version, lines[version], query, zone) for version in sorted(lines)]
 
 
-def _lines(spark: SparkSession, file: str) -> list[str]:
+def _lines(spark: Any, file: str) -> list[str]:
     here = path_here(spark, file)
     if here is not None:
         return here.read_text(encoding="utf-8").splitlines()
