@@ -20,6 +20,7 @@ from sqlext.notebooks.cell_progress import Canceled, cell_display, show_no_trace
 from sqlext.notebooks.databricks_names import databricks_names
 from sqlext.notebooks.live_progress import show_progress
 from sqlext.notebooks.magic_line import MagicLine, options_of, parse_magic_line
+from sqlext.notebooks.python_cells import watch_python_cells
 from sqlext.notebooks.run_magic import notebook_file, parse_run_line, run_cells
 from sqlext.notebooks.shown_table import ShownTable, shown_table
 from sqlext.notebooks.sql_cells import CellRunner
@@ -186,6 +187,7 @@ def load(shell: InteractiveShell, new_display: Callable[[], Display] = cell_disp
     magics = SqlMagics(shell, new_display)
     shell.register_magics(magics)
     show_no_traceback_of_canceled(shell)
+    watch_python_cells(shell, new_display)
     show_warnings_by(lambda sentence: display(Note(sentence)))
     for name, value in databricks_names(magics.widgets).items():
         if name == "display" or name not in shell.user_ns:  # IPython has its own `display`, which ours calls

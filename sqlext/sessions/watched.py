@@ -114,6 +114,13 @@ class Watch:
     last: Progress | None = None
     is_canceled: bool = False
     has_ended: threading.Event = field(default_factory=threading.Event)
+    thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Watch the jobs that this thread begins from now on."""
+        self.jobs.begin()
+        self.thread = threading.Thread(target=self.follow, name="sqlext-progress", daemon=True)
+        self.thread.start()
 
     def follow(self) -> None:
         """Show the progress, and once the user has canceled it, cancel all that the block still begins."""
@@ -132,6 +139,9 @@ class Watch:
 
     def end(self) -> None:
         """Show the last progress, which is measured anew unless the statement was fast or its tasks were killed."""
+        assert self.thread is not None
+        self.has_ended.set()
+        self.thread.join()
         with suppress(Exception):  # the session may have been stopped
             if self.last is not None and not self.is_canceled:
                 self.measured()
@@ -145,7 +155,7 @@ class Watch:
 
         An exception here would leave the answer unread, and the next request would take it for its own.
         """
-        is_waiting = any(f.f_globals.get("__name__", "").startswith("py4j.") for f, _ in traceback.walk_stack(frame))
+        is_waiting = is_in("py4j.", frame)
         is_first, self.is_canceled = not self.is_canceled, True
         if is_waiting and is_first:
             return
@@ -154,19 +164,26 @@ class Watch:
         raise KeyboardInterrupt
 
 
+def is_in(package: str, frame: FrameType | None) -> bool:
+    """Whether a module whose name begins with `package` runs, or waits for what it has called."""
+    return any(f.f_globals.get("__name__", "").startswith(package) for f, _ in traceback.walk_stack(frame))
+
+
+def new_watch(spark: Any, display: Display) -> Watch:
+    """A watch that has not begun."""
+    return Watch(running_jobs(spark), display, Meter(time.monotonic()))
+
+
 @contextmanager
 def watched(spark: Any, display: Display) -> Iterator[Watch]:
     """Show the progress of the Spark jobs that this thread runs in the block. Ctrl-C cancels them.
 
     Raises KeyboardInterrupt if the block was canceled.
     """
-    begun = time.monotonic()
-    watch = Watch(running_jobs(spark), display, Meter(begun))
-    watch.jobs.begin()
-    thread = threading.Thread(target=watch.follow, name="sqlext-progress", daemon=True)
-    thread.start()
+    watch = new_watch(spark, display)
+    watch.begin()
     try:
-        with _handler(watch.interrupt):
+        with handler(watch.interrupt):
             yield watch
     except BaseException as error:
         watch.is_canceled |= isinstance(error, KeyboardInterrupt)
@@ -175,15 +192,13 @@ def watched(spark: Any, display: Display) -> Iterator[Watch]:
         with suppress(Exception):
             watch.jobs.cancel()
     finally:
-        watch.has_ended.set()
-        thread.join()
         watch.end()
     if watch.is_canceled:
         raise KeyboardInterrupt
 
 
 @contextmanager
-def _handler(interrupt: Any) -> Iterator[None]:
+def handler(interrupt: Any) -> Iterator[None]:
     """Handle SIGINT in the block, if this is the main thread, the only one that can."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -23,7 +23,7 @@ class Stage:
 
 class RunningJobs(Protocol):
     """The jobs that this thread starts between `begin` and `end`, and those of the threads that Spark starts for them,
-    also of streams."""
+    but not those of streams, which go on."""
 
     def begin(self) -> None: ...
 
@@ -38,7 +38,7 @@ class RunningJobs(Protocol):
 
 def running_jobs(spark: Any) -> RunningJobs:
     """The jobs of this thread in a session."""
-    return _ConnectJobs(spark) if is_connect(spark) else _ClassicJobs(spark.sparkContext)
+    return _ConnectJobs(spark) if is_connect(spark) else _ClassicJobs(spark)
 
 
 def as_this_thread(spark: Any, function: Callable[..., R]) -> Callable[..., R]:
@@ -53,10 +53,11 @@ def _new_tag() -> str:
 
 
 class _ClassicJobs:
-    """Spark gives the tags of a thread to its jobs, and hands them on to the threads that it starts for them."""
+    """Spark gives the tags of a thread to its jobs, and hands them on to the threads that it starts for them, which
+    are also those of streams. Each stream has a group of jobs."""
 
-    def __init__(self, context: Any):
-        self.context, self.tag = context, _new_tag()
+    def __init__(self, spark: Any):
+        self.spark, self.context, self.tag = spark, spark.sparkContext, _new_tag()
         self.ended: dict[int, list[Stage]] = {}  # by job
 
     def begin(self) -> None:
@@ -66,11 +67,20 @@ class _ClassicJobs:
         self.context.removeJobTag(self.tag)
 
     def cancel(self) -> None:
-        self.context.cancelJobsWithTag(self.tag)
+        if not self.spark.streams.active:
+            self.context.cancelJobsWithTag(self.tag)
+            return
+        for job in self._jobs():
+            self.context._jsc.sc().cancelJob(job)
 
     def stages(self) -> list[Stage]:
-        jobs = self.context._jsc.sc().statusTracker().getJobIdsForTag(self.tag)
-        return [stage for job in list(jobs) for stage in self.ended.get(job) or self._stages_of(job)]
+        return [stage for job in self._jobs() for stage in self.ended.get(job) or self._stages_of(job)]
+
+    def _jobs(self) -> list[int]:
+        tracker = self.context._jsc.sc().statusTracker()
+        groups = [str(query.runId) for query in self.spark.streams.active]
+        of_streams = {job for group in groups for job in tracker.getJobIdsForGroup(group)}
+        return [job for job in tracker.getJobIdsForTag(self.tag) if job not in of_streams]
 
     def _stages_of(self, job: int) -> list[Stage]:
         tracker = self.context.statusTracker()

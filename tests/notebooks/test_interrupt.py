@@ -86,3 +86,31 @@ def test_the_stop_button_cancels_the_job_and_shows_no_traceback(kernel, client):
     assert run(client, f"print({program})") == ("ok", ["sqlext server\n" if IS_SERVED else "sqlext\n"])
     active = "spark.sparkContext.statusTracker().getActiveJobsIds()"
     assert run(client, f"print({active}, spark.sql('SELECT 7').collect())") == ("ok", ["[] [Row(7=7)]\n"])
+
+
+BESIDE_A_STREAM = f"""
+rows = spark.readStream.format("rate").load().writeStream.format("noop")
+stream = rows.trigger(processingTime="100 milliseconds").start()
+spark.sql("{ENDLESS}").show()
+"""
+SOON = "import os, signal, threading\nthreading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+
+
+def test_the_stop_button_cancels_the_jobs_of_a_cell_of_python_but_no_stream(kernel, client):
+    def stop(text: str) -> None:
+        if "tasks, " in text:
+            kernel.interrupt_kernel()
+
+    run(client, "%load_ext sqlext")
+    run(client, "import sqlext\nspark = globals().get('spark') or sqlext.session()")
+    status, shown = run(client, BESIDE_A_STREAM, stop)
+    assert (status, len(shown), shown[-1].partition(" after ")[0]) == ("error", 1, "canceled")
+    active = "spark.sparkContext.statusTracker().getActiveJobsIds()"
+    seven = "spark.sql('SELECT 7 AS n').collect()"
+    assert run(client, f"print(stream.isActive, stream.exception(), {seven})")[1][-1] == "True None [Row(n=7)]\n"
+
+    status, shown = run(client, f"{SOON}stream.awaitTermination()")
+    assert (status, "KeyboardInterrupt" in shown[-1]) == ("error", True)
+    assert run(client, f"print(stream.isActive, {seven})")[1][-1] == "True [Row(n=7)]\n"
+    assert run(client, "stream.stop()") == ("ok", [])
+    assert run(client, f"print({active})")[1][-1] == "[]\n"
