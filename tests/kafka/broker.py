@@ -32,6 +32,7 @@ from tests.cluster.standalone import free_port
 
 from .jars import BROKER, JAVA, jars
 
+# Records may have any time, so none is too old to be kept.
 _SETTINGS = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
@@ -44,6 +45,7 @@ transaction.state.log.replication.factor=1
 transaction.state.log.num.partitions=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
+log.retention.ms=-1
 log.retention.check.interval.ms=1000
 log.segment.delete.delay.ms=0
 log.initial.task.delay.ms=0
