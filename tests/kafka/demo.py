@@ -8,6 +8,7 @@ end.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import random
@@ -26,6 +27,7 @@ from .broker import Record, broker
 
 STATEMENTS = Path(__file__).parents[2] / "sql_examples" / "kafka" / "takeovers.sql"
 CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
+say = functools.partial(print, flush=True)
 BEGIN_MS, ACCOUNTS, LOGINS_A_SECOND = 1_772_438_400_000, 400, 20
 STREAM = "STREAM logins WATERMARK ts DELAY OF INTERVAL 1 MINUTE"
 
@@ -52,12 +54,12 @@ def main(minutes: int = 60) -> int:
     """Run the demo, and return 1 if an alert is lost or doubled."""
     with tempfile.TemporaryDirectory(prefix="sqlext-demo-") as place, broker() as kafka:
         folder = Path(place)
-        print(f"1. A broker of Kafka listens on {kafka.address}.")
+        say(f"1. A broker of Kafka listens on {kafka.address}.")
         kafka.create("logins", partitions=4)
         kafka.create("takeovers", partitions=2)
         kafka.produce("logins", logins(minutes))
-        print(f"2. The topic logins has {60 * minutes * LOGINS_A_SECOND:,} records: {minutes} minutes of logins.")
-        print(f"3. This runs in a process of its own:\n\n{_statements(kafka.address)}\n")
+        say(f"2. The topic logins has {60 * minutes * LOGINS_A_SECOND:,} records: {minutes} minutes of logins.")
+        say(f"3. This runs in a process of its own:\n\n{_statements(kafka.address)}\n")
         driver = _driver(folder, kafka.address)
         while _micro_batches(folder) < 2:
             if driver.poll() is not None:
@@ -65,15 +67,15 @@ def main(minutes: int = 60) -> int:
             time.sleep(0.1)
         os.killpg(driver.pid, signal.SIGKILL)
         driver.wait()
-        print(f"4. It was killed after {_micro_batches(folder)} micro-batches; {_counts(kafka)}.")
+        say(f"4. It was killed after {_micro_batches(folder)} micro-batches; {_counts(kafka)}.")
         if _driver(folder, kafka.address).wait():
             return 1
-        print(f"5. It was started again, and has read all records; {_counts(kafka)}.")
+        say(f"5. It was started again, and has read all records; {_counts(kafka)}.")
         alerts = {record.headers["sqlext-id"]: record.value for record in kafka.records("takeovers")}
         expected = Counter(map(tuple, json.loads((folder / "expected").read_text())))
         result = Counter((row["account"], row["failures"]) for row in map(json.loads, alerts.values()))
         lost, doubled = (expected - result).total(), (result - expected).total()
-        print(f"6. A batch query finds {expected.total()} takeovers: {lost} are lost, and {doubled} doubled.")
+        say(f"6. A batch query finds {expected.total()} takeovers: {lost} are lost, and {doubled} doubled.")
         return int(bool(lost or doubled))
 
 

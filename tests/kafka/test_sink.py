@@ -11,7 +11,7 @@ import pytest
 import sqlext
 from sqlext.spark.locations import local_path
 from tests.operators.match.event_rows import STREAM, append
-from tests.statements.cases import cases, message
+from tests.statements.cases import cases, message, settings
 
 FIELDS = '[{"name": "k", "type": "string"}, {"name": "n", "type": ["null", "long"]}]'
 AVRO = f'{{"type": "record", "name": "r", "fields": {FIELDS}}}'
@@ -102,6 +102,12 @@ def test_a_stream_resumes_and_a_micro_batch_that_is_written_again_has_the_same_i
 
     with pytest.raises(sqlext.BindError, match="CHANGED_QUERY"):
         events.sql(f"INSERT INTO resumed {PAIRS.replace('A B', 'B A')}")
+
+    with settings(events, {"sqlext.stream.trigger": "1 hour"}):
+        events.sql(f"INSERT INTO resumed {PAIRS}")
+    assert [query.name for query in events.streams.active] == ["resumed/insert"]
+    events.sql("DROP TABLE resumed")
+    assert events.streams.active == []
 
 
 def _folder(spark) -> Path:

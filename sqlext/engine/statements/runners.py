@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sqlext.catalog import views, warehouse
+from sqlext.catalog import streams, views, warehouse
 from sqlext.engine.queries.quoted_names import names_in_backticks
 from sqlext.engine.queries.spark_errors import about_call, about_other_system
 from sqlext.engine.queries.sql_call import SqlCall, note_declaration
@@ -71,6 +71,9 @@ def _create_or_drop(call: SqlCall, head: Head) -> DataFrame:
     if head.verb == DROP_TABLE:
         dropped = views.drop_table(call.spark, call.sql, head.name.parts)
         if dropped is not None:
+            title = streams.table_title(call.spark, head.name.parts)
+            streams.stop(call.spark, title)
+            streams.forget(title)
             return dropped
         return warehouse.run_drop(call.spark, call.sql, call.by_spark, head.name.parts)
     if head.verb == RENAME_TABLE:
