@@ -62,6 +62,7 @@ STATEMENTS = {
     "stream": "SELECT * FROM {} MATCH_RECOGNIZE (ORDER BY n PATTERN (A) DEFINE A AS true)",
     "create_streaming_table": "{}",
     "create_kafka_table": "{}",
+    "insert_upsert": "{}",
     "stream_command": "{}",
     "create_materialized_view": "{}",
     "materialized_view_command": "{}",
@@ -140,7 +141,7 @@ def texts_of(statement):
         yield "explain_match", statement
     elif is_extended(statement):
         if isinstance(read, StreamTarget):
-            yield "create_streaming_table", statement
+            yield "insert_upsert" if read.is_insert else "create_streaming_table", statement
         if isinstance(read, CreateMaterializedView):
             yield "create_materialized_view", statement
         for part in parse_statement(statement).parts:
