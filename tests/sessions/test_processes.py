@@ -165,9 +165,9 @@ CONNECT = (
     print(sorted(map(tuple, spark.table("joined").collect())))
     view = parse_view(parse_head("CREATE VIEW v AS SELECT * FROM t"))
     views.create(spark, unhooked(spark), view)
-    print(views.names(spark, unhooked(spark)))
+    print([view.name for view in views.stored(spark, unhooked(spark))])
     spark.sql("DROP VIEW v")
-    print(views.names(spark, unhooked(spark)))
+    print([view.name for view in views.stored(spark, unhooked(spark))])
     try:
         spark.sql("SELECT * FROM v")
     except Exception as error:
