@@ -86,6 +86,14 @@ DROP VIEW raw_records
 error
 SQLEXT_VIEW_ALREADY_EXISTS: raw_records is a table, and no view
 
+ALTER TABLE raw_records RENAME TO others
+error
+SQLEXT_KAFKA_TABLE: raw_records is a table of Kafka, which this statement cannot change
+
+DELETE FROM raw_records WHERE offset = 1
+error
+SQLEXT_KAFKA_TABLE: raw_records is a table of Kafka, which this statement cannot change
+
 CACHE TABLE raw_records
 error
 SQLEXT_KAFKA_TABLE: there is no CACHE TABLE for raw_records, a table of Kafka

@@ -71,6 +71,7 @@ def all_steps(read: list[Step]) -> Iterator[Step]:
         yield from all_steps(list(steps(step.lines[end + 1 :])))
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_table_of_kafka_gives_its_rows_or_its_error(topics, kafka, case):
     with settings(topics, case.settings):
@@ -115,7 +116,8 @@ def last_error(spark, name) -> str:
     return row.last_error
 
 
-def test_a_running_stream_reads_partitions_that_are_added(topics, kafka):
+def partitions_are_added(topics, kafka):
+    """A running stream reads them."""
     kafka.create("grown")
     write(kafka, "grown", 1)
     topics.sql(JSON_TABLE.format("grown", kafka.address))
@@ -130,7 +132,8 @@ def test_a_running_stream_reads_partitions_that_are_added(topics, kafka):
         topics.sql("STOP STREAMING TABLE read")
 
 
-def test_a_stream_ends_where_records_are_gone_and_goes_on_if_it_may(topics, kafka):
+def records_are_gone(topics, kafka):
+    """It ends, and goes on if it may."""
     kafka.create("retained")
     topics.sql(JSON_TABLE.format("retained", kafka.address))
     read = "CREATE OR REFRESH STREAMING TABLE read AS SELECT i FROM STREAM retained {}"
@@ -148,7 +151,8 @@ def test_a_stream_ends_where_records_are_gone_and_goes_on_if_it_may(topics, kafk
         assert numbers(topics, "retained") == [5]
 
 
-def test_a_stream_ends_at_a_topic_that_was_made_anew(topics, kafka):
+def it_is_made_anew(topics, kafka):
+    """It ends, and begins anew if it is replaced."""
     kafka.create("renewed")
     topics.sql(JSON_TABLE.format("renewed", kafka.address))
     read = "CREATE OR REFRESH STREAMING TABLE read AS SELECT i FROM STREAM renewed {}"
@@ -165,7 +169,8 @@ def test_a_stream_ends_at_a_topic_that_was_made_anew(topics, kafka):
         assert numbers(topics, "read") == [4]
 
 
-def test_an_idle_topic_lets_the_watermark_go_on_with_the_clock(topics, kafka):
+def it_is_idle(topics, kafka):
+    """Its watermark goes on with the clock."""
     kafka.create("idle", partitions=2)  # one of them has no record
     write(kafka, "idle", 1, 2, 3)
     topics.sql(JSON_TABLE.format("idle", kafka.address))
@@ -178,6 +183,15 @@ def test_an_idle_topic_lets_the_watermark_go_on_with_the_clock(topics, kafka):
         for _ in range(2):
             topics.sql("REFRESH STREAMING TABLE read")
         assert numbers(topics, "read") == [3]
+
+
+EVENTS = (partitions_are_added, records_are_gone, it_is_made_anew, it_is_idle)
+
+
+@pytest.mark.random(every=4)
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
+def test_a_stream_over_a_topic_when(topics, kafka, event):
+    event(topics, kafka)
 
 
 def test_a_reference_to_a_secret_is_resolved_by_kafka_alone(topics, kafka, tmp_path):

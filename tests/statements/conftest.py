@@ -78,7 +78,6 @@ class TablesOfFiles:
             self.written[key] = read + ("" if rows.startswith("VALUES") else f" AS {rows}")
         return self.written[key]
 
-
     def of_files(self, frame, kind: str) -> str:
         path = self.folder / f"{kind}{len(self.written)}"
         frame.write.format(kind).save(str(path))

@@ -21,6 +21,7 @@ from sqlext.engine.queries.spark_errors import about_call, about_other_system
 from sqlext.engine.queries.sql_call import SqlCall, note_declaration
 from sqlext.engine.views import cached_views
 from sqlext.engine.views.refreshed_views import note_plain_view, refresh_views
+from sqlext.errors import UnsupportedError
 from sqlext.rewriter.heads.heads import CREATE_VIEW, DROP_TABLE, DROP_VIEW, RENAME_TABLE, Head
 from sqlext.rewriter.heads.materialized_views import CreateMaterializedView, MaterializedViewCommand
 from sqlext.rewriter.heads.source_table import SourceTable
@@ -33,7 +34,8 @@ from sqlext.rewriter.statements.execute_immediate import ExecuteImmediate, ident
 from sqlext.rewriter.statements.explain_statement import AnalyzeStatement, ExplainStatement, WhyStatement
 from sqlext.rewriter.statements.read_statement import read_statement
 from sqlext.rewriter.statements.scan import is_extended
-from sqlext.rewriter.text.names import Parts, quote, split_name
+from sqlext.rewriter.text.names import Parts, quote, split_name, tokens_of
+from sqlext.rewriter.tree.sources import relations
 from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.quiet_probes import quiet_probes
 
@@ -163,7 +165,22 @@ def run_plain(call: SqlCall, statement: Statement, runner: Runner = RUNNERS[Othe
         if about_arguments is not None:
             raise about_arguments from None
         raise
+    _check_read(call, statement, found)
     return runner.run(replace(call, views=found), statement)
+
+
+def _check_read(call: SqlCall, statement: Statement, found: Mapping[Parts, views.View]) -> None:
+    """Raise UnsupportedError for a statement of Spark's that does not read a table of Kafka but would change it."""
+    for name, view in found.items():
+        before = [tokens_of(call.text[: r.start]) for r in relations(call.text) if r.parts == name]
+        is_read = any([token.word for token in tokens] != ["DELETE", "FROM"] for tokens in before)
+        if view.is_table and not is_read and isinstance(statement, (OtherStatement, Head)):
+            raise UnsupportedError(
+                "KAFKA_TABLE",
+                f"{view.name} is a table of Kafka, which this statement cannot change",
+                hint="CREATE OR REPLACE TABLE … USING kafka gives it other columns and options, and DROP TABLE removes "
+                "it; its records are in the topic.",
+            )
 
 
 def _missing_view(call: SqlCall, error: AnalysisException) -> dict[Parts, views.View]:

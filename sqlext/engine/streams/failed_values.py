@@ -53,9 +53,11 @@ def warnings_about(spark: SparkSession, sources: Sequence[SourceRows], query: st
     count = counted(query)
     if count and not _table(spark):
         names = ", ".join(dict.fromkeys(source.view.name for source in sources if source.values is not None))
+        what = "1 value" if count == 1 else f"{count} values"
+        records = "its record is" if count == 1 else "their records are"
         yield (
-            f"{count} values of {names} could not be read, and their records are in no result: SET {FAILED_VALUES} = "
-            "name, before the query starts, writes them into a table, with the reason."
+            f"{what} of {names} could not be read, and {records} in no result: SET {FAILED_VALUES} = name, before the "
+            "query starts, keeps such records in a table, with the reason."
         )
 
 
