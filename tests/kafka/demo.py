@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
@@ -60,16 +61,15 @@ def main(minutes: int = 60) -> int:
         kafka.produce("logins", logins(minutes))
         say(f"2. The topic logins has {60 * minutes * LOGINS_A_SECOND:,} records: {minutes} minutes of logins.")
         say(f"3. This runs in a process of its own:\n\n{_statements(kafka.address)}\n")
-        driver = _driver(folder, kafka.address)
-        while _micro_batches(folder) < 2:
-            if driver.poll() is not None:
-                return 1
-            time.sleep(0.1)
-        os.killpg(driver.pid, signal.SIGKILL)
-        driver.wait()
+        with _driver(folder, kafka.address) as driver:
+            while _micro_batches(folder) < 2:
+                if driver.poll() is not None:
+                    return 1
+                time.sleep(0.1)
         say(f"4. It was killed after {_micro_batches(folder)} micro-batches; {_counts(kafka)}.")
-        if _driver(folder, kafka.address).wait():
-            return 1
+        with _driver(folder, kafka.address) as driver:
+            if driver.wait():
+                return 1
         say(f"5. It was started again, and has read all records; {_counts(kafka)}.")
         alerts = {record.headers["sqlext-id"]: record.value for record in kafka.records("takeovers")}
         expected = Counter(map(tuple, json.loads((folder / "expected").read_text())))
@@ -85,9 +85,17 @@ def _counts(kafka) -> str:
     return f"the topic takeovers has {len(records)} records of {once} alerts"
 
 
-def _driver(folder: Path, address: str) -> subprocess.Popen:
+@contextmanager
+def _driver(folder: Path, address: str) -> Iterator[subprocess.Popen]:
+    """The process that runs the statements. It is killed at the end of the block, if it has not ended."""
     command = [sys.executable, "-m", "tests.kafka.demo", "drive", str(folder), address]
-    return subprocess.Popen(command, start_new_session=True)
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _micro_batches(folder: Path) -> int:
@@ -120,4 +128,5 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["drive"]:
         drive(Path(sys.argv[2]), sys.argv[3])
     else:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         sys.exit(main(*map(int, sys.argv[1:])))

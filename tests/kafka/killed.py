@@ -18,6 +18,7 @@ tombstones. Each micro-batch reads ROWS_A_BATCH of them.
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 from collections import Counter
@@ -82,6 +83,7 @@ def _time(seconds: int) -> str:
 def session(folder: Path, start: int = 0):
     import sqlext
 
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # it lives for seconds
     settings = {"spark.sql.shuffle.partitions": str(3 - start % 3), "spark.sql.session.timeZone": "UTC"}
     settings["spark.jars"] = connector_jars()
     return sqlext.session("killed", master=f"local[{1 + start % 2}]", warehouse=folder / "tables", **settings)
@@ -100,7 +102,8 @@ def drive(folder: Path, start: int, pipelines: Sequence[str]) -> None:
             spark.sql(RULE.format(name=name, when="", clause=clause).replace("arriving", "events"))
     (folder / f"start_{start}").touch()
     streams = {name: STREAM.format(topic=name) for name in ("events", "others")}
-    for pipeline in pipelines:
+    turn = start % len(pipelines)  # another one begins each time
+    for pipeline in (*pipelines[turn:], *pipelines[:turn]):
         spark.sql(PIPELINES[pipeline].format(**streams))
     for query in spark.streams.active:
         query.processAllAvailable()
@@ -128,7 +131,7 @@ def main(folder: Path, kills: int, pipelines: Sequence[str]) -> int:
         for seed, topic in enumerate(("events", "others", "alerts")):
             kafka.create(topic, partitions=4)
             if topic != "alerts":
-                kafka.produce(topic, records(2 * kills + 2, seed))
+                kafka.produce(topic, records(kills + 4, seed))
         killed = kill_and_drive(folder, kills, pipelines, ("-m", "tests.kafka.killed"))
     lines = (folder / "done").read_text().splitlines()
     print(

@@ -149,14 +149,17 @@ def kill_and_drive(folder: Path, kills: int, tables: Sequence[str], program: Seq
 
     `program`: the words after `python` that call a program as this one, whose checkpoints are below `folder`/tables.
     """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     chance, killed = random.Random(3), 0
     while not (folder / "done").exists():
         command = [sys.executable, *program, str(folder), "drive", str(killed), *tables]
         driver = subprocess.Popen(command, start_new_session=True)
-        wait_for_the_moment(folder, driver, killed, chance, is_last=killed == kills)
-        if driver.poll() is None:
-            os.killpg(driver.pid, signal.SIGKILL)
-            killed += 1
+        try:
+            wait_for_the_moment(folder, driver, killed, chance, is_last=killed == kills)
+        finally:  # also where this process is ended
+            if driver.poll() is None:
+                os.killpg(driver.pid, signal.SIGKILL)
+                killed += 1
         if driver.wait() not in (0, -signal.SIGKILL):
             raise RuntimeError(f"start {killed} of the driver failed")
     return killed
