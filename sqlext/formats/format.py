@@ -45,9 +45,10 @@ class Format:
     `conflict`: a regular expression in the errors of a write that came second; `append_only`, `for_properties`:
     properties of a table to which rows are only appended, and of one that is written for its properties;
     `never_matched`: a clause of a MERGE that only inserts, `old` and `new` rows of one name, without which a second
-    one of the same time would not be refused; `needs_empty_folder`: a table is only created in a folder without files;
-    `is_listed`: streaming tables are found in the catalog also where no folder has them all; `has_materialized_views`:
-    a commit can hold a record beside its rows, and the log tells what has changed between two of them.
+    one of the same time would not be refused; `write_options`: of its sink of streams; `needs_empty_folder`: a table is
+    only created in a folder without files; `is_listed`: streaming tables are found in the catalog also where no folder
+    has them all; `has_materialized_views`: a commit can hold a record beside its rows, and the log tells what has
+    changed between two of them.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Format:
     append_only: Mapping[str, str] = MappingProxyType({})
     for_properties: Mapping[str, str] = MappingProxyType({})
     never_matched = ""
+    write_options: Mapping[str, str] = MappingProxyType({})
     needs_empty_folder = False
     is_listed = False
     has_materialized_views = False
@@ -107,6 +109,10 @@ class Format:
     def mark_begun(self, spark: Any, name: Parts, location: str, mark: str, schema: Any) -> None:
         """Commit the mark. `schema`: of the rows that will be written."""
         self.lacks("commits of streams")
+
+    def arranged(self, rows: Any, schema: Any) -> Any:
+        """The rows of a stream, a DataFrame, as the sink of the format takes them. `schema`: of the table."""
+        return rows
 
     def settings_of_batch(self, query: str, batch: int) -> dict[str, str]:
         """The settings of a session with which a MERGE commits the micro-batch beside its rows."""

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sqlext.errors import DataError, SetupError
+from sqlext.expressions.spark_types import in_sql
 from sqlext.formats.catalogs import whole_name
 from sqlext.formats.format import Format, Sql, StreamTable, WrittenBatches
 from sqlext.rewriter.text.lexemes import string_literal
@@ -43,6 +44,8 @@ class Iceberg(Format):
     # Without a clause for matched rows Spark makes an append of a MERGE, which Iceberg never refuses.
     never_matched = "WHEN MATCHED AND old.name <> new.name THEN DELETE "
 
+    # `arranged` checks what is NOT NULL
+    write_options: Mapping[str, str] = MappingProxyType({"check-nullability": "false"})
     is_listed = True
 
     def package(self, spark_version: str) -> str:
@@ -130,6 +133,19 @@ class Iceberg(Format):
 
     def mark_begun(self, spark: Any, name: Parts, location: str, mark: str, schema: Any) -> None:
         spark.sql(f"ALTER TABLE {quote(name)} SET TBLPROPERTIES ({string_literal(_BEGUN + mark)} = 'true')").collect()
+
+    def arranged(self, rows: Any, schema: Any) -> Any:
+        """All columns in their order; a column that is NOT NULL is checked here, because the sink refuses the query."""
+        names = {name.lower(): quoted(name) for name in rows.columns}
+        columns = []
+        for field in schema.fields:
+            own, kind = quoted(field.name), in_sql(field.dataType.simpleString())
+            value = names.get(field.name.lower())
+            if value is not None and not field.nullable:
+                fault = string_literal(f"NULL cannot be written into the column {field.name}, which is NOT NULL")
+                value = f"coalesce({value}, CAST(raise_error({fault}) AS {kind}))"
+            columns.append(f"{value or f'CAST(NULL AS {kind})'} AS {own}")
+        return rows.selectExpr(*columns)
 
     def settings_of_batch(self, query: str, batch: int) -> dict[str, str]:
         return {f"{_OF_SNAPSHOT}{_QUERY}": query, f"{_OF_SNAPSHOT}{_BATCH}": str(batch)}

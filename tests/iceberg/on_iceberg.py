@@ -10,9 +10,8 @@ import pytest
 import sqlext
 from sqlext.formats.known_formats import format_of
 from sqlext.sessions.hook import unhooked
-from tests.engine.conftest import events  # noqa: F401, a fixture
 from tests.operators.match.event_rows import STREAM, append, lines
-from tests.statements.cases import message
+from tests.statements.cases import message, settings
 
 pytestmark = [
     pytest.mark.skipif(os.environ.get("SQLEXT_TEST_FORMAT") != "iceberg", reason="make test-iceberg starts Iceberg"),
@@ -32,12 +31,25 @@ BATCH = {
     "EMIT": """SELECT k, window_start, max(i) AS m FROM TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL 4 SECONDS)
       GROUP BY k, window_start, window_end EMIT EVERY 1 ROWS""",
 }
+FIRST = ["1 1 2", "2 4 5"]  # of these rows a stream decides these pairs
 ROWS = ("1 0 A 1", "1 1 B 2", "2 1 A 3", "2 3 A 4", "2 4 B 5", "1 9 A 6")
 RULE = "CREATE PATTERN RULE {name} ON rules FOR TABLE events AS " + CLAUSE.replace("PARTITION BY k ORDER BY ts ", "")
 
 
+@pytest.fixture
+def events(spark):
+    """An empty table `events`; every table and view that a test creates is dropped after it."""
+    values = {"sqlext.stream.trigger": "available-now", "sqlext.stream.buckets": "2"}
+    with settings(spark, values):
+        spark.sql("CREATE TABLE events (k INT, ts TIMESTAMP, c STRING, i INT)")
+        yield spark
+    for row in unhooked(spark)("SHOW TABLES").collect():
+        if not row.isTemporary:
+            spark.sql(f"DROP TABLE {row.tableName}")
+
+
 @pytest.mark.parametrize("kind", BATCH)
-def test_rows_of_a_table_are_those_of_the_same_rows_in_memory(events, kind):  # noqa: F811
+def test_rows_of_a_table_are_those_of_the_same_rows_in_memory(events, kind):
     append(events, *ROWS)
     expected = [str(row) for row in events.sql("SELECT * FROM events").collect()]
     assert len(expected) == len(ROWS)
@@ -49,22 +61,22 @@ def test_rows_of_a_table_are_those_of_the_same_rows_in_memory(events, kind):  # 
     assert stored == sorted(map(str, events.sql(text, copy=in_memory).collect())) and stored
 
 
-def test_tables_are_created_and_appended_to_from_clauses(events):  # noqa: F811
+def test_tables_are_created_and_appended_to_from_clauses(events):
     append(events, *ROWS)
     events.sql(f"CREATE TABLE pairs USING iceberg AS SELECT k, f, l FROM events {CLAUSE}")
     events.sql(f"INSERT INTO pairs SELECT k, l, f FROM events {CLAUSE}")
     assert lines(events, "pairs") == ["1 1 2", "1 2 1", "2 4 5", "2 5 4"]
 
 
-def test_a_stream_between_tables_resumes_with_each_row_once(events):  # noqa: F811
+def test_a_stream_between_tables_resumes_with_each_row_once(events):
     events.sql("CREATE TABLE inserted (k INT, l INT NOT NULL, note STRING, f INT)")
     append(events, *ROWS)
-    create, insert = f"CREATE STREAMING TABLE pairs AS {PAIRS}", f"INSERT INTO inserted (f, l, k) {PAIRS[:-1]})"
-    insert = insert.replace("SELECT k, f, l", "SELECT f, l, k")
+    create = f"CREATE STREAMING TABLE pairs AS {PAIRS}"
+    insert = f"INSERT INTO inserted (f, l, k) {PAIRS.replace('SELECT k, f, l', 'SELECT f, l, k')}"
     for _ in range(2):
         events.sql(create)
         events.sql(insert)
-    assert lines(events, "pairs") == ["1 1 2"] and lines(events, "inserted") == ["1 2 None 1"]
+    assert lines(events, "pairs") == FIRST and lines(events, "inserted") == ["1 2 None 1", "2 5 None 4"]
     append(events, "1 10 B 7", "2 30 A 8")
     for _ in range(2):
         events.sql("REFRESH STREAMING TABLE pairs")
@@ -77,7 +89,7 @@ def test_a_stream_between_tables_resumes_with_each_row_once(events):  # noqa: F8
     assert changed.startswith("SQLEXT_CHANGED_QUERY")
 
 
-def test_rows_that_come_too_late_are_kept_in_a_table(events):  # noqa: F811
+def test_rows_that_come_too_late_are_kept_in_a_table(events):
     append(events, "1 20 A 1")
     events.conf.set("sqlext.late_rows", "late")
     try:
@@ -90,7 +102,7 @@ def test_rows_that_come_too_late_are_kept_in_a_table(events):  # noqa: F811
     assert '"i":2' in row.row and format_of(events, ("late",)).name == "iceberg"
 
 
-def test_the_last_firing_of_each_window_is_kept(events):  # noqa: F811
+def test_the_last_firing_of_each_window_is_kept(events):
     append(events, "1 0 A 5", "1 1 A 9", "2 2 A 3")
     create = f"CREATE STREAMING TABLE latest UPSERT KEY (k, window_start) AS {FIRINGS}"
     events.sql(create)
@@ -100,7 +112,7 @@ def test_the_last_firing_of_each_window_is_kept(events):  # noqa: F811
     assert sorted(map(tuple, last)) == [(1, "00", 9), (2, "00", 3)]
 
 
-def test_rules_are_kept_and_followed(events):  # noqa: F811
+def test_rules_are_kept_and_followed(events):
     append(events, *ROWS)
     events.sql(RULE.format(name="pair"))
     events.sql(f"""CREATE STREAMING TABLE alerts AS SELECT rule_name, rule_version, k, to_json(measures) AS m
@@ -113,7 +125,7 @@ def test_rules_are_kept_and_followed(events):  # noqa: F811
     assert {row.name for row in events.table("rules_log").collect()} == {"pair", "other"}
 
 
-def test_writers_of_rules_at_the_same_time_number_them_without_a_gap(events):  # noqa: F811
+def test_writers_of_rules_at_the_same_time_number_them_without_a_gap(events):
     events.sql(RULE.format(name="pair"))
     others = [sqlext.extend(events.newSession()) for _ in range(3)]
     change = RULE.format(name="pair").replace("CREATE", "CREATE OR REPLACE")
@@ -125,7 +137,7 @@ def test_writers_of_rules_at_the_same_time_number_them_without_a_gap(events):  #
     assert versions == [1, 2, 3, 4]
 
 
-def test_views_over_clauses_are_kept_in_the_catalog(events):  # noqa: F811
+def test_views_over_clauses_are_kept_in_the_catalog(events):
     append(events, *ROWS)
     events.sql(f"CREATE VIEW pairs AS SELECT k, f FROM events {CLAUSE}")
     other = sqlext.extend(events.newSession())
@@ -135,33 +147,35 @@ def test_views_over_clauses_are_kept_in_the_catalog(events):  # noqa: F811
     assert "TABLE_OR_VIEW_NOT_FOUND" in message(lambda: events.sql("SELECT * FROM pairs"))
 
 
-def test_a_table_that_was_rolled_back_is_refused_until_its_rows_are_back(events):  # noqa: F811
+def test_a_table_that_was_rolled_back_is_refused_until_its_rows_are_back(events):
     create = f"CREATE STREAMING TABLE pairs AS {PAIRS}"
     append(events, *ROWS)
     events.sql(create)
-    first = events.sql("SELECT max_by(snapshot_id, committed_at) AS id FROM pairs.snapshots").first().id
-    append(events, "2 30 A 8")
+    snapshots = "SELECT max_by(snapshot_id, committed_at) AS id FROM local.default.pairs.snapshots"
+    first = events.sql(snapshots).first().id
+    append(events, "1 10 B 7", "2 30 A 8")
     events.sql(create)
+    whole = lines(events, "pairs")
     events.sql(f"CALL local.system.rollback_to_snapshot('default.pairs', {first})")
     error = message(lambda: events.sql(create))
     assert error.startswith("SQLEXT_CHECKPOINT_AHEAD")
     events.sql(error.partition("Hint: ")[2].partition(" brings them back")[0])
     events.sql(create)
-    assert lines(events, "pairs") == ["1 1 2", "2 4 5"]
+    assert lines(events, "pairs") == whole == ["1 1 2", "1 6 7", "2 4 5"]
 
 
-def test_a_table_that_is_created_again_begins_anew(events):  # noqa: F811
+def test_a_table_that_is_created_again_begins_anew(events):
     append(events, *ROWS)
     for _ in range(2):
         events.sql(f"CREATE STREAMING TABLE pairs AS {PAIRS}")
-        assert lines(events, "pairs") == ["1 1 2"]
+        assert lines(events, "pairs") == FIRST
         events.sql("DROP TABLE pairs")
     events.sql(f"CREATE OR REPLACE STREAMING TABLE pairs USING iceberg PARTITIONED BY (k) AS {PAIRS}")
     events.sql(f"CREATE OR REPLACE STREAMING TABLE pairs AS {PAIRS}")
-    assert lines(events, "pairs") == ["1 1 2"]
+    assert lines(events, "pairs") == FIRST
 
 
-def test_a_source_whose_rows_were_overwritten_ends_the_stream_unless_an_option_skips_it(events):  # noqa: F811
+def test_a_source_whose_rows_were_overwritten_ends_the_stream_unless_an_option_skips_it(events):
     create = f"CREATE STREAMING TABLE pairs AS {PAIRS}"
     append(events, *ROWS)
     events.sql(create)
@@ -180,5 +194,5 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("statement", REFUSED)
-def test_what_iceberg_lacks_is_refused_by_its_name(events, statement):  # noqa: F811
+def test_what_iceberg_lacks_is_refused_by_its_name(events, statement):
     assert message(lambda: events.sql(statement)).startswith(REFUSED[statement])

@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 
 from sqlext.expressions.spark_types import in_sql
+from sqlext.sessions.hook import unhooked
+from tests.conftest import format_of_tables
 
 from .cases import Step, cases
 
@@ -44,6 +46,10 @@ def clean(session):
         if table.name not in before:
             kind = "TABLE" if table.tableType in ("MANAGED", "EXTERNAL") else "VIEW"
             session.sql(f"DROP {kind} IF EXISTS `{table.name}`")
+    if format_of_tables() == "iceberg":  # Spark does not list the tables of this catalog
+        for row in unhooked(session)("SHOW TABLES").collect():
+            if not row.isTemporary and not row.tableName.startswith("rows_in_"):
+                session.sql(f"DROP TABLE `{row.tableName}`")
 
 
 _NO_COLUMN = re.compile("interval|void")  # types of which tables have no columns
@@ -74,7 +80,11 @@ class TablesOfFiles:
             frame = self.spark.sql(f"SELECT * FROM {rows}")
             if any(_NO_COLUMN.search(field.dataType.simpleString()) for field in frame.schema):
                 return rows
-            read = self.of_catalog(frame, kind) if kind == "iceberg" else self.of_files(frame, kind)
+            try:
+                read = self.of_catalog(frame, kind) if kind == "iceberg" else self.of_files(frame, kind)
+            except Exception as error:  # Iceberg's, of Java, about a type that its tables do not have
+                assert kind == "iceberg" and "support" in str(error), error
+                return rows
             self.written[key] = read + ("" if rows.startswith("VALUES") else f" AS {rows}")
         return self.written[key]
 
@@ -86,7 +96,7 @@ class TablesOfFiles:
     def of_catalog(self, frame, kind: str) -> str:
         """A table in the current catalog, with the types of the rows, some of which Iceberg stores as others."""
         name = f"rows_in_{kind}_{len(self.written)}"
-        frame.writeTo(name).using(kind).create()
+        frame.writeTo(name).using(kind).tableProperty("format-version", "3").create()  # which has VARIANT
         stored = self.spark.table(name).schema
         if [field.dataType for field in stored] == [field.dataType for field in frame.schema]:
             return name

@@ -57,7 +57,9 @@ class TableSink:
         if folders.computes:
             append = AppendWriter(folders.table, checkpoint)
             return Writing(writer=rows.written.writeStream.foreachBatch(append), what="columns that Delta computes")
-        return Writing(writer=rows.written.writeStream.format(tables.name), table=quote(self.target.name))
+        arranged = tables.arranged(rows.written, self.spark.table(quote(self.target.name)).schema)
+        writer = arranged.writeStream.format(tables.name).options(**tables.write_options)
+        return Writing(writer=writer, table=quote(self.target.name))
 
     def _with_schema(self) -> Parts:
         name = self.target.name
