@@ -13,6 +13,7 @@ tables of Iceberg.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import random
 import signal
@@ -165,6 +166,12 @@ def kill_and_drive(folder: Path, kills: int, tables: Sequence[str], program: Seq
     return killed
 
 
+def micro_batch_s(folder: Path) -> float:
+    """The time between the last two micro-batches, one to six seconds."""
+    times = sorted(path.stat().st_mtime for path in folder.glob("tables/**/commits/[0-9]*"))
+    return min(6.0, max([1.0, *(later - earlier for earlier, later in itertools.pairwise(times[-2:]))]))
+
+
 def wait_for_the_moment(folder: Path, driver: subprocess.Popen, start: int, chance, is_last: bool) -> None:
     """Wait until the driver is to be killed or has ended; the last driver runs to its end."""
     before, longest_s = progress(folder), 1.0
@@ -173,6 +180,7 @@ def wait_for_the_moment(folder: Path, driver: subprocess.Popen, start: int, chan
             longest_s = 6.0  # the time in which it resumes
             break
         if not is_last and progress(folder) > before:
+            longest_s = micro_batch_s(folder)  # so that it is killed in any part of the next one
             break
         time.sleep(0.05)
     with contextlib.suppress(subprocess.TimeoutExpired):
