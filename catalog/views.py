@@ -20,6 +20,7 @@ from typing import Any
 
 from sqlext.catalog.conflicts import repeated_on_conflict
 from sqlext.errors import BindError
+from sqlext.formats.catalogs import current_schema
 from sqlext.formats.known_formats import format_of
 from sqlext.rewriter.heads.heads import CREATE_VIEW, DROP_VIEW, CreateView, Head
 from sqlext.rewriter.heads.source_table import SourceTable
@@ -319,7 +320,7 @@ def _new(
     is_table: bool = False,
 ) -> View:
     """A view that this version stores now."""
-    schema = (spark.catalog.currentCatalog(), spark.catalog.currentDatabase())
+    schema = current_schema(spark)
     return View(
         name=name,
         text=text,

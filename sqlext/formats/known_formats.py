@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from sqlext.errors import SqlExtError
-from sqlext.formats.catalogs import catalog_of
+from sqlext.formats.catalogs import catalog_of, current_schema
 from sqlext.formats.delta import DELTA
 from sqlext.formats.format import Format
 from sqlext.formats.iceberg import ICEBERG
@@ -36,7 +36,7 @@ def format_of(spark: Any, name: Parts) -> Format:
 
 def current_format(spark: Any) -> Format:
     """The format of the tables in the current catalog."""
-    return _of_catalog(spark, str(spark.catalog.currentCatalog()))
+    return _of_catalog(spark, current_schema(spark)[0])
 
 
 def _of_catalog(spark: Any, catalog: str) -> Format:
