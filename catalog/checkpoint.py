@@ -192,7 +192,8 @@ class StoredQuery:
     `time_zone`: the time zone of the session if the text reads local times, else "", as in records of earlier versions;
     `settings`: the values of the settings of Spark on which its rows depend, none in records of earlier versions;
     `views`: what the views and functions mean that it names, and `spark` the version of Spark that says so; likewise;
-    `identifier`: what no other query has, in the names of the folders of its late and failed rows; likewise.
+    `identifier`: what no other query has, in the names of the folders of its late and failed rows; likewise;
+    `topics`: what Kafka calls the topics that it reads, as far as it could be asked.
     """
 
     clauses: tuple[StoredClause, ...]
@@ -206,6 +207,7 @@ class StoredQuery:
     views: Mapping[str, Sequence[str]] = field(default_factory=dict)
     spark: str = ""
     identifier: str = ""
+    topics: Mapping[str, str] = field(default_factory=dict)
 
 
 def stored_query(checkpoint: Checkpoint) -> StoredQuery | None:
@@ -234,6 +236,7 @@ def _query(fields: dict[str, Any]) -> StoredQuery:
         views={name: tuple(lines) for name, lines in fields.get("views", {}).items()},
         spark=fields.get("spark", ""),
         identifier=fields.get("identifier", ""),
+        topics=dict(fields.get("topics", {})),
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import TopicPartition
 
+import sqlext
 from sqlext.cli.on_session import split_statements
 from tests.statements.cases import Step, as_lines, cases, expected_of, message, result_of, settings, steps
 
@@ -152,7 +153,7 @@ def records_are_gone(topics, kafka):
 
 
 def it_is_made_anew(topics, kafka):
-    """It ends, and begins anew if it is replaced."""
+    """It is told before it starts: it begins anew if it is replaced, and goes on where the old one ended if it may."""
     kafka.create("renewed")
     topics.sql(JSON_TABLE.format("renewed", kafka.address))
     read = "CREATE OR REFRESH STREAMING TABLE read AS SELECT i FROM STREAM renewed {}"
@@ -161,12 +162,15 @@ def it_is_made_anew(topics, kafka):
         topics.sql(read.format(""))
         kafka.delete("renewed")
         kafka.create("renewed")
-        write(kafka, "renewed", 4)
-        with pytest.raises(Exception, match="STREAM_FAILED"):
-            topics.sql(read.format(""))
-        assert re.search(GONE, last_error(topics, "read"))
+        write(kafka, "renewed", 4, 5, 6, 7)
+        for statement in (read.format(""), "REFRESH STREAMING TABLE read"):
+            with pytest.raises(sqlext.BindError, match="the topic renewed was deleted and made anew"):
+                topics.sql(statement)
+        topics.sql(read.format("WITH (failOnDataLoss = false)"))
+        assert numbers(topics, "read") == [1, 2, 3, 7]
+        topics.sql(read.format(""))  # the topic is known now
         topics.sql(read.format("").replace("OR REFRESH", "OR REPLACE"))
-        assert numbers(topics, "read") == [4]
+        assert numbers(topics, "read") == [4, 5, 6, 7]
 
 
 def it_is_idle(topics, kafka):

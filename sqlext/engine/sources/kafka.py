@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.errors import AnalysisException, PySparkException
@@ -29,7 +29,7 @@ def read_records(
     Raises SetupError KAFKA_NOT_FOUND if Spark has no such source; BindError KAFKA_OPTION for an option that Spark
     refuses; UnsupportedError KAFKA_OPTION for a stream over a table with an end.
     """
-    options = reader_options(_with_times(spark, table), _with_times(spark, query), reader)
+    options = options_of(spark, table, query, reader)
     ends = [option for option in table if is_end(option.name)]
     if reader == STREAM and ends:
         raise UnsupportedError(
@@ -47,6 +47,11 @@ def read_records(
     except PySparkException as error:
         raise _about_source(spark, error, place) from None
     return records
+
+
+def options_of(spark: SparkSession, table: Sequence[Option], query: Sequence[Option], reader: str) -> Mapping[str, str]:
+    """The options of Spark's reader; see `read_records`."""
+    return reader_options(_with_times(spark, table), _with_times(spark, query), reader)
 
 
 def _with_times(spark: SparkSession, options: Sequence[Option]) -> list[Option]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -20,7 +20,7 @@ from sqlext.catalog.views import View
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import settings_of
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.sources.kafka import read_records
+from sqlext.engine.sources.kafka import options_of, read_records
 from sqlext.engine.sources.values import ValueFormat, columns_of_json, failed_rows, typed_rows
 from sqlext.errors import BindError, Place, SetupError
 from sqlext.rewriter.heads.kafka_options import (
@@ -158,11 +158,13 @@ def _is_object(text: str | None) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceRows:
-    """A table of Kafka as a statement reads it. `values`: how its values are read, None if they stay as they are;
-    `metric`: the name of the observed metric that reports its failed values."""
+    """A table of Kafka as a statement reads it at `place`. `options`: of Spark's reader; `values`: how its values are
+    read, None if they stay as they are; `metric`: the name of the observed metric that reports its failed values."""
 
     view: View
     table: SourceTable
+    place: Place
+    options: Mapping[str, str]
     records: DataFrame
     values: ValueFormat | None
     metric: str
@@ -190,9 +192,18 @@ def open_table(call: SqlCall, view: View, query: Sequence[Option], reader: str, 
     """
     check_query(query, reader)
     table = stored_table(view)
+    options = options_of(call.spark, table.options, query, reader)
     records = read_records(call.spark, table.options, query, reader, place)
     metric = f"{VALUE_METRICS}_{next(_NUMBERS)}"
-    return SourceRows(view=view, table=table, records=records, values=_format(view, table), metric=metric)
+    return SourceRows(
+        view=view,
+        table=table,
+        place=place,
+        options=options,
+        records=records,
+        values=_format(view, table),
+        metric=metric,
+    )
 
 
 def stored_table(view: View) -> SourceTable:

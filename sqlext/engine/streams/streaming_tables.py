@@ -43,6 +43,7 @@ from sqlext.engine.queries.session_settings import temporary_settings, time_zone
 from sqlext.engine.queries.spark_errors import user_error
 from sqlext.engine.shipped.data_types import holds_chars
 from sqlext.engine.sources.tables import SourceRows
+from sqlext.engine.sources.topics import check_topics, topics_of
 from sqlext.engine.streams import failed_values, reports, side_tables
 from sqlext.engine.streams.belonging import anew, check_state_format
 from sqlext.engine.streams.checkpoint_folders import folders_of, own_name
@@ -134,10 +135,12 @@ def start(
     recorded = _stored_query(
         spark, target, clauses, text, columns=written.columns, is_repeatable=is_repeatable, casts_times=is_cast_by_zone
     )
-    recorded = replace(recorded, identifier=identifier)
+    before, topics = stored_query(stored), topics_of(spark, sources)
+    recorded = replace(recorded, identifier=identifier, topics={**(before.topics if before else {}), **topics})
     places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
-    effect = streams.STARTED if stored_query(stored) is None else streams.RESUMED
+    effect = streams.STARTED if before is None else streams.RESUMED
     check_same_query(stored, recorded, former, places, _places(text, target), _key_place(target), anew(target))
+    check_topics(before, topics, sources, anew(target))
     query_name = f"{title}/{own_name(spark, target)}" if target.is_insert else title
     if running := [query for query in streams.running(spark, title) if query.name == query_name]:
         batch = (running[0].lastProgress or {}).get("batchId")
