@@ -51,7 +51,7 @@ demo: $(DEMO) check-java  ## show a guided tour on sample data
 demo-kafka: $(STAMP) check-java  ## start a Kafka broker on this machine, write alerts from topic to topic, and kill the driver
 	$(BIN)/python -m tests.kafka.demo
 
-test: lint check-java $(DBT_STAMP) $(AXE)/installed  ## run the linters, then all tests in two processes, each with a Spark session of its own
+test: lint check-java $(DBT_STAMP) $(AXE)/installed .venv/spark-$(ICEBERG_SPARK)/installed  ## run the linters, then all tests in two processes, each with a Spark session of its own
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-fast: $(STAMP) check-java  ## run the statement data files and one stream on Spark, in three minutes

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import sample
+
 TESTS = Path(__file__).parents[1]
-FILES = (
-    ("statements/test_rows.py", "who_reads"),
-    ("statements/test_scripts.py", ""),
-    ("iceberg/on_iceberg.py", ""),
+FILES = (  # of tests, what their names contain, and which share of them a day runs
+    ("statements/test_rows.py", "who_reads", 3),
+    ("statements/test_scripts.py", "", 20),
+    ("iceberg/on_iceberg.py", "", 4),
 )
 
 
@@ -29,8 +31,9 @@ class Recorder:
         self.counts: dict[str, Counter[str]] = {}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        names = {TESTS / file: name for file, name in FILES}
-        items[:] = [item for item in items if names.get(item.path, item.name) in item.name]
+        of_files = ([i for i in items if i.path == TESTS / file and name in i.name] for file, name, _ in FILES)
+        shares = (sample(tests, share) for tests, (*_, share) in zip(of_files, FILES))
+        items[:] = [item for tests in shares for item in tests]
         for item in items:
             parameters = item.callspec.params if hasattr(item, "callspec") else {}
             group = parameters.get("group") or [parameters.get("case")]
@@ -50,7 +53,7 @@ class Recorder:
 def main() -> int:
     """Print the table. Returns 1 if a case differs."""
     recorder = Recorder()
-    files = [str(TESTS / file) for file, _ in FILES]
+    files = [str(TESTS / file) for file, *_ in FILES]
     options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "--tb=short", f"--rootdir={TESTS.parent}"]
     pytest.main([*options, *sys.argv[1:], *files], plugins=[recorder])
     print("| cases | equal | differ |\n|---|---|---|")
