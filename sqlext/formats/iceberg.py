@@ -87,8 +87,10 @@ class Iceberg(Format):
         finally:
             spark.conf.unset(setting)
         snapshots = _metadata(spark, table, "snapshots")
-        added = f"SELECT summary['added-records'] FROM {snapshots} WHERE summary['{_MERGE}'] = '{merge}'"
-        return sum(int(row[0] or 0) for row in sql(added).collect())
+        # a file with rows that match is written anew, so its rows are both deleted and added
+        counts = "summary['added-records'], summary['deleted-records']"
+        rows = sql(f"SELECT {counts} FROM {snapshots} WHERE summary['{_MERGE}'] = '{merge}'").collect()
+        return sum(int(added or 0) - int(deleted or 0) for added, deleted in rows)
 
     def location(self, spark: Any, name: Parts) -> str:
         described = spark.sql(f"DESCRIBE TABLE EXTENDED {quote(name)}").collect()
