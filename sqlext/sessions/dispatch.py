@@ -24,9 +24,6 @@ def dispatch(call: SqlCall) -> DataFrame:
                 "start the session with sqlext.session(), with Delta's jar and its two settings, or with a catalog of "
                 "Iceberg. Without both: a TEMPORARY VIEW, and a stream by spark.sql(…).writeStream."
             )
-            message = (
-                "views, streaming tables and rules are kept in tables of Delta or Iceberg, and this session's catalog "
-                "has neither"
-            )
+            message = "views, streaming tables and rules are kept by Delta or Iceberg, and the catalog has neither"
             raise SetupError("SESSION_WITHOUT_DELTA", message, hint=hint) from None
         raise

@@ -21,7 +21,6 @@ WRONG = [  # what follows the name of the table, with » before what the error p
     ("PARTITIONED BY »k AS SELECT 1", "STREAM_TABLE", "k is written where a list in parentheses must follow"),
     ("COMMENT »x AS SELECT 1", "STREAM_TABLE", "x is written where a string must follow"),
     ("COMMENT 'x' »COMMENT 'y' AS SELECT 1", "STREAM_TABLE", "this is written twice"),
-    ("USING »parquet AS SELECT 1", "STREAM_OPTION", "a streaming table is a table of Delta"),
     ("(k, »CONSTRAINT c CHECK (k > 1)) AS SELECT 1", "STREAM_OPTION", "a streaming table cannot be created with"),
     ("(check INT, »CHECK (check > 1)) AS SELECT 1", "STREAM_OPTION", "a streaming table cannot be created with"),
     ("(k »PRIMARY KEY, n INT GENERATED ALWAYS AS (k > 1)) AS SELECT 1", "STREAM_OPTION", "a streaming table cannot be"),

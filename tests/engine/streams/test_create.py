@@ -19,6 +19,7 @@ REFUSED = [  # the statement, where its error points, the error's class
     (f"CREATE STREAMING TABLE bad (a STRING, b DATE NOT NULL) AS {QUERY}", "DATE", "DATATYPE_MISMATCH"),
     (f"CREATE STREAMING TABLE bad (a BIGNT, b) AS {QUERY}", "BIGNT", "UNSUPPORTED_DATATYPE"),
     (f"CREATE STREAMING TABLE bad (a INT PRIMARY KEY, b) AS {QUERY}", "PRIMARY KEY", "STREAM_OPTION"),
+    (f"CREATE STREAMING TABLE bad USING parquet AS {QUERY}", "parquet", "STREAM_OPTION"),
     (f"CREATE STREAMING TABLE `bad/folder` AS {QUERY}", "`bad/folder`", "TABLE_NAME"),
     (f"CREATE STREAMING TABLE bad CLUSTER BY (nothing) AS {QUERY}", "bad", "UNSUPPORTED_FEATURE"),
     ("CREATE STREAMING TABLE bad AS SELECT k, NULL AS i FROM STREAM events", "bad", "VOID_COLUMN"),
