@@ -7,6 +7,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from sqlext.formats.delta import DELTA
 from sqlext.sessions import start
 
 from .programs import CONNECT_SESSION, printed, run_program
@@ -100,7 +101,8 @@ def test_nothing_is_downloaded_where_spark_has_the_jar(tmp_path, monkeypatch):
     jar.parent.mkdir()
     jar.touch()
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
-    assert (start._packages({}), start._packages({"spark.jars.packages": "a:b:1"})) == ("", "a:b:1")
+    packages = [start._packages(settings, DELTA) for settings in ({}, {"spark.jars.packages": "a:b:1"})]
+    assert packages == ["", "a:b:1"]
 
 
 def test_a_jar_that_cannot_be_had_is_an_error_that_helps(tmp_path):

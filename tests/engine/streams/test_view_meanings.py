@@ -58,7 +58,7 @@ def test_a_temporary_view_is_made_again_and_not_changed(view):
     view.sql("CREATE OR REPLACE TEMP VIEW w AS SELECT * FROM STREAM events WHERE i > 1")
     view.sql("CREATE OR REPLACE TEMP VIEW v AS SELECT * FROM STREAM w WHERE k < 5")  # a nested view
     refused(view, CREATE)
-    record = stream_checkpoint(view, view.sql("DESCRIBE DETAIL pairs").first().location)
+    record = stream_checkpoint(view, ("pairs",), view.sql("DESCRIBE DETAIL pairs").first().location)
     fields = json.loads(record.record)
     record.write(json.dumps({name: value for name, value in fields.items() if name not in ("views", "spark")}))
     view.sql(CREATE)  # the record of an earlier version
