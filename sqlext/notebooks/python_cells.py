@@ -88,7 +88,10 @@ def _is_no_interrupt(record: logging.LogRecord) -> bool:
 
 
 def watch_python_cells(shell: InteractiveShell, new_display: Callable[[], Display]) -> None:
-    """Watch the cells of Python of a shell from the next one on."""
+    """Watch the cells of Python of a shell from the next one on, once also after `%reload_ext`."""
+    watching = (getattr(callback, "__self__", None) for callback in shell.events.callbacks["pre_run_cell"])
+    if any(isinstance(each, PythonCells) for each in watching):
+        return
     cells = PythonCells(new_display)
     shell.events.register("pre_run_cell", cells.begin)
     shell.events.register("post_run_cell", cells.end)

@@ -18,18 +18,17 @@ from sqlext.spark.quiet_probes import quiet_probes
 _NO_SOURCE = re.compile(r"(Failed to find|cannot find).*data source.*kafka|DATA_SOURCE_NOT_FOUND", re.IGNORECASE)
 
 
-def read_records(
+def reading(
     spark: SparkSession, table: Sequence[Option], query: Sequence[Option], reader: str, place: Place
-) -> DataFrame:
-    """The records of the topics: key, value, topic, partition, offset, timestamp, timestampType and headers.
+) -> dict[str, str]:
+    """The options of Spark's reader for a table that a statement reads at `place`.
 
-    `table`, `query`: the options of CREATE TABLE and of WITH (…); `reader`: BATCH or STREAM; `place`: the name of the
-    table in the statement. No broker is asked.
+    `table`, `query`: the options of CREATE TABLE and of WITH (…); `reader`: BATCH or STREAM.
 
-    Raises SetupError KAFKA_NOT_FOUND if Spark has no such source; BindError KAFKA_OPTION for an option that Spark
-    refuses; UnsupportedError KAFKA_OPTION for a stream over a table with an end.
+    Raises UnsupportedError KAFKA_OPTION for a stream over a table with an end, and BindError KAFKA_OPTION for what is
+    no time.
     """
-    options = options_of(spark, table, query, reader)
+    options = reader_options(_with_times(spark, table), _with_times(spark, query), reader)
     ends = [option for option in table if is_end(option.name)]
     if reader == STREAM and ends:
         raise UnsupportedError(
@@ -39,6 +38,17 @@ def read_records(
             hint="leave it out of the OPTIONS of the table, and write it where a batch query reads the table: "
             f"{place.written} WITH ({ends[0].name} = …).",
         )
+    return options
+
+
+def read_records(spark: SparkSession, options: Mapping[str, str], reader: str, place: Place) -> DataFrame:
+    """The records of the topics: key, value, topic, partition, offset, timestamp, timestampType and headers.
+
+    `options`, `reader`, `place`: see `reading`. No broker is asked.
+
+    Raises SetupError KAFKA_NOT_FOUND if Spark has no such source; BindError KAFKA_OPTION for an option that Spark
+    refuses.
+    """
     frames = spark.readStream if reader == STREAM else spark.read
     try:
         with quiet_probes():
@@ -47,11 +57,6 @@ def read_records(
     except PySparkException as error:
         raise _about_source(spark, error, place) from None
     return records
-
-
-def options_of(spark: SparkSession, table: Sequence[Option], query: Sequence[Option], reader: str) -> Mapping[str, str]:
-    """The options of Spark's reader; see `read_records`."""
-    return reader_options(_with_times(spark, table), _with_times(spark, query), reader)
 
 
 def _with_times(spark: SparkSession, options: Sequence[Option]) -> list[Option]:

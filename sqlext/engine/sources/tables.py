@@ -20,7 +20,7 @@ from sqlext.catalog.views import View
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import settings_of
 from sqlext.engine.queries.sql_call import SqlCall
-from sqlext.engine.sources.kafka import options_of, read_records
+from sqlext.engine.sources.kafka import read_records, reading
 from sqlext.engine.sources.values import ValueFormat, columns_of_json, failed_rows, typed_rows
 from sqlext.errors import BindError, Place, SetupError
 from sqlext.rewriter.heads.kafka_options import (
@@ -50,8 +50,8 @@ def create_table(call: SqlCall, table: SourceTable) -> DataFrame:
 
     Raises SetupError KAFKA_NOT_FOUND; BindError KAFKA_OPTION, TABLE_EXISTS, and Spark's errors about a type.
     """
-    read_records(call.spark, table.options, (), BATCH, table.place)
-    columns = _columns(call, table)
+    records = read_records(call.spark, reading(call.spark, table.options, (), BATCH, table.place), BATCH, table.place)
+    columns = _columns(call, table, records)
     _check_key(table, columns)
     return views.create_table(
         call.spark,
@@ -81,8 +81,8 @@ def _check_key(table: SourceTable, columns: T.StructType | None) -> None:
         )
 
 
-def _columns(call: SqlCall, table: SourceTable) -> T.StructType | None:
-    """The columns of the values; None if they stay as they are."""
+def _columns(call: SqlCall, table: SourceTable, records: DataFrame) -> T.StructType | None:
+    """The columns of the values of these records; None if they stay as they are."""
     if table.format == RAW:
         return None
     place = next(option.place for option in table.options if option.key == FORMAT)
@@ -97,7 +97,6 @@ def _columns(call: SqlCall, table: SourceTable) -> T.StructType | None:
         return _columns_of_avro(call, table)
     if table.columns:
         return _declared(call, table)
-    records = read_records(call.spark, table.options, (), BATCH, table.place)
     texts = records.where("value IS NOT NULL").select(F.col("value").cast("string")).limit(_SAMPLE).collect()
     columns = columns_of_json([text for (text,) in texts if _is_object(text)], records)
     if columns is None:
@@ -192,15 +191,14 @@ def open_table(call: SqlCall, view: View, query: Sequence[Option], reader: str, 
     """
     check_query(query, reader)
     table = stored_table(view)
-    options = options_of(call.spark, table.options, query, reader)
-    records = read_records(call.spark, table.options, query, reader, place)
+    options = reading(call.spark, table.options, query, reader, place)
     metric = f"{VALUE_METRICS}_{next(_NUMBERS)}"
     return SourceRows(
         view=view,
         table=table,
         place=place,
         options=options,
-        records=records,
+        records=read_records(call.spark, options, reader, place),
         values=_format(view, table),
         metric=metric,
     )

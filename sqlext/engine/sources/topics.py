@@ -38,7 +38,7 @@ def check_topics(before: StoredQuery | None, now: Mapping[str, str], sources: Se
         if source.options.get("failOnDataLoss", "true").lower() == "false":
             continue
         for name, identifier in (before.topics if before is not None else {}).items():
-            table, _, topic = name.partition(" ")
+            table, _, topic = name.rpartition(" ")
             if table == source.view.name and now.get(name, identifier) != identifier:
                 raise BindError(
                     "CHANGED_QUERY",

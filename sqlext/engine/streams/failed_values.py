@@ -15,6 +15,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sqlext.catalog import streams
+from sqlext.catalog.warehouse import CHECKPOINTS
 from sqlext.engine.sources.tables import SourceRows
 from sqlext.engine.streams import reports
 from sqlext.formats.known_formats import format_of, table_location
@@ -80,7 +81,7 @@ def follow(
         copy = streams.name_of_copy(title, "failed_values", own)
         for running in streams.running(spark, copy):
             running.stop()
-        writer = failed.writeStream.format(tables.name).option("checkpointLocation", f"{location}/_checkpoints/{own}")
+        writer = failed.writeStream.format(tables.name).option("checkpointLocation", f"{location}/{CHECKPOINTS}/{own}")
         writer = writer.queryName(copy).trigger(**trigger) if trigger else writer.queryName(copy)
         query = writer.toTable(table)
         if trigger.get("availableNow"):

@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import streams
+from sqlext.catalog.warehouse import CHECKPOINTS
 from sqlext.engine.planning.fingerprint import Fingerprint
 from sqlext.errors import UnsupportedError
 from sqlext.formats.known_formats import format_of, table_location
@@ -84,7 +85,7 @@ def written_rows(spark: SparkSession, setting: str, fingerprint: Fingerprint, id
     try:
         with quiet_probes():
             location = file_path(table_location(spark, split_name(unquoted_name)))
-            own = _own_name(spark, f"{location}/_checkpoints", fingerprint, identifier)
+            own = _own_name(spark, f"{location}/{CHECKPOINTS}", fingerprint, identifier)
             return spark.read.schema(COLUMNS[setting]).parquet(f"{location}/_arriving/{own}")
     except PySparkException:
         return None
@@ -102,8 +103,8 @@ def _open(
             f"the table {name} of {setting} is not in a file system of Spark's machines",
             hint=f"unset {setting}; such rows are counted in any case.",
         )
-    own = _own_name(spark, f"{location}/_checkpoints", fingerprint, identifier)
-    folder, checkpoint = f"{location}/_arriving/{own}", f"{location}/_checkpoints/{own}"
+    own = _own_name(spark, f"{location}/{CHECKPOINTS}", fingerprint, identifier)
+    folder, checkpoint = f"{location}/_arriving/{own}", f"{location}/{CHECKPOINTS}/{own}"
     _make(spark, folder, setting)
     return SideTable(setting=setting, name=name, folder=folder, checkpoint=checkpoint)
 
