@@ -11,7 +11,14 @@ INSERT INTO takeovers
 SELECT account, at, failures, ip
   FROM STREAM logins WATERMARK ts DELAY OF INTERVAL 1 MINUTE
   MATCH_RECOGNIZE (
-    PARTITION BY account ORDER BY ts
-    MEASURES MATCH_ROWTIME() AS at, COUNT(FAILED.*) AS failures, LAST(OK.ip) AS ip
+    PARTITION BY account
+    ORDER BY ts
+    MEASURES
+      MATCH_ROWTIME() AS at,
+      COUNT(FAILED.*) AS failures,
+      LAST(OK.ip)     AS ip
     PATTERN (FAILED{3,} OK) WITHIN INTERVAL 5 MINUTES
-    DEFINE FAILED AS NOT success, OK AS success);
+    DEFINE
+      FAILED AS NOT success,
+      OK     AS success
+  );
