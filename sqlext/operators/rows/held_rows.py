@@ -1,7 +1,7 @@
 """Rows that a worker keeps until all of them have come, in little more memory than their Arrow size.
 
 A batch that Spark sends has one piece of memory for all of its columns. So that the memory of a column can be freed
-before that of the others, larger numbers of rows are copied, each column for itself.
+before that of the others, larger numbers of such rows are copied, each column for itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class HeldRows:
         self.limits, self.keys, self.held = limits, keys, held or Held()
         self.rows = self.bytes = 0
         self._batches: list[pa.RecordBatch] = []
-        self._copied = self._copied_bytes = 0  # the batches, and their bytes, that have been copied
+        self._kept = self._shared_bytes = 0  # the batches that stay as they are, and the bytes to copy of the others
         self._checked = limits.held_bytes // _CHECKS
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -43,16 +43,17 @@ class HeldRows:
             self._report()
             check_memory(self.bytes, self.limits.free_bytes, self.held)
             self._checked = self.bytes + self.limits.held_bytes // _CHECKS
-        if self.bytes - self._copied_bytes > self.limits.held_bytes // 4:
-            recent = pa.Table.from_batches(self._batches[self._copied :])
-            self._batches[self._copied :] = recent.combine_chunks().to_batches()
-            self._copied, self._copied_bytes = len(self._batches), self.bytes
+        self._shared_bytes += batch.nbytes if _has_one_piece_of_memory(batch) else 0
+        if self._shared_bytes > self.limits.held_bytes // 4:
+            recent = pa.Table.from_batches(self._batches[self._kept :])
+            self._batches[self._kept :] = recent.combine_chunks().to_batches()
+            self._kept, self._shared_bytes = len(self._batches), 0
 
     def take(self) -> list[pa.RecordBatch]:
         """The batches, which are no longer kept here."""
         self._report()
         batches, self._batches = self._batches, []
-        self.rows = self.bytes = self._copied = self._copied_bytes = 0
+        self.rows = self.bytes = self._kept = self._shared_bytes = 0
         self._checked = self.limits.held_bytes // _CHECKS
         return batches
 
@@ -60,6 +61,12 @@ class HeldRows:
         if self._batches:
             last = self._batches[-1]
             self.held.rows, self.held.last_key = self.rows, shown_key(last, self.keys, last.num_rows - 1)
+
+
+def _has_one_piece_of_memory(batch: pa.RecordBatch) -> bool:
+    """Whether buffers of the batch are parts of another one, as in a batch that was sent."""
+    buffers = (buffer for column in batch.columns for buffer in column.buffers())
+    return any(buffer is not None and buffer.parent is not None for buffer in buffers)
 
 
 def joined_columns(
