@@ -37,7 +37,7 @@ from sqlext.sessions.hook import unhooked
 from sqlext.sessions.session import session
 from sqlext.sessions.shown_progress import display_for
 from sqlext.sessions.watched import Display, Watch, watched
-from sqlext.spark.progress import kept_state
+from sqlext.spark.progress import kept_state, written_rows
 from sqlext.spark.quiet_probes import quiet_probes
 
 _PARAMETER = "--param {}=value"
@@ -253,17 +253,14 @@ def _wait(queries: Sequence[StreamingQuery], watch: Watch, show: Callable[[str],
 def sum_line(batches: Sequence[Any]) -> str:
     """One line about all micro-batches of a query that has ended.
 
-    >>> metrics = {"sqlext_1": {"rows": 17, "bytes": 1100, "oldest": None, "late_rows": 0, "failed_rows": 0,
-    ...                         "windows": 0, "emitted": 2}}
     >>> batch = {"name": "alerts", "numInputRows": 1200, "durationMs": {"triggerExecution": 1540}}
-    >>> sum_line([{**batch, "observedMetrics": metrics}, {**batch, "observedMetrics": {}}])
-    'alerts, in all: 2,400 rows read, 2 rows emitted, 3.1 s in 2 micro-batches'
+    >>> sum_line([{**batch, "observedMetrics": {"sqlextwritten": {"rows": 2}}}, {**batch, "observedMetrics": {}}])
+    'alerts, in all: 2,400 rows read, 2 rows written, 3.1 s in 2 micro-batches'
     """
-    states = [state for batch in batches if (state := kept_state(batch["observedMetrics"]))]
     count = len(batches)
     parts = [
         f"{batches[0]['name']}, in all: {sum(batch['numInputRows'] for batch in batches):,} rows read",
-        *([f"{sum(state.emitted for state in states):,} rows emitted"] if states else []),
+        f"{sum(written_rows(batch['observedMetrics']) for batch in batches):,} rows written",
         f"{sum(batch['durationMs'].get('triggerExecution', 0) for batch in batches) / 1000:.1f} s in {count} "
         f"micro-batch{'es' * (count != 1)}",
     ]

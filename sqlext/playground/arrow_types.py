@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from sqlext.expressions.values import arrow_type
@@ -15,6 +18,8 @@ _SAME = {
     pa.string(): "string", pa.large_string(): "string",
     pa.binary(): "binary", pa.large_binary(): "binary",
 }  # fmt: skip
+
+_PLAIN = re.compile(r"[^\W\d]\w*")  # names of fields that the text of a type holds as they are
 
 
 def arrow_table(read: pa.Table, name: str, notes: tuple[str, ...] = ()) -> Table | None:
@@ -41,6 +46,8 @@ def spark_type(kind: pa.DataType) -> str | None:
 
     >>> spark_type(pa.timestamp("ns")), spark_type(pa.list_(pa.decimal128(9, 2))), spark_type(pa.time64("us"))
     ('timestamp_ntz', 'array<decimal(9,2)>', None)
+    >>> spark_type(pa.struct([("id", pa.int64()), ("of", pa.map_(pa.string(), pa.bool_()))]))
+    'struct<id:bigint,of:map<string,boolean>>'
     """
     if kind in _SAME:
         return _SAME[kind]
@@ -51,6 +58,15 @@ def spark_type(kind: pa.DataType) -> str | None:
     if pa.types.is_dictionary(kind):
         return spark_type(kind.value_type)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        element = spark_type(kind.value_type)
-        return None if element is None else f"array<{element}>"
+        return _nested("array", [spark_type(kind.value_type)])
+    if pa.types.is_map(kind):
+        return _nested("map", [spark_type(kind.key_type), spark_type(kind.item_type)])
+    if pa.types.is_struct(kind) and kind.num_fields and all(_PLAIN.fullmatch(field.name) for field in kind):
+        kinds = [spark_type(field.type) for field in kind]
+        return _nested("struct", [read and f"{field.name}:{read}" for field, read in zip(kind, kinds)])
     return None
+
+
+def _nested(word: str, parts: Sequence[str | None]) -> str | None:
+    known = [part for part in parts if part is not None]
+    return f"{word}<{','.join(known)}>" if len(known) == len(parts) else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from sqlext.expressions.spark_types import nested
 from sqlext.playground.table import Table
+from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import quoted
 
 
@@ -24,7 +26,7 @@ def python_view(table: Table) -> str:
         return f"{_of_file(table)}.createOrReplaceTempView({table.name!r})\n"
     rows = zip(*(column["cells"] for column in table.as_json()["columns"]))
     texts = ", ".join(f"{quoted(name)} STRING" for name in table.types)
-    casts = (f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}" for name, kind in table.types.items())
+    casts = (f"{_from_text(quoted(name), kind)} AS {quoted(name)}" for name, kind in table.types.items())
     lines = [
         "spark.createDataFrame([",
         *(f"    {row!r}," for row in rows),
@@ -33,6 +35,10 @@ def python_view(table: Table) -> str:
         f").createOrReplaceTempView({table.name!r})",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _from_text(name: str, kind: str) -> str:
+    return f"CAST({name} AS {kind})" if nested(kind) is None else f"from_json({name}, {string_literal(kind)})"
 
 
 def _of_file(table: Table) -> str:

@@ -69,6 +69,10 @@ def as_spark_infers(read: pa.Table) -> pa.Table:
     def inferred(kind: pa.DataType) -> pa.DataType:
         if pa.types.is_timestamp(kind):
             return pa.timestamp("us", "UTC")
+        if pa.types.is_struct(kind):
+            return pa.struct([(field.name, inferred(field.type)) for field in kind])
+        if pa.types.is_list(kind):
+            return pa.list_(inferred(kind.value_type))
         return pa.string() if pa.types.is_time(kind) or pa.types.is_null(kind) else kind
 
     return read.cast(pa.schema([(field.name, inferred(field.type)) for field in read.schema]))

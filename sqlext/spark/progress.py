@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Progress = Mapping[str, Any]
 METRICS, RESULT_METRICS = "sqlext", "sqlextresults"  # the prefixes of the names of a clause's observed metrics
 VALUE_METRICS = "sqlextvalues"  # the prefix of those of tables of Kafka
+WRITTEN = "sqlextwritten"  # the name of the metric of a query that has how many rows it writes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +81,15 @@ def kept_state(metrics: Mapping[str, Any]) -> StreamState | None:
     oldest = min((row["oldest"] for row in reports if row["oldest"] is not None), default=None)
     results = sum(row["failed_results"] for name, row in metrics.items() if name.startswith(f"{RESULT_METRICS}_"))
     return StreamState(**counts, oldest_us=oldest, failed_results=results)
+
+
+def written_rows(metrics: Mapping[str, Any]) -> int:
+    """The rows that a micro-batch wrote, from its observed metrics.
+
+    >>> written_rows({WRITTEN: {"rows": 2}}), written_rows({})
+    (2, 0)
+    """
+    return metrics[WRITTEN]["rows"] if WRITTEN in metrics else 0
 
 
 def recent_progress(query: StreamingQuery) -> list[Progress]:

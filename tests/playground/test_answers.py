@@ -1,8 +1,11 @@
 """Answers about statements and rows, without a server."""
 
+import io
 import re
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from sqlext.errors import DataError
 from sqlext.expressions.effort import METER, NO_CEILING
@@ -266,9 +269,9 @@ def test_the_values_of_a_csv_decide_its_types(content, types):
         ),
         (b"a\tb\n1\t2\n", {"a": "bigint", "b": "bigint"}, ""),
         (
-            b'{"at": "2026-03-02 09:00:00", "v": 1, "tags": ["x"], "o": {"p": 1}}\n{"v": null}\n',
-            {"at": "timestamp", "v": "bigint", "tags": "array<string>"},
-            "Not here, because of their types: o.",
+            b'{"at": "2026-03-02 09:00:00", "tags": ["x"], "o": {"p": 1, "q": null}, "e": {}, "b": {"a:b": 1}}\n{}\n',
+            {"at": "timestamp", "tags": "array<string>", "o": "struct<p:bigint,q:string>"},
+            "Not here, because of their types: e, b.",
         ),
         (b' [\n {"v": 1.5},\n {"v": 2}\n]', {"v": "double"}, ""),
     ],
@@ -276,6 +279,17 @@ def test_the_values_of_a_csv_decide_its_types(content, types):
 def test_a_file_says_its_format_itself_and_why_a_column_is_text(content, types, note):
     table = file_table(content, "f")
     assert (table.types, table.note) == (types, note)
+
+
+def test_fields_of_structs_and_values_of_maps_are_read():
+    content = b'{"i": 1, "o": {"p": 5, "q": [{"r": "x"}]}}\n{"i": 2, "o": {"p": 7, "q": []}}\n{"i": 3}\n'
+    where = "ORDER BY i MEASURES A.o.p AS p, A.o.q[0].r AS r PATTERN (A B) DEFINE B AS o.p > A.o.p"
+    found = ask("answer", where, file_table(content, "t"))["result"]["columns"]
+    assert [(column["type"], column["cells"]) for column in found] == [("bigint", ["5"]), ("string", ["x"])]
+    rows = {"i": [1, 2], "m": pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int32()))}
+    parquet.write_table(pa.table(rows), file := io.BytesIO())
+    found = ask("answer", "ORDER BY i PATTERN (A) DEFINE A AS m['a'] = 1", file_table(file.getvalue(), "t"))
+    assert found["truth"] == ["tn"]
 
 
 def test_what_is_to_be_written_for_a_column_that_is_text_is_computed():
@@ -292,7 +306,7 @@ def test_what_is_to_be_written_for_a_column_that_is_text_is_computed():
         (b"[1]", "f is not JSON of rows: "),
         (b'{"a": ' + b"[" * 100_000, "f has values within more than 100 others"),
         (b"PAR1 is no magic", "f is not Parquet that can be read: "),
-        (b'{"o": {"p": 1}}', "no column of f has a type that the playground reads"),
+        (b'{"o": {}}', "no column of f has a type that the playground reads"),
     ],
 )
 def test_a_file_of_no_rows_is_an_error_with_its_reason(content, message):

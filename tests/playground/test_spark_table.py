@@ -12,7 +12,7 @@ from sqlext.errors import BindError, UnsupportedError
 from sqlext.playground.lessons import lessons
 from sqlext.playground.python_view import python_view
 from sqlext.playground.questions import Playground
-from sqlext.playground.read_file import read_file
+from sqlext.playground.read_file import file_table, read_file
 from sqlext.playground.spark_table import read_table
 from sqlext.playground.table import MOST_ROWS
 
@@ -64,10 +64,11 @@ a line",true
 def test_copied_statements_run_on_the_rows_of_the_page(spark, tmp_path):
     (tmp_path / "own rows.csv").write_text(TEXT, encoding="utf-8")
     (tmp_path / "lines.jsonl").write_text('{"at": "2026-03-02 09:00:00", "v": 1}\n{"v": 2.5}\n', encoding="utf-8")
-    (tmp_path / "array.json").write_text('[{"v": 1, "t": ["x"]},\n {"v": 2}]', encoding="utf-8")
+    nested = '[{"v": 1, "t": ["x"], "o": {"at": "2026-03-02 09:00:00", "p": {"q": 1}}},\n {"v": 2}]'
+    (tmp_path / "array.json").write_text(nested, encoding="utf-8")
     pq.write_table(pa.table({"v": pa.array([1, None], pa.int16()), "t": TIMES}), tmp_path / "p.parquet")
     files = [read_file(tmp_path / name) for name in ("own rows.csv", "lines.jsonl", "array.json", "p.parquet")]
-    tables = [*files, *(lesson.table for lesson in lessons())]
+    tables = [*files, file_table(nested.encode(), "pasted"), *(lesson.table for lesson in lessons())]
     for table in tables:
         exec(python_view(table), {"spark": spark})
         again = read_table(spark, table.name)

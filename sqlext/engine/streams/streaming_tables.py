@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
@@ -71,6 +72,7 @@ from sqlext.rewriter.text.splice import Text
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.sources import relations, renames_columns
 from sqlext.spark.kind import is_connect
+from sqlext.spark.progress import WRITTEN
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.user_warnings import warn
 
@@ -115,7 +117,7 @@ def start(
     nothing = spark.createDataFrame([], T.StructType([]))
     sink = sink_of(spark, target)
     check(spark, target, clauses)
-    frame = renamed(frame, target)
+    frame = renamed(frame, target).observe(WRITTEN, F.count(F.lit(1)).alias("rows"))
     upsert = plan_upsert(frame, target, clauses) if target.upsert_key else None
     written, is_new = frame.drop(*HIDDEN), False
     if not target.is_insert:

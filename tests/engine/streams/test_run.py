@@ -48,6 +48,7 @@ NIGHTS = [  # the words of each night, and what is printed of the table
      "REFRESH STREAMING TABLE job_rows."),
     ("IF NOT EXISTS", "job_rows, exists, nothing done"),
     ("", "job_rows, resumed, batch 1: 3 rows"),
+    ("", "job_rows, in all: 1 rows read, 1 rows written"),
 ]  # fmt: skip
 
 
