@@ -95,9 +95,11 @@ test-comet: .venv/spark-$(COMET_SPARK)/installed check-java  ## compare rows wit
 	SQLEXT_WORKER_PYTHON=$(COMET_PYTHON) $(WITH_COMET) $(COMET_PYTHON) -m tests.cluster.standalone \
 	  $(COMET_PYTHON) -m pytest -p no:cacheprovider tests/comet/on_comet.py -k 'stay_in and in_parquet'
 
-test-iceberg: .venv/spark-$(ICEBERG_SPARK)/installed check-java  ## run all statements over Iceberg tables, and streams into them whose driver is killed 20 times, on Spark 4.1
+test-iceberg: .venv/spark-$(ICEBERG_SPARK)/installed check-java  ## run all statements over Iceberg tables, and streams into them and refreshes whose driver is killed, on Spark 4.1
 	$(WITH_ICEBERG) SQLEXT_SAMPLE=all $(ICEBERG_PYTHON) -m tests.iceberg.measure
-	iceberg=$$(mktemp -d) && $(WITH_ICEBERG) $(ICEBERG_PYTHON) tests/engine/streams/killed.py $$iceberg/stream 20
+	iceberg=$$(mktemp -d) && $(WITH_ICEBERG) $(ICEBERG_PYTHON) tests/engine/streams/killed.py $$iceberg/stream 20 \
+	  && mkdir $$iceberg/view && $(WITH_ICEBERG) $(ICEBERG_PYTHON) tests/engine/materialized/killed.py $$iceberg/view 10 \
+	  && $(WITH_ICEBERG) $(ICEBERG_PYTHON) -m tests.kafka.killed $$iceberg/topic 20 matches
 
 test-soak: $(STAMP) check-java  ## run one streaming table of each kind for 1,000 micro-batches under random changes
 	soak=$$(mktemp -d) && $(BIN)/python -m tests.engine.streams.soak $$soak 200

@@ -17,6 +17,11 @@ _SPARKS = ("4.0", "4.1", "4.2")  # the versions of Spark for which it has a jar;
 _COMPUTING = frozenset({"generatedColumns", "identityColumns", "allowColumnDefaults"})  # features of tables
 _RETENTION = "delta.setTransactionRetentionDuration"  # after which a table forgets the micro-batches of a query
 _WRITE = "spark.databricks.delta.write"
+_RECORD = "spark.databricks.delta.commitInfo.userMetadata"
+# the rows to merge are computed before, and need not be kept once more
+_MERGE = {"spark.databricks.delta.merge.materializeSource": "none"}
+_SMALL_BYTES = 64 << 20  # of a view: to write it takes no longer than the jobs of MERGE
+_ACCOUNTS = ("delta.enableChangeDataFeed", "delta.enableRowTracking")  # of which rows stay, when a table is written
 
 
 class Delta(Format):
@@ -103,6 +108,19 @@ class Delta(Format):
             f"{_WRITE}.txnVersion": str(batch),
             f"{_WRITE}.txnVersion.autoReset.enabled": "true",
         }
+
+    def options_of_refresh(self, record: str, view: str, base: int) -> dict[str, str]:
+        return {"userMetadata": record, "txnAppId": view, "txnVersion": str(base + 1)}
+
+    def settings_of_refresh(self, record: str, view: str, base: int | None) -> dict[str, str]:
+        if base is None:
+            return {_RECORD: record}
+        return {**_MERGE, _RECORD: record, f"{_WRITE}.txnAppId": view, f"{_WRITE}.txnVersion": str(base + 1)}
+
+    def is_written_anew(self, spark: Any, name: Parts) -> bool:
+        detail = table_detail(spark, name)
+        keeps_account = any(detail.properties.get(account, "").lower() == "true" for account in _ACCOUNTS)
+        return int(detail.sizeInBytes) <= _SMALL_BYTES and not keeps_account
 
 
 def table_detail(spark: Any, name: Parts) -> Any:

@@ -37,6 +37,20 @@ class WrittenBatches:
     bring_back: str | None = None
 
 
+@dataclass(frozen=True)
+class Commit:
+    """A commit of a table. `version`: as after VERSION AS OF; `committed`: the time in microseconds; `metadata`: the
+    record that it has beside its rows; `is_neutral`: it changes no row; `rows_inserted`, `files_removed`: how many."""
+
+    version: int
+    committed: int
+    operation: str
+    metadata: str = ""
+    is_neutral: bool = False
+    rows_inserted: str | None = None
+    files_removed: str = "0"
+
+
 class Format:
     """A format of tables. What a subclass does not override, its tables lack.
 
@@ -47,8 +61,9 @@ class Format:
     `never_matched`: a clause of a MERGE that only inserts, `old` and `new` rows of one name, without which a second
     one of the same time would not be refused; `write_options`: of its sink of streams; `needs_empty_folder`: a table is
     only created in a folder without files; `is_listed`: streaming tables are found in the catalog also where no folder
-    has them all; `has_materialized_views`: a commit can hold a record beside its rows, and the log tells what has
-    changed between two of them.
+    has them all; `has_materialized_views`: a commit can hold a record beside its rows, and what has changed between
+    two commits can be found; `appends_by_overwrite`: an append is checked against other writers only as an overwrite of
+    no rows.
     """
 
     name: str
@@ -64,6 +79,7 @@ class Format:
     needs_empty_folder = False
     is_listed = False
     has_materialized_views = False
+    appends_by_overwrite = False
 
     # a session
 
@@ -121,6 +137,22 @@ class Format:
     def repeats_merge(self, spark: Any, name: Parts, query: str, batch: int) -> bool:
         """Whether the table has the micro-batch, and does not refuse it by itself."""
         return False
+
+    # materialized views
+
+    def options_of_refresh(self, record: str, view: str, base: int) -> dict[str, str]:
+        """The options of a write of rows that commits the `record` of a refresh, unless another refresh of the view
+        with this identifier has been committed since its version `base`."""
+        self.lacks("materialized views")
+
+    def settings_of_refresh(self, record: str, view: str, base: int | None) -> dict[str, str]:
+        """The settings of a session in which a statement commits as with `options_of_refresh`. `base`: None in a
+        statement that creates the view."""
+        self.lacks("materialized views")
+
+    def is_written_anew(self, spark: Any, name: Parts) -> bool:
+        """Whether to write all rows of a view is better than to merge those that change."""
+        return True
 
     def lacks(self, what: str, place: Place | None = None, hint: str | None = None) -> NoReturn:
         """Raise UnsupportedError: its tables have no such thing."""

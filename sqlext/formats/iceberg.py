@@ -7,16 +7,18 @@ leaves out a micro-batch that an ancestor of the current snapshot has. Snapshots
 
 from __future__ import annotations
 
-import json
+import gzip
 import uuid
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from sqlext.errors import DataError, SetupError
 from sqlext.expressions.spark_types import in_sql
 from sqlext.formats.catalogs import whole_name
-from sqlext.formats.format import Format, Sql, StreamTable, WrittenBatches
+from sqlext.formats.format import Commit, Format, Sql, StreamTable, WrittenBatches
+from sqlext.formats.iceberg_metadata import TableMetadata
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.files import read_by_spark
@@ -28,6 +30,8 @@ _SPARKS = ("4.0", "4.1")  # the versions of Spark for which it has a jar; 4.2 ha
 _LOCAL, _NAMESPACE = "local", "default"  # the catalog of a session of ours, as in Iceberg's own guide
 _OF_SNAPSHOT = "spark.sql.iceberg.snapshot-property."  # a setting: the name of what a commit writes into its summary
 _MERGE, _QUERY, _BATCH = "sqlext.merge", "sqlext.query", "sqlext.batch"  # in summaries
+_REFRESH = "sqlext.refresh"  # likewise: the record of the refresh of a materialized view
+_ZIPPED = ".gz.metadata.json"
 _BEGUN = "sqlext.begun."  # a property of a table, followed by the mark of a query
 
 
@@ -40,13 +44,19 @@ class Iceberg(Format):
     needed: Mapping[str, str] = MappingProxyType(
         {"spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"}
     )
-    conflict = r"\bCommitFailedException|Found conflicting files|Found new conflicting delete files"
+    conflict = (
+        r"\bCommitFailedException|Found conflicting (deleted )?files|Found new conflicting delete files"
+        r"|Cannot determine history between starting snapshot"  # of a view that was rolled back meanwhile
+    )
     # Without a clause for matched rows Spark makes an append of a MERGE, which Iceberg never refuses.
     never_matched = "WHEN MATCHED AND old.name <> new.name THEN DELETE "
 
     # `arranged` checks what is NOT NULL
     write_options: Mapping[str, str] = MappingProxyType({"check-nullability": "false"})
     is_listed = True
+    has_materialized_views = True
+    # An append is always committed; an overwrite of the rows for which FALSE holds is one if nothing was added since.
+    appends_by_overwrite = True
 
     def package(self, spark_version: str) -> str:
         """
@@ -74,6 +84,8 @@ class Iceberg(Format):
             # What is read again within half a minute is never read anew, as rules are by each micro-batch.
             f"{catalog}.cache-enabled": "false",
             "spark.sql.defaultCatalog": _LOCAL,
+            # Without this setting, Iceberg's extension makes Spark 4.1 drop all parameters (apache/iceberg#16625).
+            "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
         }
 
     def begin(self, sql: Sql) -> None:
@@ -100,7 +112,8 @@ class Iceberg(Format):
         snapshots = spark.sql(f"SELECT snapshot_id, parent_id FROM {_metadata(spark, name, 'snapshots')}").collect()
         known = {row[0] for row in snapshots}
         is_expired = any(row[1] is not None and row[1] not in known for row in snapshots)
-        return StreamTable(self.location(spark, name), _identifier(spark, name), is_expired, computes=False)
+        identifier = self.metadata(spark, name).identifier
+        return StreamTable(self.location(spark, name), identifier, is_expired, computes=False)
 
     def tables(self, spark: Any) -> Iterator[tuple[Parts, str]]:
         catalog = spark.catalog.currentCatalog()
@@ -156,6 +169,25 @@ class Iceberg(Format):
         last = self.written_batches(spark, name, "", query).last
         return last is not None and last >= batch
 
+    def metadata(self, spark: Any, name: Parts) -> TableMetadata:
+        """The metadata of a table as it is now. Raises DataError if nobody can read its file, and Spark's error if
+        there is no table of the name."""
+        spark.sql(f"REFRESH TABLE {quote(name)}").collect()  # the catalog may keep it as it was
+        log = spark.sql(f"SELECT timestamp, file FROM {_metadata(spark, name, 'metadata_log_entries')}").collect()
+        file = max((row[0], len(row[1]), row[1]) for row in log)[2]  # of one millisecond, v10 comes after v9
+        here = path_here(spark, file)
+        text = read_by_spark(spark, file) if here is None else _text_in(here)
+        if text is None:
+            raise DataError("TABLE_METADATA", f"{file}, the metadata of {'.'.join(name)}, cannot be read")
+        return TableMetadata.of(text)
+
+    def options_of_refresh(self, record: str, view: str, base: int) -> dict[str, str]:
+        since = {} if base < 0 else {"validate-from-snapshot-id": str(base)}
+        return {f"snapshot-property.{_REFRESH}": record, "isolation-level": "serializable", **since}
+
+    def settings_of_refresh(self, record: str, view: str, base: int | None) -> dict[str, str]:
+        return {f"{_OF_SNAPSHOT}{_REFRESH}": record}
+
 
 def _metadata(spark: Any, name: Parts, table: str) -> str:
     """One of the tables that Iceberg makes of the metadata of a table, which is found by the whole name only."""
@@ -169,16 +201,25 @@ def _folder(spark: Any, name: Parts) -> str | None:
     return "/".join((spark.conf.get(f"{catalog}.warehouse").rstrip("/"), *name[1:])) if is_folder else None
 
 
-def _identifier(spark: Any, name: Parts) -> str:
-    """The identifier of a table, which it keeps when it is renamed. No SQL tells it: it is in the file of metadata."""
-    log = _metadata(spark, name, "metadata_log_entries")
-    files = spark.sql(f"SELECT max_by(file, timestamp) FROM {log}").collect()
-    file = str(files[0][0])
-    here = path_here(spark, file)
-    text = read_by_spark(spark, file) if here is None else here.read_text(encoding="utf-8")
-    if text is None:
-        raise DataError("TABLE_METADATA", f"{file}, the metadata of {'.'.join(name)}, cannot be read")
-    return str(json.loads(text)["table-uuid"])
+def commits_of(metadata: TableMetadata) -> list[Commit]:
+    """The commits of a table, the last one first."""
+    return [
+        Commit(
+            snapshot.identifier,
+            snapshot.at_ms * 1000,
+            snapshot.operation,
+            snapshot.summary.get(_REFRESH, ""),
+            is_neutral=not snapshot.changes_rows,
+            rows_inserted=snapshot.summary.get("added-records", "0"),
+            files_removed=snapshot.summary.get("deleted-data-files", "0"),
+        )
+        for snapshot in metadata.ancestors()
+    ]
+
+
+def _text_in(path: Path) -> str:
+    written = path.read_bytes()
+    return (gzip.decompress(written) if path.name.endswith(_ZIPPED) else written).decode()
 
 
 ICEBERG = Iceberg()

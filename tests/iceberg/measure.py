@@ -20,6 +20,8 @@ FILES = (  # of tests, what their names contain, and which share of them a day r
     ("statements/test_rows.py", "who_reads", 3),
     ("statements/test_scripts.py", "", 20),
     ("iceberg/on_iceberg.py", "", 4),
+    ("iceberg/materialized.py", "", 8),
+    ("iceberg/beside_delta.py", "", 1),
 )
 
 

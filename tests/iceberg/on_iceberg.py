@@ -10,8 +10,11 @@ import pytest
 import sqlext
 from sqlext.formats.known_formats import format_of
 from sqlext.sessions.hook import unhooked
+from tests.kafka.jars import NoJars
 from tests.operators.match.event_rows import STREAM, append, lines
 from tests.statements.cases import message, settings
+
+from .rest_catalog import rest_catalog
 
 pytestmark = [
     pytest.mark.skipif(os.environ.get("SQLEXT_TEST_FORMAT") != "iceberg", reason="make test-iceberg starts Iceberg"),
@@ -36,16 +39,39 @@ ROWS = ("1 0 A 1", "1 1 B 2", "2 1 A 3", "2 3 A 4", "2 4 B 5", "1 9 A 6")
 RULE = "CREATE PATTERN RULE {name} ON rules FOR TABLE events AS " + CLAUSE.replace("PARTITION BY k ORDER BY ts ", "")
 
 
+@pytest.fixture(scope="session")
+def rest(spark, tmp_path_factory):
+    """The name of a REST catalog, whose server ends with the tests."""
+    try:
+        with rest_catalog(tmp_path_factory.mktemp("rest")) as address:
+            catalog = "org.apache.iceberg.spark.SparkCatalog"
+            for name, value in {"": catalog, ".type": "rest", ".uri": address, ".cache-enabled": "false"}.items():
+                spark.conf.set(f"spark.sql.catalog.rest{name}", value)
+            spark.sql("CREATE NAMESPACE IF NOT EXISTS rest.default")
+            yield "rest"
+    except NoJars as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(params=["local", "rest"])
+def catalog(request):
+    """The name of a catalog: a folder, or a REST server."""
+    return "local" if request.param == "local" else request.getfixturevalue("rest")
+
+
 @pytest.fixture
-def events(spark):
-    """An empty table `events`; every table and view that a test creates is dropped after it."""
+def events(spark, catalog):
+    """An empty table `events` in the catalog, which is the current one; every table and view that a test creates is
+    dropped after it."""
     values = {"sqlext.stream.trigger": "available-now", "sqlext.stream.buckets": "2"}
+    spark.sql(f"USE {catalog}.default")
     with settings(spark, values):
         spark.sql("CREATE TABLE events (k INT, ts TIMESTAMP, c STRING, i INT)")
         yield spark
     for row in unhooked(spark)("SHOW TABLES").collect():
         if not row.isTemporary:
             spark.sql(f"DROP TABLE {row.tableName}")
+    spark.sql("USE local.default")
 
 
 @pytest.mark.parametrize("kind", BATCH)
@@ -125,9 +151,11 @@ def test_rules_are_kept_and_followed(events):
     assert {row.name for row in events.table("rules_log").collect()} == {"pair", "other"}
 
 
-def test_writers_of_rules_at_the_same_time_number_them_without_a_gap(events):
+def test_writers_of_rules_at_the_same_time_number_them_without_a_gap(events, catalog):
     events.sql(RULE.format(name="pair"))
     others = [sqlext.extend(events.newSession()) for _ in range(3)]
+    for other in others:
+        other.sql(f"USE {catalog}.default")
     change = RULE.format(name="pair").replace("CREATE", "CREATE OR REPLACE")
     with ThreadPoolExecutor(len(others)) as threads:
         jobs = [threads.submit(other.sql, change.replace("'B'", f"'{n}'")) for n, other in enumerate(others)]
@@ -137,26 +165,37 @@ def test_writers_of_rules_at_the_same_time_number_them_without_a_gap(events):
     assert versions == [1, 2, 3, 4]
 
 
-def test_views_over_clauses_are_kept_in_the_catalog(events):
+def test_a_materialized_view_is_refreshed_by_key(events):
+    append(events, *ROWS)
+    events.sql(f"CREATE MATERIALIZED VIEW pairs AS SELECT k, f, l FROM events {CLAUSE}")
+    append(events, "1 10 B 7")
+    events.sql("REFRESH MATERIALIZED VIEW pairs")
+    assert lines(events, "pairs") == ["1 1 2", "1 6 7", "2 4 5"]
+    described = {row.property: row.value for row in events.sql("DESCRIBE MATERIALIZED VIEW pairs").collect()}
+    assert (described["kind"], described["changed_keys"]) == ("by key", "1")
+
+
+def test_views_over_clauses_are_kept_in_the_catalog(events, catalog):
     append(events, *ROWS)
     events.sql(f"CREATE VIEW pairs AS SELECT k, f FROM events {CLAUSE}")
     other = sqlext.extend(events.newSession())
-    assert sorted(map(tuple, other.sql("SELECT * FROM local.default.pairs").collect())) == [(1, 1), (2, 4)]
+    other.sql(f"USE {catalog}.default")
+    assert sorted(map(tuple, other.sql(f"SELECT * FROM {catalog}.default.pairs").collect())) == [(1, 1), (2, 4)]
     assert "SQLEXT_VIEW_ALREADY_EXISTS" in str(message(lambda: other.sql("CREATE VIEW pairs AS SELECT 1 AS x")))
     other.sql("DROP VIEW pairs")
     assert "TABLE_OR_VIEW_NOT_FOUND" in message(lambda: events.sql("SELECT * FROM pairs"))
 
 
-def test_a_table_that_was_rolled_back_is_refused_until_its_rows_are_back(events):
+def test_a_table_that_was_rolled_back_is_refused_until_its_rows_are_back(events, catalog):
     create = f"CREATE STREAMING TABLE pairs AS {PAIRS}"
     append(events, *ROWS)
     events.sql(create)
-    snapshots = "SELECT max_by(snapshot_id, committed_at) AS id FROM local.default.pairs.snapshots"
+    snapshots = f"SELECT max_by(snapshot_id, committed_at) AS id FROM {catalog}.default.pairs.snapshots"
     first = events.sql(snapshots).first().id
     append(events, "1 10 B 7", "2 30 A 8")
     events.sql(create)
     whole = lines(events, "pairs")
-    events.sql(f"CALL local.system.rollback_to_snapshot('default.pairs', {first})")
+    events.sql(f"CALL {catalog}.system.rollback_to_snapshot('default.pairs', {first})")
     error = message(lambda: events.sql(create))
     assert error.startswith("SQLEXT_CHECKPOINT_AHEAD")
     events.sql(error.partition("Hint: ")[2].partition(" brings them back")[0])
@@ -188,7 +227,6 @@ def test_a_source_whose_rows_were_overwritten_ends_the_stream_unless_an_option_s
 
 
 REFUSED = {
-    "CREATE MATERIALIZED VIEW v AS SELECT k FROM events": "SQLEXT_FORMAT_LACKS: tables of Iceberg have no materialized",
     f"CREATE STREAMING TABLE t USING delta AS {PAIRS}": "SQLEXT_STREAM_OPTION: a streaming table of this catalog is a",
 }
 

@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -189,21 +189,33 @@ def broker(folder: Path | None = None) -> Iterator[Broker]:
         (place / "log" / "meta.properties").write_text(meta)
     settings.write_text(_SETTINGS.format(port=port, controller=free_port(), folder=place))
     java = (JAVA, *_OPTIONS, "-cp", classpath, "kafka.Kafka", str(settings))
-    with (place / "printed").open("w") as printed:
-        process = subprocess.Popen(
-            ("sh", "-c", _WITH_PARENT, "sh", *java), stdin=subprocess.PIPE, stdout=printed, stderr=printed
-        )
     try:
-        yield _started(process, f"127.0.0.1:{port}", place / "printed")
+        with with_parent(java, place / "printed"):
+            yield _started(f"127.0.0.1:{port}", place / "printed")
     finally:
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait(_CLIENT_WORKS)
         if folder is None:
             shutil.rmtree(place, ignore_errors=True)
 
 
-def _started(process: subprocess.Popen[bytes], address: str, printed: Path) -> Broker:
+@contextmanager
+def with_parent(
+    command: Sequence[str], printed: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is ended after the block, and with this process, however that ends. What it prints goes into the
+    file `printed`."""
+    with printed.open("w") as file:
+        process = subprocess.Popen(
+            ("sh", "-c", _WITH_PARENT, "sh", *command), stdin=subprocess.PIPE, stdout=file, stderr=file, env=environment
+        )
+    try:
+        yield process
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(_CLIENT_WORKS)
+
+
+def _started(address: str, printed: Path) -> Broker:
     """The broker, as soon as it answers."""
     started = Broker(address)
     try:

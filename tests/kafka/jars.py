@@ -24,10 +24,12 @@ BROKER = ("org.apache.kafka:kafka_2.13:4.1.0", "org.slf4j:slf4j-simple:2.0.17")
 CONNECTOR = tuple(  # what Spark reads and writes topics with, and Avro
     f"org.apache.spark:{artifact}_2.13:{pyspark.__version__}" for artifact in ("spark-sql-kafka-0-10", "spark-avro")
 )
-_IVY = """<ivy-module version="2.0"><info organisation="sqlext" module="tests"/>
+_IVY = """<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
+<info organisation="sqlext" module="tests"/>
 <configurations><conf name="default"/></configurations>
 <dependencies>{}</dependencies></ivy-module>"""
-_DEPENDENCY = '<dependency org="{}" name="{}" rev="{}" conf="default->default"/>'
+_DEPENDENCY = '<dependency org="{0}" name="{1}" rev="{2}" conf="default->default">{3}</dependency>'
+_ARTIFACT = '<artifact name="{}" type="jar" ext="jar" m:classifier="{}"/>'
 _LONGEST = 300  # seconds
 
 
@@ -42,7 +44,8 @@ def connector_jars() -> str:
 
 @cache
 def jars(coordinates: Sequence[str]) -> list[Path]:
-    """The jars of `group:artifact:version` and of what these need. Raises NoJars."""
+    """The jars of `group:artifact:version`, or `group:artifact:version:classifier`, and of what these need. Raises
+    NoJars."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sqlext-jars"
     known = folder / re.sub(r"[^\w.-]", "_", ",".join(coordinates))
     paths = _paths(known) if known.exists() else []
@@ -51,7 +54,7 @@ def jars(coordinates: Sequence[str]) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as place:
         wanted, found = Path(place, "ivy.xml"), Path(place, "paths")
-        wanted.write_text(_IVY.format("".join(_DEPENDENCY.format(*each.split(":")) for each in coordinates)))
+        wanted.write_text(_IVY.format("".join(map(_dependency, coordinates))))
         options = ("-ivy", wanted, "-cache", folder / "ivy", "-confs", "default")
         ivy = (JAVA, "-cp", SPARK_JARS / "*", "org.apache.ivy.Main", *options, "-cachepath", found)
         try:
@@ -62,6 +65,12 @@ def jars(coordinates: Sequence[str]) -> list[Path]:
             raise NoJars(f"no jars of {', '.join(coordinates)}: {error}") from None
         found.replace(known)
     return _paths(known)
+
+
+def _dependency(coordinates: str) -> str:
+    group, artifact, version, *classifiers = coordinates.split(":")
+    artifacts = "".join(_ARTIFACT.format(artifact, classifier) for classifier in classifiers)
+    return _DEPENDENCY.format(group, artifact, version, artifacts)
 
 
 def _paths(file: Path) -> list[Path]:

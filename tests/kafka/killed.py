@@ -7,7 +7,7 @@ over the same records, up to the watermark.
 
 | pipeline | from | to |
 |---|---|---|
-| matches | a topic | MATCH_RECOGNIZE → Delta |
+| matches | a topic | MATCH_RECOGNIZE → Delta, or Iceberg with SQLEXT_TEST_FORMAT=iceberg |
 | latest | a topic | EMIT → UPSERT KEY → Delta |
 | pairs | two topics | INTERVAL JOIN → Delta |
 | alerts | a topic | MATCH_RULES → a topic, whose consumer takes each record once |
@@ -86,7 +86,8 @@ def session(folder: Path, start: int = 0):
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # it lives for seconds
     settings = {"spark.sql.shuffle.partitions": str(3 - start % 3), "spark.sql.session.timeZone": "UTC"}
     settings["spark.jars"] = connector_jars()
-    return sqlext.session("killed", master=f"local[{1 + start % 2}]", warehouse=folder / "tables", **settings)
+    tables = os.environ.get("SQLEXT_TEST_FORMAT") or "delta"
+    return sqlext.session("killed", f"local[{1 + start % 2}]", folder / "tables", format=tables, **settings)
 
 
 def drive(folder: Path, start: int, pipelines: Sequence[str]) -> None:

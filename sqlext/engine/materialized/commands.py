@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 
 from sqlext.catalog import views, warehouse
 from sqlext.catalog.materialized_views import Refresh, State, definition_of
-from sqlext.engine.materialized.create import create, full_name
+from sqlext.engine.materialized.create import create
 from sqlext.engine.materialized.refresh import (
     BY_KEY,
     FULL,
@@ -27,6 +27,7 @@ from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.runners import as_result
 from sqlext.engine.streams.stream_commands import shown_time
 from sqlext.errors import BindError
+from sqlext.formats.catalogs import current_schema, whole_name
 from sqlext.rewriter.heads import materialized_views as heads
 from sqlext.rewriter.heads.materialized_views import CreateMaterializedView, MaterializedViewCommand
 from sqlext.rewriter.heads.view_statements import fits
@@ -36,7 +37,6 @@ from sqlext.spark.java_errors import Py4JError
 from sqlext.spark.quiet_probes import quiet_probes
 from sqlext.spark.user_warnings import warn
 
-_REMOVED = ("numRemovedFiles", "numTargetFilesRemoved")  # in the metrics of Delta's commits
 _LISTED = "namespace STRING, name STRING, last_refresh TIMESTAMP, kind STRING"
 
 
@@ -73,7 +73,7 @@ def _nothing(call: SqlCall) -> DataFrame:
 
 def _view(call: SqlCall, command: MaterializedViewCommand) -> ViewToRefresh | None:
     """The view of a command; None for DROP IF EXISTS of a name that nothing has."""
-    name = full_name(call, command.name)
+    name = whole_name(call.spark, command.name)
     is_known = views.is_known(call.spark, name)
     definition = _definition(call, name) if is_known else None
     if definition is None:
@@ -113,11 +113,10 @@ def _explained(view: ViewToRefresh, plan: RefreshPlan) -> str:
     lines = [f"REFRESH computes the rows of the changed keys of {title} anew, and replaces those that differ.",
              f"Key: {', '.join(column.name for column in plan.key)}"]  # fmt: skip
     for number, changes in plan.changes.items():
-        way = "files that are in one version only" if changes.files is not None else "the change data feed"
         columns = ", ".join(_shown(column.sources[number]) for column in plan.key)
         lines.append(
-            f"{'.'.join(changes.name)}: changed from version {changes.before} to {changes.after}; {columns} of its "
-            f"changed rows, by {way}"
+            f"{'.'.join(changes.table.name)}: changed from version {changes.before} to {changes.after}; {columns} of "
+            f"its changed rows, by {changes.way}"
         )
     return "\n".join(lines)
 
@@ -136,7 +135,7 @@ def _described(view: ViewToRefresh, command: MaterializedViewCommand) -> Iterato
     for table, version in zip(view.query.tables, last.versions if last is not None else ()):
         yield (
             "source",
-            f"{'.'.join(table.name)}, {'not a Delta table' if version is None else f'version {version.version}'}",
+            f"{'.'.join(table.name)}, {table.why_unknown if version is None else f'version {version.version}'}",
         )
     if last is not None and commit is not None:
         yield "last_refresh", shown_time(view.call.spark, commit.committed)
@@ -144,8 +143,8 @@ def _described(view: ViewToRefresh, command: MaterializedViewCommand) -> Iterato
         yield "reason", last.reason or None
         yield "changed_keys", last.keys
         yield "rows_deleted", last.deleted
-        yield "rows_inserted", commit.metrics.get("numOutputRows") if last.is_full else last.inserted
-        yield "files_rewritten", next((commit.metrics[name] for name in _REMOVED if name in commit.metrics), 0)
+        yield "rows_inserted", commit.rows_inserted if last.is_full else last.inserted
+        yield "files_rewritten", commit.files_removed
         yield "seconds", round((commit.committed - last.started) / 1e6, 3)
     if state.other_writer is not None:
         yield "other_writer", f"{state.other_writer.operation} at version {state.other_writer.version}"
@@ -166,9 +165,9 @@ def _time(time_us: int) -> datetime:
 
 
 def _listed(call: SqlCall, command: MaterializedViewCommand) -> Iterator[tuple[Any, ...]]:
-    schema = command.name or (call.spark.catalog.currentDatabase(),)
+    schema = command.name or current_schema(call.spark)[1:]
     for row in call.sql(f"SHOW TABLES IN {quote(schema)}").collect():
-        name = full_name(call, (*schema, row.tableName))
+        name = whole_name(call.spark, (*schema, row.tableName))
         if row.isTemporary or not fits(row.tableName, command.pattern):
             continue
         definition = _definition(call, name)

@@ -1,4 +1,4 @@
-"""Creates a materialized view: a Delta table with the rows of its query over one version of each source."""
+"""Creates a materialized view: a table with the rows of its query over one version of each source."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from sqlext.catalog import views, warehouse
-from sqlext.catalog.materialized_views import PROPERTY, Definition, Refresh, definition_of, history, property_of
+from sqlext.catalog.materialized_views import NO_VERSION, PROPERTY, Definition, Refresh, definition_of, property_of
 from sqlext.engine.materialized.refresh import ViewToRefresh, query_rows, source_views
+from sqlext.engine.materialized.tables import table_of
 from sqlext.engine.materialized.write import create_table
 from sqlext.engine.queries.queries import user_functions
 from sqlext.engine.queries.session_settings import settings_of
 from sqlext.engine.queries.sql_call import SqlCall
 from sqlext.engine.statements.run_statement import check_stored_query
 from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.formats.catalogs import current_schema, whole_name
 from sqlext.formats.known_formats import format_of
 from sqlext.rewriter.heads.materialized_views import CreateMaterializedView
 from sqlext.rewriter.refresh_keys.unstable import unstable_part
@@ -42,7 +44,7 @@ def create(call: SqlCall, statement: CreateMaterializedView) -> None:
     Raises BindError if the name is taken or the columns do not fit, UnsupportedError for a stream or parameters, and
     the errors of the query.
     """
-    name = full_name(call, statement.name)
+    name = whole_name(call.spark, statement.name)
     if not (tables := format_of(call.spark, name)).has_materialized_views:
         tables.lacks("materialized views", statement.place, _WITHOUT_MATERIALIZED_VIEWS)
     if _is_there(call, statement, name):
@@ -62,15 +64,8 @@ def create(call: SqlCall, statement: CreateMaterializedView) -> None:
     )
     with source_views(view, query) as text:
         rows = _commented(query_rows(view, text), statement)
-        warehouse.run(call.spark, lambda: create_table(call.spark, _head(statement, name, definition), rows, new))
-
-
-def full_name(call: SqlCall, name: Parts) -> Parts:
-    """The name of a table with its catalog and schema."""
-    catalog = call.spark.catalog
-    if len(name) == 1:
-        return (catalog.currentCatalog(), catalog.currentDatabase(), *name)
-    return (catalog.currentCatalog(), *name) if len(name) == 2 else name
+        head = _head(statement, name, tables.name, definition)
+        warehouse.run(call.spark, lambda: create_table(call.spark, tables, head, rows, new))
 
 
 def _is_there(call: SqlCall, statement: CreateMaterializedView, name: Parts) -> bool:
@@ -116,12 +111,12 @@ def _definition(call: SqlCall, statement: CreateMaterializedView) -> Definition:
     _check_column_names(statement)
     names = [field["name"] for field in json.loads(columns)["fields"]]
     _check_columns(statement, names)
-    text, catalog = statement.query.text, call.spark.catalog
+    text = statement.query.text
     sources = tuple(name.parts for name in relations(text))
     return Definition(
         identifier=uuid.uuid4().hex,
         text=text,
-        schema=(catalog.currentCatalog(), catalog.currentDatabase()),
+        schema=current_schema(call.spark),
         sources=sources,
         columns=tuple(column.name for column in statement.columns),
         query_columns=columns,
@@ -177,7 +172,8 @@ def _columns_of(call: SqlCall, sources: Sequence[Parts]) -> set[str]:
 
 def _base(call: SqlCall, statement: CreateMaterializedView, name: Parts) -> int:
     is_replaced = statement.or_replace and views.is_known(call.spark, name)
-    return history(call.sql, name, 1)[0].version if is_replaced else -1
+    version = table_of(call.spark, call.sql, name).version if is_replaced else None
+    return NO_VERSION if version is None else version.version
 
 
 def _commented(rows: DataFrame, statement: CreateMaterializedView) -> DataFrame:
@@ -193,7 +189,7 @@ def _commented(rows: DataFrame, statement: CreateMaterializedView) -> DataFrame:
     return rows.select(*columns)
 
 
-def _head(statement: CreateMaterializedView, name: Parts, definition: Definition) -> str:
+def _head(statement: CreateMaterializedView, name: Parts, tables: str, definition: Definition) -> str:
     """CREATE TABLE … AS, without the query."""
     clauses = dict(statement.clauses)
     ours = f"'{PROPERTY}' = '{property_of(definition)}'"
@@ -201,4 +197,4 @@ def _head(statement: CreateMaterializedView, name: Parts, definition: Definition
     properties = f"{users.text.rstrip()[:-1]}, {ours})" if users is not None else f"TBLPROPERTIES ({ours})"
     replaced = "OR REPLACE " if statement.or_replace else ""
     others = " ".join(clause.text for clause in clauses.values())
-    return f"CREATE {replaced}TABLE {quote(name)} USING delta {others} {properties} AS"
+    return f"CREATE {replaced}TABLE {quote(name)} USING {tables} {others} {properties} AS"

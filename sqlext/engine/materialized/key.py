@@ -10,7 +10,7 @@ from itertools import count
 from pyspark.sql import types as T
 
 from sqlext.engine.materialized.source_queries import SourceQuery
-from sqlext.engine.materialized.tables import Table
+from sqlext.engine.materialized.table import Table
 from sqlext.engine.shipped.data_types import CHAR_TYPE
 from sqlext.rewriter.refresh_keys.plain_query import plain_query
 from sqlext.rewriter.refresh_keys.separable import (

@@ -18,13 +18,18 @@ from itertools import count
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from sqlext.catalog.materialized_views import Definition, Refresh, State
+from sqlext.catalog.materialized_views import Definition, Refresh, SourceVersion, State
 from sqlext.catalog.views import View
 from sqlext.engine.materialized.changed_keys import ChangedKeys
-from sqlext.engine.materialized.changes import Changes, UnknownChangesError, changes_of, versioned
+from sqlext.engine.materialized.changes import Changes, UnknownChangesError
+from sqlext.engine.materialized.delta_changes import delta_changes
+from sqlext.engine.materialized.delta_table import DeltaTable
+from sqlext.engine.materialized.iceberg_changes import iceberg_changes
+from sqlext.engine.materialized.iceberg_table import IcebergTable
 from sqlext.engine.materialized.key import KeyColumn, is_comparable, key_of
 from sqlext.engine.materialized.source_queries import SourceQuery, query_of
-from sqlext.engine.materialized.tables import Table, table_of
+from sqlext.engine.materialized.table import Table
+from sqlext.engine.materialized.tables import table_of
 from sqlext.engine.materialized.write import difference, overwrite, write_changes
 from sqlext.engine.queries.session_settings import is_on
 from sqlext.engine.queries.sql_call import SqlCall
@@ -32,8 +37,8 @@ from sqlext.engine.statements.run_statement import run_query
 from sqlext.engine.views.view_columns import view_columns
 from sqlext.engine.views.view_settings import with_its_settings
 from sqlext.errors import Place, UnsupportedError
-from sqlext.formats.delta import table_detail
-from sqlext.formats.known_formats import is_conflict
+from sqlext.formats.format import Format
+from sqlext.formats.known_formats import format_of, is_conflict
 from sqlext.rewriter.refresh_keys.columns_read import columns_read, has_own_ties
 from sqlext.rewriter.refresh_keys.plain_query import with_sources
 from sqlext.rewriter.refresh_keys.separable import NotSeparableError, SourceColumn
@@ -77,6 +82,11 @@ class ViewToRefresh:
         names = [name if len(name) > 1 else (*schema, *name) for name in self.definition.sources]
         with with_its_settings(self.as_view, self.call.spark, self.place):
             return query_of(self.call.spark, self.call.sql, self.as_view, names)
+
+    @property
+    def format(self) -> Format:
+        """The format of its table."""
+        return format_of(self.call.spark, self.name)
 
     @property
     def table(self) -> Table:
@@ -134,8 +144,8 @@ def _reason_in_query(view: ViewToRefresh, query: SourceQuery) -> str:
     """Why a view is never refreshed by key; "" if its columns may tell one."""
     if unstable := view.definition.unstable or query.unstable(view.call.sql):
         return f"{unstable} gives other rows each time"
-    unknown = [".".join(table.name) for table in query.tables if table.version is None]
-    return f"{unknown[0]} is not a Delta table, so its changes are not known" if unknown else ""
+    unknown = next((table for table in query.tables if table.version is None), None)
+    return f"{'.'.join(unknown.name)} is {unknown.why_unknown}, so its changes are not known" if unknown else ""
 
 
 def _reason_for_full(view: ViewToRefresh, plan: RefreshPlan) -> str:
@@ -164,9 +174,16 @@ def _changes(query: SourceQuery, last: Refresh) -> Iterator[tuple[int, Changes]]
         assert before is not None
         if before != table.version:
             if (table.name, read) not in known:
-                known[table.name, read] = changes_of(table, before, read)
+                known[table.name, read] = _changes_of(table, before, read)
             if known[table.name, read].has_changes:
                 yield number, known[table.name, read]
+
+
+def _changes_of(table: Table, before: SourceVersion, read: frozenset[str] | None) -> Changes:
+    if isinstance(table, IcebergTable):
+        return iceberg_changes(table, before, read)
+    assert isinstance(table, DeltaTable)
+    return delta_changes(table, before, read)
 
 
 def _tables(query: SourceQuery) -> Iterator[tuple[Table, frozenset[str] | None]]:
@@ -238,7 +255,7 @@ def _carry_out(view: ViewToRefresh, plan: RefreshPlan, new: Refresh) -> None:
                 keys.release()
             return
         with source_views(view, plan.query) as text:
-            overwrite(view.name, query_rows(view, text), new)
+            overwrite(view.format, view.name, query_rows(view, text), new)
 
 
 def _changed_keys(view: ViewToRefresh, plan: RefreshPlan) -> ChangedKeys:
@@ -252,14 +269,14 @@ def _columns(key: Sequence[KeyColumn], number: int) -> list[SourceColumn]:
 
 
 def _replace_keys(view: ViewToRefresh, plan: RefreshPlan, keys: ChangedKeys, new: Refresh) -> None:
-    table, call = versioned(view.name, new.base), view.call
+    table, call = plan.view.at(new.base), view.call
     with ThreadPoolExecutor(1) as meanwhile:
         # Delta computes the list of the view's files, which it needs to write
-        detail = meanwhile.submit(as_this_thread(call.spark, table_detail), call.spark, view.name)
+        anew = meanwhile.submit(as_this_thread(call.spark, view.format.is_written_anew), call.spark, view.name)
         old = keys.rows_of(table, [SourceColumn(0, column.name.lower()) for column in plan.key])
         with source_views(view, plan.query, plan.key, keys) as text:
             changes = difference(old, query_rows(view, text).select(*map(quoted, old.columns)))
-        write_changes(call.sql(f"SELECT * FROM {table}"), view.name, changes, new, detail.result)
+        write_changes(call.sql(f"SELECT * FROM {table}"), view.name, view.format, changes, new, anew.result)
 
 
 def query_rows(view: ViewToRefresh, text: str) -> DataFrame:
@@ -291,7 +308,7 @@ def source_views(
             number = next(numbers)
             if source.version is None:  # Spark may not know it: a stored view with settings of its own, for example
                 return quote(source.name)
-            relation = versioned(source.name, source.version.version)
+            relation = source.relation
             if keys is not None:
                 return stack.enter_context(keys.view_of(relation, _columns(key, number), read))
             return stack.enter_context(_named(view.call.sql(f"SELECT * FROM {relation}")))

@@ -13,7 +13,8 @@ from pyspark.sql import types as T
 from sqlext.catalog import views
 from sqlext.catalog.materialized_views import SourceVersion
 from sqlext.catalog.views import View
-from sqlext.engine.materialized.tables import Table, table_of
+from sqlext.engine.materialized.table import Table
+from sqlext.engine.materialized.tables import table_of
 from sqlext.engine.queries.queries import user_functions
 from sqlext.engine.views.view_settings import other_settings
 from sqlext.rewriter.refresh_keys.unstable import unstable_part
@@ -36,7 +37,7 @@ class SourceQuery:
 
     @property
     def versions(self) -> tuple[SourceVersion | None, ...]:
-        """The versions of the tables, None for those that are not Delta's."""
+        """The versions of the tables, None for those whose changes are not known."""
         return tuple(table.version for table in self.tables)
 
     @property

@@ -1,10 +1,10 @@
 """Writes the rows of a materialized view, with the record of the refresh in the same commit.
 
 Rows that are only new are appended. A small view that keeps no account of its rows is written anew, which takes one
-job; MERGE, which takes ten, writes those files of other views in which a row changes.
+job; MERGE, which takes ten, writes those files of other views in which a row changes. A format may always write anew.
 
-MERGE and CREATE TABLE take the record, and the number by which Delta commits a refresh once, from settings. These are
-made in a session of their own, so that no other statement of the user's session can see them.
+MERGE and CREATE TABLE take the record, and what commits a refresh once, from settings of the format. These are made in
+a session of their own, so that no other statement of the user's session can see them.
 """
 
 from __future__ import annotations
@@ -13,47 +13,43 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.catalog.materialized_views import Refresh
 from sqlext.engine.materialized.key import has_equal_forms
 from sqlext.errors import UnsupportedError
+from sqlext.formats.format import Format
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.spark.kind import is_connect
 
-_RECORD = "spark.databricks.delta.commitInfo.userMetadata"
-_TRANSACTION = "spark.databricks.delta.write.txn"
-# the rows to merge are computed before, and need not be kept once more
-_MERGE = {"spark.databricks.delta.merge.materializeSource": "none"}
 _ROWS_OF_A_FILE = 1_000_000  # and at most as many are sent to all tasks
-_SMALL_BYTES = 64 << 20  # of a view: to write it takes no longer than the jobs of MERGE
-_ACCOUNTS = ("delta.enableChangeDataFeed", "delta.enableRowTracking")  # of which rows stay, when a table is written
 OPERATION, _EXACT, _OLD, _NEW = "__sqlext_operation", "__sqlext_exact", "__sqlext_old", "__sqlext_new"
 _VALUE = "__sqlext_value_"
 
 
-def create_table(spark: SparkSession, statement: str, rows: DataFrame, refresh: Refresh) -> None:
-    """Run `statement`, CREATE TABLE … AS, followed by a query of the rows."""
-    with _writing(spark, rows, {_RECORD: refresh.record()}) as (session, name):
+def create_table(spark: SparkSession, tables: Format, statement: str, rows: DataFrame, refresh: Refresh) -> None:
+    """Run `statement`, CREATE TABLE … AS in this format, followed by a query of the rows."""
+    with _writing(spark, rows, tables.settings_of_refresh(refresh.record(), refresh.view, None)) as (session, name):
         session.sql(f"{statement} SELECT * FROM {name}").collect()
 
 
-def overwrite(name: Parts, rows: DataFrame, refresh: Refresh) -> None:
-    """Replace all rows of a view, unless this refresh of its version has been committed."""
-    rows.writeTo(quote(name)).options(**_options(refresh)).overwrite(F.lit(True))
+def overwrite(tables: Format, name: Parts, rows: DataFrame, refresh: Refresh) -> None:
+    """Replace all rows of a view, unless another refresh of its version has been committed."""
+    _writer(tables, name, rows, refresh).overwrite(F.lit(True))
 
 
-def _options(refresh: Refresh) -> dict[str, str]:
-    """The options of a write, with which Delta records a refresh, and commits it once."""
-    return {"userMetadata": refresh.record(), "txnAppId": refresh.view, "txnVersion": str(refresh.base + 1)}
+def _writer(tables: Format, name: Parts, rows: DataFrame, refresh: Refresh) -> DataFrameWriterV2:
+    options = tables.options_of_refresh(refresh.record(), refresh.view, refresh.base)
+    return rows.writeTo(quote(name)).options(**options)
 
 
-def write_changes(old: DataFrame, name: Parts, changes: DataFrame, refresh: Refresh, detail: Callable[[], Any]) -> None:
-    """Carry out the `changes` of a view with the rows `old` in one commit, unless this refresh of its version has been
-    committed. `detail` returns the `table_detail` of the view."""
+def write_changes(
+    old: DataFrame, name: Parts, tables: Format, changes: DataFrame, refresh: Refresh, anew: Callable[[], bool]
+) -> None:
+    """Carry out the `changes` of a view with the rows `old` in one commit, unless another refresh of its version has
+    been committed. `anew` returns whether to write all rows is better than to merge."""
     spark, is_delete, is_insert = old.sparkSession, F.col(OPERATION) == "delete", F.col(OPERATION) == "insert"
     deleted = F.coalesce(F.sum(F.when(is_delete, F.col(_OLD))), F.lit(0))
     counts = changes.coalesce(1).agg(deleted, F.count_if(is_delete), F.count_if(is_insert)).collect()
@@ -63,35 +59,28 @@ def write_changes(old: DataFrame, name: Parts, changes: DataFrame, refresh: Refr
     sent = F.broadcast(rows) if deletes + inserts <= _ROWS_OF_A_FILE else rows
     inserted = rows.where(is_insert).select(*map(quoted, old.columns))
     if not deletes:
-        inserted.writeTo(quote(name)).options(**_options(refresh)).append()
-    elif _is_written_anew(detail()):
+        writer = _writer(tables, name, inserted, refresh)
+        writer.overwrite(F.lit(False)) if tables.appends_by_overwrite else writer.append()
+    elif anew():
         is_deleted = F.expr(_same_row(changes, old.columns))
         kept = old.alias("t").join(sent.where(is_delete).alias("s"), is_deleted, "left_anti")
-        overwrite(name, kept.unionAll(inserted), refresh)
+        overwrite(tables, name, kept.unionAll(inserted), refresh)
     else:
-        _merge(spark, name, old.columns, sent, refresh)
-
-
-def _is_written_anew(detail: Any) -> bool:
-    keeps_account = any(detail.properties.get(account, "").lower() == "true" for account in _ACCOUNTS)
-    return detail.sizeInBytes <= _SMALL_BYTES and not keeps_account
+        _merge(spark, tables, name, old.columns, sent, refresh)
 
 
 def _same_row(changes: DataFrame, columns: Sequence[str]) -> str:
     """The condition that a row t of the view is the row s of its changes."""
     equal = [f"t.{quoted(column)} <=> s.{quoted(column)}" for column in columns]
-    exact = [f"{_exact_text(changes, 't')} <=> s.{_EXACT}"] if _EXACT in changes.columns else []
+    exact = [f"{exact_text(changes, 't')} <=> s.{_EXACT}"] if _EXACT in changes.columns else []
     return " AND ".join([*equal, *exact])
 
 
-def _merge(spark: SparkSession, name: Parts, columns: Sequence[str], changes: DataFrame, refresh: Refresh) -> None:
+def _merge(
+    spark: SparkSession, tables: Format, name: Parts, columns: Sequence[str], changes: DataFrame, refresh: Refresh
+) -> None:
     names = ", ".join(map(quoted, columns))
-    settings = {
-        **_MERGE,
-        _RECORD: refresh.record(),
-        f"{_TRANSACTION}AppId": refresh.view,
-        f"{_TRANSACTION}Version": str(refresh.base + 1),
-    }
+    settings = tables.settings_of_refresh(refresh.record(), refresh.view, refresh.base)
     with _writing(spark, changes, settings) as (session, source):
         session.sql(
             f"MERGE INTO {quote(name)} AS t USING {source} AS s "
@@ -105,7 +94,7 @@ def difference(old: DataFrame, new: DataFrame) -> DataFrame:
     """The rows to delete and to insert so that the bag `old` becomes `new`: both have the same columns. If a row is
     there several times, and another number of times in `new`, all of these are replaced: one row deletes them."""
     columns = [F.col(quoted(name)) for name in old.columns]
-    exact = [F.expr(_exact_text(old)).alias(_EXACT)] if any(has_equal_forms(f.dataType) for f in old.schema) else []
+    exact = [F.expr(exact_text(old)).alias(_EXACT)] if any(has_equal_forms(f.dataType) for f in old.schema) else []
     both = old.select(*columns, *exact, F.lit(1).alias(_OLD), F.lit(0).alias(_NEW)).unionAll(
         new.select(*columns, *exact, F.lit(0).alias(_OLD), F.lit(1).alias(_NEW))
     )
@@ -124,8 +113,8 @@ def difference(old: DataFrame, new: DataFrame) -> DataFrame:
     return counts.select(*columns, *groups[len(columns) :], _OLD, operation).localCheckpoint()
 
 
-def _exact_text(rows: DataFrame, relation: str = "") -> str:
-    """The text of the columns in which equal values may differ."""
+def exact_text(rows: DataFrame, relation: str = "") -> str:
+    """The text of the columns in which equal values may differ, in SQL."""
     prefix = f"{relation}." if relation else ""
     fields = [field for field in rows.schema.fields if not field.name.startswith("__sqlext_")]
     names = [f"{prefix}{quoted(field.name)}" for field in fields if has_equal_forms(field.dataType)]

@@ -2,6 +2,7 @@
 
 `python tests/engine/materialized/killed.py FOLDER [KILLS]` begins with an empty folder. Each process inserts rows, says
 that it begins to refresh, and is killed a random time later; the next one checks the law after its own refresh.
+SQLEXT_TEST_FORMAT=iceberg has a view of Iceberg.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def work(folder: Path, start: int) -> None:
     import sqlext
 
     settings = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
-    spark = sqlext.session("killed", master="local[2]", warehouse=folder / "tables", **settings)
+    tables = os.environ.get("SQLEXT_TEST_FORMAT") or "delta"
+    spark = sqlext.session("killed", master="local[2]", warehouse=folder / "tables", format=tables, **settings)
     if not spark.catalog.tableExists("ev"):
         spark.sql("CREATE TABLE ev AS SELECT id % 20 AS k, timestamp_seconds(id) AS ts, id % 7 AS v FROM range(400)")
     if not spark.catalog.tableExists("mv"):

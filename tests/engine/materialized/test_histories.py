@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sqlext.catalog.materialized_views import history, history_in
-from sqlext.engine.materialized.tables import table_of
+from sqlext.engine.materialized.delta_table import delta_table_of
+from sqlext.formats.delta_history import history, history_in
 from tests.engine.materialized import histories
 from tests.engine.materialized.histories import (
     CLASSES,
@@ -202,7 +202,7 @@ def test_a_log_is_read_on_this_machine_as_spark_reads_it(views, properties):
     create_sources(views, seeded(13), properties)
     for statement in ("DELETE FROM ev WHERE k = 3", "OPTIMIZE ev", "INSERT INTO ev VALUES (3, NULL, 5, 'b')"):
         views.sql(statement)
-    table = table_of(views, views.sql, ("ev",))
+    table = delta_table_of(views, views.sql, ("ev",))
     assert table.log is not None
     for limit in (2, None):
         assert history_in(table.log, limit) == history(views.sql, ("ev",), limit)
