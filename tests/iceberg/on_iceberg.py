@@ -74,6 +74,16 @@ def events(spark, catalog):
     spark.sql("USE local.default")
 
 
+def another_session(spark, catalog):
+    """A session of the same Spark, in which the catalog is current."""
+    other = sqlext.extend(spark.newSession())
+    for name, value in spark.conf.getAll.items():
+        if name.startswith(f"spark.sql.catalog.{catalog}"):
+            other.conf.set(name, value)
+    other.sql(f"USE {catalog}.default")
+    return other
+
+
 @pytest.mark.parametrize("kind", BATCH)
 def test_rows_of_a_table_are_those_of_the_same_rows_in_memory(events, kind):
     append(events, *ROWS)
@@ -94,7 +104,7 @@ def test_tables_are_created_and_appended_to_from_clauses(events):
     assert lines(events, "pairs") == ["1 1 2", "1 2 1", "2 4 5", "2 5 4"]
 
 
-def test_a_stream_between_tables_resumes_with_each_row_once(events):
+def test_a_stream_between_tables_resumes_with_each_row_once(events, catalog):
     events.sql("CREATE TABLE inserted (k INT, l INT NOT NULL, note STRING, f INT)")
     append(events, *ROWS)
     create = f"CREATE STREAMING TABLE pairs AS {PAIRS}"
@@ -110,7 +120,7 @@ def test_a_stream_between_tables_resumes_with_each_row_once(events):
     assert lines(events, "pairs") == ["1 1 2", "1 6 7", "2 4 5"]
     assert lines(events, "inserted") == ["1 2 None 1", "1 7 None 6", "2 5 None 4"]
     shown = {row.name: row.state for row in events.sql("SHOW STREAMING TABLES").collect()}
-    assert shown["pairs"] == "stopped"
+    assert shown["pairs" if catalog == "local" else f"{catalog}.pairs"] == "stopped"
     changed = message(lambda: events.sql(create.replace("c = 'B'", "c = 'C'")))
     assert changed.startswith("SQLEXT_CHANGED_QUERY")
 
@@ -153,9 +163,7 @@ def test_rules_are_kept_and_followed(events):
 
 def test_writers_of_rules_at_the_same_time_number_them_without_a_gap(events, catalog):
     events.sql(RULE.format(name="pair"))
-    others = [sqlext.extend(events.newSession()) for _ in range(3)]
-    for other in others:
-        other.sql(f"USE {catalog}.default")
+    others = [another_session(events, catalog) for _ in range(3)]
     change = RULE.format(name="pair").replace("CREATE", "CREATE OR REPLACE")
     with ThreadPoolExecutor(len(others)) as threads:
         jobs = [threads.submit(other.sql, change.replace("'B'", f"'{n}'")) for n, other in enumerate(others)]
@@ -178,8 +186,7 @@ def test_a_materialized_view_is_refreshed_by_key(events):
 def test_views_over_clauses_are_kept_in_the_catalog(events, catalog):
     append(events, *ROWS)
     events.sql(f"CREATE VIEW pairs AS SELECT k, f FROM events {CLAUSE}")
-    other = sqlext.extend(events.newSession())
-    other.sql(f"USE {catalog}.default")
+    other = another_session(events, catalog)
     assert sorted(map(tuple, other.sql(f"SELECT * FROM {catalog}.default.pairs").collect())) == [(1, 1), (2, 4)]
     assert "SQLEXT_VIEW_ALREADY_EXISTS" in str(message(lambda: other.sql("CREATE VIEW pairs AS SELECT 1 AS x")))
     other.sql("DROP VIEW pairs")

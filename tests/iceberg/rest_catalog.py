@@ -24,10 +24,10 @@ from tests.kafka.jars import JAVA, SPARK_JARS, jars
 _VERSION = "1.11.0"
 _JARS = (
     f"org.apache.iceberg:iceberg-open-api:{_VERSION}:test-fixtures",
-    f"org.apache.iceberg:iceberg-core:{_VERSION}:tests",
-    f"org.apache.iceberg:iceberg-core:{_VERSION}",
+    f"org.apache.iceberg:iceberg-core:{_VERSION}:,tests",
     "org.xerial:sqlite-jdbc:3.50.3.0",
     "org.eclipse.jetty.ee10:jetty-ee10-servlet:12.1.1",
+    *(f"org.eclipse.jetty.compression:jetty-compression-{name}:12.1.1" for name in ("server", "gzip")),
 )
 _OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _STARTS = 60  # seconds

@@ -6,8 +6,8 @@ there, nothing is started and no repository is asked.
 
 from __future__ import annotations
 
+import hashlib
 import os
-import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _IVY = """<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
 <configurations><conf name="default"/></configurations>
 <dependencies>{}</dependencies></ivy-module>"""
 _DEPENDENCY = '<dependency org="{0}" name="{1}" rev="{2}" conf="default->default">{3}</dependency>'
-_ARTIFACT = '<artifact name="{}" type="jar" ext="jar" m:classifier="{}"/>'
+_ARTIFACT = '<artifact name="{}" type="jar" ext="jar"{}/>'
 _LONGEST = 300  # seconds
 
 
@@ -44,10 +44,10 @@ def connector_jars() -> str:
 
 @cache
 def jars(coordinates: Sequence[str]) -> list[Path]:
-    """The jars of `group:artifact:version`, or `group:artifact:version:classifier`, and of what these need. Raises
-    NoJars."""
+    """The jars of `group:artifact:version` and of what these need; `group:artifact:version:,tests` has the jar with the
+    classifier `tests`, too. Raises NoJars."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sqlext-jars"
-    known = folder / re.sub(r"[^\w.-]", "_", ",".join(coordinates))
+    known = folder / hashlib.sha256(",".join(coordinates).encode()).hexdigest()
     paths = _paths(known) if known.exists() else []
     if paths and all(path.exists() for path in paths):
         return paths
@@ -68,9 +68,14 @@ def jars(coordinates: Sequence[str]) -> list[Path]:
 
 
 def _dependency(coordinates: str) -> str:
+    """
+    >>> _dependency("g:a:1:,tests").count("<artifact"), _dependency("g:a:1").count("<artifact")
+    (2, 0)
+    """
     group, artifact, version, *classifiers = coordinates.split(":")
-    artifacts = "".join(_ARTIFACT.format(artifact, classifier) for classifier in classifiers)
-    return _DEPENDENCY.format(group, artifact, version, artifacts)
+    names = classifiers[0].split(",") if classifiers else ()
+    artifacts = (_ARTIFACT.format(artifact, name and f' m:classifier="{name}"') for name in names)
+    return _DEPENDENCY.format(group, artifact, version, "".join(artifacts))
 
 
 def _paths(file: Path) -> list[Path]:

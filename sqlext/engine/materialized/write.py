@@ -27,6 +27,7 @@ from sqlext.spark.kind import is_connect
 _ROWS_OF_A_FILE = 1_000_000  # and at most as many are sent to all tasks
 OPERATION, _EXACT, _OLD, _NEW = "__sqlext_operation", "__sqlext_exact", "__sqlext_old", "__sqlext_new"
 _VALUE = "__sqlext_value_"
+_CATALOGS = "spark.sql.catalog."
 
 
 def create_table(spark: SparkSession, tables: Format, statement: str, rows: DataFrame, refresh: Refresh) -> None:
@@ -161,4 +162,5 @@ def _settings(spark: SparkSession) -> Sequence[tuple[str, str]]:
     values = spark.conf.getAll
     values = values if isinstance(values, dict) else dict(values())  # type: ignore[operator]
     names = (name for name in values if name.startswith(("spark.sql.", "spark.databricks.")))
-    return [(name, values[name]) for name in names if spark.conf.isModifiable(name)]
+    # Spark does not know the settings of catalogs, which may be made at any time
+    return [(name, values[name]) for name in names if name.startswith(_CATALOGS) or spark.conf.isModifiable(name)]

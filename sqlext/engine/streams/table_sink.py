@@ -15,6 +15,7 @@ from sqlext.engine.streams.checkpoint_folders import CheckpointFolders, folders_
 from sqlext.engine.streams.sinks import StreamRows, Writing
 from sqlext.engine.streams.target_table import check_left_out, check_target, written_fields
 from sqlext.engine.streams.upsert import Upsert, UpsertWriter, check_table
+from sqlext.formats.catalogs import whole_name
 from sqlext.formats.known_formats import format_of
 from sqlext.rewriter.heads.stream_target import StreamTarget
 from sqlext.rewriter.text.names import Parts, quote
@@ -52,7 +53,7 @@ class TableSink:
     def writing(self, rows: StreamRows, folders: CheckpointFolders, checkpoint: str) -> Writing:
         tables = format_of(self.spark, self.target.name)
         if rows.upsert is not None:
-            merge = UpsertWriter(rows.upsert, self._with_schema(), tables, checkpoint)
+            merge = UpsertWriter(rows.upsert, self._whole_name(), tables, checkpoint)
             return Writing(writer=rows.frame.writeStream.foreachBatch(merge), what="UPSERT KEY")
         if folders.computes:
             append = AppendWriter(folders.table, checkpoint)
@@ -61,6 +62,7 @@ class TableSink:
         writer = arranged.writeStream.format(tables.name).options(**tables.write_options)
         return Writing(writer=writer, table=quote(self.target.name))
 
-    def _with_schema(self) -> Parts:
+    def _whole_name(self) -> Parts:
+        """The name of the table in the session of a micro-batch, which has another current catalog after USE."""
         name = self.target.name
-        return name if len(name) > 1 else (self.spark.catalog.currentDatabase(), *name)
+        return name if "/" in name[-1] else whole_name(self.spark, name)  # delta.`/a/path`
