@@ -8,6 +8,7 @@ A broker of its own writes a topic of JSON in four partitions, and each stream r
 | stream | what it does |
 |---|---|
 | count | counts the records, with Spark's own source alone |
+| json | reads the values as columns by `from_json`, with Spark alone, and counts them |
 | parse | reads the values as columns, by the table of Kafka, and counts them |
 | pattern | matches them: MATCH_RECOGNIZE |
 | alerts | matches them, and writes the matches into another topic |
@@ -36,6 +37,7 @@ MATCHES = f"""SELECT k, f, l FROM {STREAM} MATCH_RECOGNIZE (PARTITION BY k ORDER
 CYCLE = (0, 2, 2, 1, 2, 0, 2, 2, 2, 2)  # the values of a key: the B of the second A comes after the end of WITHIN
 QUERIES = {
     "count": "SELECT value FROM STREAM raw_events",
+    "json": f"SELECT v.* FROM (SELECT from_json(CAST(value AS STRING), '{COLUMNS}') AS v FROM STREAM raw_events)",
     "parse": "SELECT k, ts, v, i FROM STREAM events",
     "pattern": MATCHES,
     "alerts": MATCHES,

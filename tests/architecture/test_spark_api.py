@@ -14,8 +14,8 @@ ALLOWED = {
     "sqlext.server.spark_process": {"_jsparkSession", "_jvm"},
     # the jobs of a classic session by their tag, which PySpark's StatusTracker lacks, and Py4J's connection to the JVM
     "sqlext.spark.running_jobs": {"_gateway", "_jsc", "sparkContext"},
-    # Kafka's own client, which alone knows whether a topic is the same
-    "sqlext.engine.sources.topics": {"_jvm"},
+    # Kafka's own client, which alone knows whether a topic is the same, and within seconds that no broker answers
+    "sqlext.engine.sources.brokers": {"_jvm"},
     # the files of a table, which are read only where Spark's JVM is on this machine
     "sqlext.engine.scan.file_relation": {"_jdf", "_jvm", "_jsparkSession", "sparkContext", "_gateway"},
 }

@@ -5,8 +5,9 @@
         kafka.produce("events", [Record(value={"card": 1}, key="1")])
         kafka.records("events")
 
-The broker ends with the block, and with the process that started it, however that ends. Its jars are from Maven Central
-(`jars.py`); without them `broker` raises NoJars.
+A second listener lets in the name USER with its PASSWORD only, by SASL_PLAINTEXT and PLAIN. The broker ends with the
+block, and with the process that started it, however that ends. Its jars are from Maven Central (`jars.py`); without
+them `broker` raises NoJars.
 """
 
 from __future__ import annotations
@@ -36,8 +37,12 @@ from .jars import BROKER, JAVA, jars
 _SETTINGS = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},GUARDED://127.0.0.1:{guarded},CONTROLLER://127.0.0.1:{controller}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,GUARDED:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
+listener.name.guarded.sasl.enabled.mechanisms=PLAIN
+listener.name.guarded.plain.sasl.jaas.config={module} required user_{user}="{password}";
 log.dirs={folder}/log
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
@@ -50,6 +55,8 @@ log.retention.check.interval.ms=1000
 log.segment.delete.delay.ms=0
 log.initial.task.delay.ms=0
 """
+MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+USER, PASSWORD = "app", "word-of-the-broker"
 # What `kafka-storage format` writes: it would be a second JVM.
 _META = "version=1\nnode.id=1\ncluster.id={cluster}\ndirectory.id={directory}\n"
 # The shell waits for the end of its input, which is the end of the process that holds the other end.
@@ -77,9 +84,10 @@ class Record:
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker that runs. `address`: for `kafka.bootstrap.servers`."""
+    """A broker that runs. `address`: for `kafka.bootstrap.servers`; `guarded`: for clients with USER and PASSWORD."""
 
     address: str
+    guarded: str
 
     @cached_property
     def admin(self) -> AdminClient:
@@ -174,24 +182,26 @@ class Broker:
 
 
 @contextmanager
-def broker(folder: Path | None = None) -> Iterator[Broker]:
-    """A broker that is ended after the block. `folder`: where its files are; None takes a temporary one.
+def broker(folder: Path | None = None, port: int | None = None) -> Iterator[Broker]:
+    """A broker that is ended after the block. `folder`: where its files are, None takes a temporary one; `port`: where
+    it listens, None takes a free one.
 
     Raises NoJars, and RuntimeError with what the broker wrote if it does not start.
     """
     classpath = os.pathsep.join(map(str, jars(BROKER)))
     place = Path(folder or tempfile.mkdtemp(prefix="sqlext-kafka-"))
-    port = free_port()
+    port, guarded = port or free_port(), free_port()
     settings = place / "server.properties"
     if not (place / "log" / "meta.properties").exists():
         (place / "log").mkdir(parents=True)
         meta = _META.format(cluster=_identifier(), directory=_identifier())
         (place / "log" / "meta.properties").write_text(meta)
-    settings.write_text(_SETTINGS.format(port=port, controller=free_port(), folder=place))
+    ports = {"port": port, "guarded": guarded, "controller": free_port()}
+    settings.write_text(_SETTINGS.format(**ports, folder=place, module=MODULE, user=USER, password=PASSWORD))
     java = (JAVA, *_OPTIONS, "-cp", classpath, "kafka.Kafka", str(settings))
     try:
         with with_parent(java, place / "printed"):
-            yield _started(f"127.0.0.1:{port}", place / "printed")
+            yield _started(Broker(f"127.0.0.1:{port}", f"127.0.0.1:{guarded}"), place / "printed")
     finally:
         if folder is None:
             shutil.rmtree(place, ignore_errors=True)
@@ -215,9 +225,8 @@ def with_parent(
         process.wait(_CLIENT_WORKS)
 
 
-def _started(address: str, printed: Path) -> Broker:
+def _started(started: Broker, printed: Path) -> Broker:
     """The broker, as soon as it answers."""
-    started = Broker(address)
     try:
         started.admin.list_topics(timeout=_STARTS)
     except KafkaException:

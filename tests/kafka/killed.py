@@ -83,7 +83,9 @@ def _time(seconds: int) -> str:
 def session(folder: Path, start: int = 0):
     import sqlext
 
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # it lives for seconds
+    # It lives for seconds. Without its optimizer Java has little space for compiled methods, which all pipelines fill.
+    options = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+    os.environ["SPARK_SUBMIT_OPTS"] = options
     settings = {"spark.sql.shuffle.partitions": str(3 - start % 3), "spark.sql.session.timeZone": "UTC"}
     settings["spark.jars"] = connector_jars()
     tables = os.environ.get("SQLEXT_TEST_FORMAT") or "delta"

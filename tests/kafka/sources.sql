@@ -187,11 +187,12 @@ SELECT max(i) AS i, count(*) AS n FROM sink
 rows i:int,n:bigint
 5, 4
 
+TOPIC also_begun 1;
 CREATE OR REPLACE TABLE begun (i INT) USING kafka
-  OPTIONS (kafka.bootstrap.servers '$BROKER', subscribe 'begun,other', 'value.format' 'json');
+  OPTIONS (kafka.bootstrap.servers '$BROKER', subscribe 'begun,also_begun', 'value.format' 'json');
 INSERT INTO sink SELECT i FROM STREAM begun
 error
-SQLEXT_CHANGED_QUERY: the table begun means something else than when the checkpoint was written: subscribe = begun; now: subscribe = begun,other
+SQLEXT_CHANGED_QUERY: the table begun means something else than when the checkpoint was written: subscribe = begun; now: subscribe = also_begun,begun
 
 CREATE OR REPLACE TABLE begun (i INT) USING kafka
   OPTIONS (kafka.bootstrap.servers '$BROKER', subscribe 'begun', 'value.format' 'json', endingOffsets 'latest');
@@ -378,6 +379,84 @@ CREATE TABLE other USING kafka
   OPTIONS (kafka.bootstrap.servers '$BROKER', subscribe 'measured', 'value.format' 'avro', 'value.schema' '{"type": "recor"}')
 error
 SQLEXT_KAFKA_OPTION: Avro refuses the schema
+
+== avro as serializers of a schema registry write it
+set sqlext.stream.trigger=available-now
+TOPIC registered 1;
+PRODUCE registered
+{"avro": [7, "x"], "schema": 3}
+{"avro": [-1, null], "schema": 3}
+{"value": "no"}
+{"value": null}
+{"avro": [9, "y"], "schema": 4};
+CREATE TABLE registered USING kafka OPTIONS (kafka.bootstrap.servers '$BROKER', subscribe 'registered');
+CREATE VIEW measured_3 AS
+SELECT v.*, offset
+  FROM (SELECT offset, from_avro(substring(value, 6), '{"type": "record", "name": "m", "fields": [
+                 {"name": "i", "type": "long"}, {"name": "s", "type": ["null", "string"]}]}', map('mode', 'PERMISSIVE')) AS v
+          FROM STREAM registered
+         WHERE substring(value, 1, 5) = X'0000000003');
+CREATE STREAMING TABLE read AS SELECT i, s, offset FROM measured_3;
+SELECT * FROM read
+rows i:bigint,s:string,offset:bigint
+7, x, 0
+-1, null, 1
+
+== brokers that do not answer, and topics that do not exist
+TOPIC there 1;
+CREATE TABLE silent (i INT) USING kafka OPTIONS (kafka.bootstrap.servers '127.0.0.1:1', topic 'there',
+  'value.format' 'json', 'kafka.request.timeout.ms' 200, 'kafka.default.api.timeout.ms' 200);
+SELECT i FROM silent
+error
+SQLEXT_KAFKA_BROKER: no broker answers at 127.0.0.1:1, where silent has its topics
+  1 | SELECT i FROM silent
+    |               ^^^^^^
+Hint: check 'kafka.bootstrap.servers' of the table, and that the driver and the executors reach this address.
+
+CREATE STREAMING TABLE read AS SELECT i FROM STREAM silent
+error
+SQLEXT_KAFKA_BROKER: no broker answers at 127.0.0.1:1, where silent has its topics
+  1 | CREATE STREAMING TABLE read AS SELECT i FROM STREAM silent
+    |                                                     ^^^^^^
+
+SELECT * FROM read
+error
+[TABLE_OR_VIEW_NOT_FOUND]
+
+INSERT INTO silent VALUES (1)
+error
+SQLEXT_KAFKA_BROKER: no broker answers at 127.0.0.1:1, where `silent` has its topics
+  1 | INSERT INTO silent VALUES (1)
+    |             ^^^^^^
+
+CREATE TABLE also_silent USING kafka OPTIONS (kafka.bootstrap.servers 'h.invalid:1', subscribe 'there', 'value.format' 'json')
+error
+SQLEXT_KAFKA_BROKER: Kafka's client cannot use the options of also_silent for the brokers at h.invalid:1: No resolvable bootstrap urls given in bootstrap.servers
+
+CREATE TABLE missing (i INT) USING kafka
+  OPTIONS (kafka.bootstrap.servers '$BROKER', subscribe 'missing', 'value.format' 'json');
+SELECT i FROM missing
+error
+SQLEXT_KAFKA_TOPIC: the brokers at $BROKER have no topic missing, which missing reads
+  1 | SELECT i FROM missing
+    |               ^^^^^^^
+Hint: create it, or name another one by CREATE OR REPLACE TABLE.
+
+CREATE VIEW of_missing AS SELECT i FROM missing;
+CREATE STREAMING TABLE read AS SELECT i FROM STREAM missing
+error
+SQLEXT_KAFKA_TOPIC: the brokers at $BROKER have no topic missing, which missing reads
+
+CREATE OR REPLACE TABLE missing (i INT) USING kafka
+  OPTIONS (kafka.bootstrap.servers '$BROKER', subscribe 'there, missing', 'value.format' 'json');
+SELECT i FROM of_missing
+error
+SQLEXT_KAFKA_TOPIC: the brokers at $BROKER have not all of the topics there, missing, which missing reads
+
+CREATE OR REPLACE TABLE missing (i INT) USING kafka
+  OPTIONS (kafka.bootstrap.servers '$BROKER', subscribePattern 'missing.*', 'value.format' 'json');
+SELECT i FROM missing
+rows i:int
 
 == errors of CREATE TABLE
 CREATE TABLE e (a INTT) USING kafka OPTIONS (kafka.bootstrap.servers 'h:9092', subscribe 'a', 'value.format' 'json')

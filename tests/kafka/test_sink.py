@@ -136,6 +136,16 @@ def test_upsert_key_writes_the_last_row_of_each_key_and_tombstones(events, topic
     assert max(identifiers(records()).values()) == 1
 
 
+def test_null_is_no_key_of_a_record_except_with_upsert_key(events, topic):
+    append(events, "1 0 A 1", "NULL 1 A 2", "NULL 2 A 3")
+    records = topic("null_keys", "(k INT, i INT)", key_columns="k")
+    events.sql("INSERT INTO null_keys SELECT k, i FROM events")
+    assert sorted((r.key or "", json.loads(r.value)["i"]) for r in records()) == [("", 2), ("", 3), ("1", 1)]
+    records = topic("null_upserts", "(k INT, at TIMESTAMP, i INT)")
+    events.sql(f"INSERT INTO null_upserts UPSERT KEY (k) SELECT k, ts AS at, i FROM {STREAM}")
+    assert sorted((r.key, json.loads(r.value)["i"]) for r in records()) == [("1", 1), ("{}", 3)]
+
+
 def test_what_cannot_be_written_is_refused_with_its_place(events, kafka_jars):
     """All cases in one test, because the tables take longer than the errors. No broker is asked."""
     for name, columns, options in (

@@ -15,7 +15,7 @@ import sqlext
 from sqlext.cli.on_session import split_statements
 from tests.statements.cases import Step, as_lines, cases, expected_of, message, result_of, settings, steps
 
-from .broker import Record
+from .broker import Record, broker
 
 CASES = cases(str(Path(__file__).with_name("sources.sql")))
 DOCUMENT = Path(__file__).parents[2] / "docs" / "kafka.md"
@@ -35,6 +35,8 @@ def topics(spark, kafka):
 
 def record(written: dict) -> Record:
     value = avro(*written["avro"]) if "avro" in written else written.get("value")
+    if "schema" in written:  # its number in a schema registry
+        value = b"\0" + written["schema"].to_bytes(4, "big") + value
     return Record(
         value=value,
         key=written.get("key"),
@@ -196,6 +198,23 @@ EVENTS = (partitions_are_added, records_are_gone, it_is_made_anew, it_is_idle)
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
 def test_a_stream_over_a_topic_when(topics, kafka, event):
     event(topics, kafka)
+
+
+@pytest.mark.random(every=4)
+def test_a_stream_goes_on_after_its_broker_was_killed_and_started_again(topics, tmp_path):
+    with broker(tmp_path / "broker") as kafka:
+        kafka.create("restarted")
+        write(kafka, "restarted", 1)
+        topics.sql(JSON_TABLE.format("restarted", kafka.address))
+        topics.sql("CREATE STREAMING TABLE read AS SELECT i FROM STREAM restarted")
+        running(topics, "read").processAllAvailable()
+    try:
+        with broker(tmp_path / "broker", port=int(kafka.address.rpartition(":")[2])):
+            write(kafka, "restarted", 2, 3)
+            running(topics, "read").processAllAvailable()
+            assert numbers(topics, "read") == [1, 2, 3]
+    finally:
+        topics.sql("STOP STREAMING TABLE read")
 
 
 def test_a_reference_to_a_secret_is_resolved_by_kafka_alone(topics, kafka, tmp_path):

@@ -26,7 +26,8 @@ class SqlCall:
     for any other statement; `query_identifier`: returns what names the query of a streaming table, likewise;
     `has_watermark`: a statement around this one has a watermark; `inputs`: the DataFrames that the text reads, by names
     of helpers (`Queries.helpers`), which unlike `frames` leave the braces of the text alone; `takes_last`: an ASOF
-    JOIN takes the largest of right rows with one time.
+    JOIN takes the largest of right rows with one time; `is_run`: it is planned in order to be run, and not only checked
+    or explained.
     """
 
     spark: SparkSession
@@ -40,6 +41,7 @@ class SqlCall:
     has_watermark: bool = False
     inputs: Mapping[str, DataFrame] = field(default_factory=dict)
     takes_last: bool = False
+    is_run: bool = False
 
     def by_spark(self) -> DataFrame:
         """The result of Spark's own method."""

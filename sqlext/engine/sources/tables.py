@@ -20,6 +20,7 @@ from sqlext.catalog.views import View
 from sqlext.engine.queries.queries import Queries
 from sqlext.engine.queries.session_settings import settings_of
 from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.sources.brokers import ask_brokers
 from sqlext.engine.sources.kafka import read_records, reading
 from sqlext.engine.sources.values import ValueFormat, columns_of_json, failed_rows, typed_rows
 from sqlext.errors import BindError, Place, SetupError
@@ -46,11 +47,14 @@ _WITH_TIMES = "SELECT CAST('2000-01-01' AS TIMESTAMP)"  # what reads a time from
 
 
 def create_table(call: SqlCall, table: SourceTable) -> DataFrame:
-    """CREATE TABLE … USING kafka. Nothing is read, unless the columns of JSON are to be inferred.
+    """CREATE TABLE … USING kafka. No broker is asked, unless the columns of JSON are to be inferred.
 
     Raises SetupError KAFKA_NOT_FOUND; BindError KAFKA_OPTION, TABLE_EXISTS, and Spark's errors about a type.
     """
-    records = read_records(call.spark, reading(call.spark, table.options, (), BATCH, table.place), BATCH, table.place)
+    options = reading(call.spark, table.options, (), BATCH, table.place)
+    records = read_records(call.spark, options, BATCH, table.place)
+    if table.format == JSON and not table.columns:
+        ask_brokers(call.spark, options, ".".join(table.name), table.place)
     columns = _columns(call, table, records)
     _check_key(table, columns)
     return views.create_table(
@@ -157,13 +161,15 @@ def _is_object(text: str | None) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceRows:
-    """A table of Kafka as a statement reads it at `place`. `options`: of Spark's reader; `values`: how its values are
-    read, None if they stay as they are; `metric`: the name of the observed metric that reports its failed values."""
+    """A table of Kafka as a statement reads it at `place`. `options`: of Spark's reader; `topics`: the identifiers of
+    its topics by their names, if the statement is run and its client can know them; `values`: how its values are read,
+    None if they stay as they are; `metric`: the name of the observed metric that reports its failed values."""
 
     view: View
     table: SourceTable
     place: Place
     options: Mapping[str, str]
+    topics: Mapping[str, str]
     records: DataFrame
     values: ValueFormat | None
     metric: str
@@ -187,18 +193,21 @@ class SourceRows:
 def open_table(call: SqlCall, view: View, query: Sequence[Option], reader: str, place: Place) -> SourceRows:
     """The table as a statement reads it at `place` with the options `query`. `reader`: BATCH or STREAM.
 
-    Raises BindError KAFKA_OPTION, UnsupportedError KAFKA_OPTION, and SetupError KAFKA_NOT_FOUND.
+    Raises BindError KAFKA_OPTION, UnsupportedError KAFKA_OPTION, and SetupError KAFKA_NOT_FOUND; for a statement that
+    is run also SetupError KAFKA_BROKER and BindError KAFKA_TOPIC.
     """
     check_query(query, reader)
     table = stored_table(view)
     options = reading(call.spark, table.options, query, reader, place)
     metric = f"{VALUE_METRICS}_{next(_NUMBERS)}"
+    records = read_records(call.spark, options, reader, place)
     return SourceRows(
         view=view,
         table=table,
         place=place,
         options=options,
-        records=read_records(call.spark, options, reader, place),
+        topics=ask_brokers(call.spark, options, view.name, place) if call.is_run else {},
+        records=records,
         values=_format(view, table),
         metric=metric,
     )

@@ -7,29 +7,16 @@ Brokers give each topic an identifier, which Kafka's client tells; no other sour
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-
-from pyspark.sql import SparkSession
 
 from sqlext.catalog.checkpoint import StoredQuery
 from sqlext.engine.sources.tables import SourceRows
 from sqlext.errors import BindError
-from sqlext.rewriter.heads.kafka_options import CLIENT
-from sqlext.spark.kind import is_connect
-
-_WAITS_MS = 10_000  # for brokers; Spark's source waits longer and says what is wrong
 
 
-def topics_of(spark: SparkSession, sources: Sequence[SourceRows]) -> dict[str, str]:
-    """The identifiers of the topics that these tables read, by table and topic. None where brokers cannot be asked: on
-    Connect, which has no JVM, and if they do not answer."""
-    found: dict[str, str] = {}
-    for source in sources:
-        found |= {f"{source.view.name} {topic}": each for topic, each in _identifiers(spark, source.options).items()}
-    return found
+def topics_of(sources: Sequence[SourceRows]) -> dict[str, str]:
+    """The identifiers of the topics that these tables read, by table and topic; none on Connect."""
+    return {f"{source.view.name} {topic}": each for source in sources for topic, each in source.topics.items()}
 
 
 def check_topics(before: StoredQuery | None, now: Mapping[str, str], sources: Sequence[SourceRows], anew: str) -> None:
@@ -47,39 +34,3 @@ def check_topics(before: StoredQuery | None, now: Mapping[str, str], sources: Se
                     place=source.place,
                     hint=f"{anew}; WITH (failOnDataLoss = false) goes on without these records.",
                 )
-
-
-def _identifiers(spark: SparkSession, options: Mapping[str, str]) -> dict[str, str]:
-    jvm = None if is_connect(spark) else spark._jvm
-    if jvm is None:
-        return {}
-    properties = jvm.java.util.Properties()
-    for name, value in options.items():
-        if name.startswith(CLIENT):
-            properties.setProperty(name.removeprefix(CLIENT), value)
-    properties.setProperty("default.api.timeout.ms", str(_WAITS_MS))
-    properties.setProperty("request.timeout.ms", str(_WAITS_MS))
-    with suppress(Exception):  # Py4J's; what is wrong with the brokers is said by Spark's source
-        client = jvm.org.apache.kafka.clients.admin.Admin.create(properties)
-        try:
-            listed = client.listTopics().namesToListings().get()
-        finally:
-            client.close()
-        return {topic: listed[topic].topicId().toString() for topic in listed if _is_read(topic, options)}
-    return {}
-
-
-def _is_read(topic: str, options: Mapping[str, str]) -> bool:
-    """Whether these options of Spark's source read a topic.
-
-    >>> [_is_read("ab", {name: "a., ab"}) for name in ("subscribe", "subscribePattern")]
-    [True, False]
-    >>> _is_read("a", {"assign": '{"b": [0]}'})
-    False
-    """
-    by_name = {name.lower(): value for name, value in options.items()}
-    if "subscribe" in by_name:
-        return topic in [name.strip() for name in by_name["subscribe"].split(",")]
-    if "assign" in by_name:
-        return topic in json.loads(by_name["assign"])
-    return re.fullmatch(by_name.get("subscribepattern", ""), topic) is not None

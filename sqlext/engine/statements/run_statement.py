@@ -111,6 +111,7 @@ def plan_to_run(call: SqlCall, *, why_windows: str = "") -> StatementPlan:
 
     Raises SetupError if they cannot run it, and Spark alone cannot either.
     """
+    call = replace(call, is_run=True)
     plan = plan_statement(call, why_windows=why_windows)
     libraries = executors.STREAM_LIBRARIES if plan.stream_clauses else executors.LIBRARIES
     if plan.stream_clauses:

@@ -2,7 +2,7 @@
 
 | format | value | key |
 |---|---|---|
-| json | an object of the columns that are not NULL; times in UTC, with microseconds | the text of one column of texts or whole numbers; else an object of the key columns |
+| json | an object of the columns that are not NULL; times in UTC, with microseconds | the text of one column of texts or whole numbers; else an object of the key columns that are not NULL |
 | avro | a record of the columns | likewise |
 | raw | the column `value` | the column `key` |
 
@@ -12,7 +12,8 @@ micro-batch, the number of the row among those of its key in the micro-batch, an
 of event time, then of values, and are written in that order; rows that are equal may change places.
 
 With UPSERT KEY a micro-batch has one record of a key, and a row that deletes becomes a tombstone: a record without a
-value.
+value. NULL is a key then, as in a table of Delta: the object without columns, `{}`, because a topic that is compacted
+takes no record without a key.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -85,9 +86,13 @@ def _key(layout: RecordLayout, own: dict[str, Column]) -> Column:
     if not layout.key:
         return F.lit(None).cast("string")
     types = {field.name: field.dataType for field, _ in layout.columns}
-    if len(layout.key) == 1 and isinstance(types[layout.key[0]], _TEXTS):
-        return own[layout.key[0]].cast("string")
-    return F.to_json(F.struct(*(own[name] for name in layout.key)), _AS_JSON)
+    columns = [own[name] for name in layout.key]
+    whole = F.to_json(F.struct(*columns), _AS_JSON)
+    if len(columns) > 1:
+        return whole
+    is_text = isinstance(types[layout.key[0]], _TEXTS)
+    key = F.when(columns[0].isNotNull(), columns[0].cast("string") if is_text else whole)
+    return key.otherwise(whole) if layout.is_alone else key
 
 
 def _value(layout: RecordLayout, own: dict[str, Column]) -> Column:

@@ -18,6 +18,7 @@ from sqlext.catalog.views import TABLE, View
 from sqlext.catalog.warehouse import CHECKPOINTS
 from sqlext.engine.queries.queries import WATERMARK
 from sqlext.engine.queries.spark_errors import user_error
+from sqlext.engine.sources.brokers import ask_brokers
 from sqlext.engine.sources.tables import key_columns, stored_table
 from sqlext.engine.streams.append import query_of
 from sqlext.engine.streams.checkpoint_folders import CheckpointFolders, own_name
@@ -135,12 +136,14 @@ class KafkaSink:
         pass  # a topic does not know which micro-batches it has
 
     def begin(self, written: DataFrame, folders: CheckpointFolders) -> None:
-        """Raise BindError if a column has a type that its format cannot have: Spark would only tell later."""
+        """Raise BindError if a column has a type that its format cannot have, and SetupError KAFKA_BROKER if no broker
+        answers: Spark would only tell later."""
         try:
             with quiet_probes():
                 _ = records(written, self._appending(written), "", 0).schema
         except PySparkException as error:
             raise user_error(error, Text(), self.target.text).placed(self.target.place) from None
+        ask_brokers(self.spark, self._options, quote(self.target.name), self.target.place)
 
     def writing(self, rows: StreamRows, folders: CheckpointFolders, checkpoint: str) -> Writing:
         if rows.upsert is None:

@@ -137,7 +137,7 @@ def start(
     recorded = _stored_query(
         spark, target, clauses, text, columns=written.columns, is_repeatable=is_repeatable, casts_times=is_cast_by_zone
     )
-    before, topics = stored_query(stored), topics_of(spark, sources)
+    before, topics = stored_query(stored), topics_of(sources)
     recorded = replace(recorded, identifier=identifier, topics={**(before.topics if before else {}), **topics})
     places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
     effect = streams.STARTED if before is None else streams.RESUMED
