@@ -21,8 +21,10 @@ from sqlext.sessions.known_jars import without_sparks_own
 JAVA = os.path.join(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
 SPARK_JARS = Path(pyspark.__file__).parent / "jars"
 BROKER = ("org.apache.kafka:kafka_2.13:4.1.0", "org.slf4j:slf4j-simple:2.0.17")
+# PyPI has versions of Spark that Maven Central had not on 2026-11-30.
+_VERSION = {"4.1.4": "4.1.1"}.get(pyspark.__version__, pyspark.__version__)
 CONNECTOR = tuple(  # what Spark reads and writes topics with, and Avro
-    f"org.apache.spark:{artifact}_2.13:{pyspark.__version__}" for artifact in ("spark-sql-kafka-0-10", "spark-avro")
+    f"org.apache.spark:{artifact}_2.13:{_VERSION}" for artifact in ("spark-sql-kafka-0-10", "spark-avro")
 )
 _IVY = """<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
 <info organisation="sqlext" module="tests"/>
