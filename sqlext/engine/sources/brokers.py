@@ -60,10 +60,7 @@ def _by_client(spark: SparkSession, options: Mapping[str, str]) -> dict[str, str
     for name, value in options.items():
         if name.startswith(CLIENT):
             properties.setProperty(name.removeprefix(CLIENT), value)
-    try:
-        client = jvm.org.apache.kafka.clients.admin.Admin.create(properties)
-    except TypeError:  # ADD JAR has added the jar, for Spark's own classes only
-        return _by_query(spark, options)
+    client = jvm.org.apache.kafka.clients.admin.Admin.create(properties)
     try:
         topics = _named(options)
         if "subscribepattern" in options:
