@@ -30,7 +30,7 @@ SESSION = """
 
     def append(table, *rows):
         spark.sql(f"INSERT INTO {table} VALUES " + ", ".join(
-            f"({k}, timestamp_seconds({second}), '{c}', {i})" for k, second, c, i in rows))
+            f"({k}, timestamp_seconds(1000000 + {second}), '{c}', {i})" for k, second, c, i in rows))
 
     spark.sql("CREATE NAMESPACE ice.db")
     for table in ("ev", "ice.db.ev"):
