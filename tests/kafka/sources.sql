@@ -388,7 +388,8 @@ PRODUCE registered
 {"avro": [-1, null], "schema": 3}
 {"value": "no"}
 {"value": null}
-{"avro": [9, "y"], "schema": 4};
+{"avro": [9, "y"], "schema": 4}
+{"value": {"i": 5, "s": "z"}, "schema": 7};
 CREATE TABLE registered USING kafka OPTIONS (kafka.bootstrap.servers '$BROKER', subscribe 'registered');
 CREATE VIEW measured_3 AS
 SELECT v.*, offset
@@ -401,6 +402,24 @@ SELECT * FROM read
 rows i:bigint,s:string,offset:bigint
 7, x, 0
 -1, null, 1
+
+SELECT v.*
+  FROM (SELECT from_json(CAST(substring(value, 6) AS STRING), 'i BIGINT, s STRING') AS v
+          FROM registered
+         WHERE substring(value, 1, 5) = X'0000000007')
+rows i:bigint,s:string
+5, z
+
+CREATE TABLE misread USING kafka
+  OPTIONS (kafka.bootstrap.servers '$BROKER', subscribe 'registered', 'value.format' 'avro', 'value.schema' =
+    '{"type": "record", "name": "m", "fields": [{"name": "i", "type": "long"}, {"name": "s", "type": ["null", "string"]}]}');
+SELECT i, s, offset FROM misread ORDER BY offset
+rows i:bigint,s:string,offset:bigint
+0, null, 0
+0, null, 1
+null, null, 3
+0, null, 4
+0, null, 5
 
 == brokers that do not answer, and topics that do not exist
 TOPIC there 1;

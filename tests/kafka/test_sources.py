@@ -36,7 +36,8 @@ def topics(spark, kafka):
 def record(written: dict) -> Record:
     value = avro(*written["avro"]) if "avro" in written else written.get("value")
     if "schema" in written:  # its number in a schema registry
-        value = b"\0" + written["schema"].to_bytes(4, "big") + value
+        plain = value if isinstance(value, bytes) else json.dumps(value).encode()
+        value = b"\0" + written["schema"].to_bytes(4, "big") + plain
     return Record(
         value=value,
         key=written.get("key"),
