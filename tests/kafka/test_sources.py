@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -192,30 +193,31 @@ def it_is_idle(topics, kafka):
         assert numbers(topics, "read") == [3]
 
 
-EVENTS = (partitions_are_added, records_are_gone, it_is_made_anew, it_is_idle)
+def its_broker_is_killed_and_started_again(topics, _):
+    """The stream waits, and goes on."""
+    with TemporaryDirectory() as folder:
+        with broker(Path(folder)) as kafka:
+            kafka.create("restarted")
+            write(kafka, "restarted", 1)
+            topics.sql(JSON_TABLE.format("restarted", kafka.address))
+            topics.sql("CREATE STREAMING TABLE read AS SELECT i FROM STREAM restarted")
+            running(topics, "read").processAllAvailable()
+        with broker(Path(folder), port=int(kafka.address.rpartition(":")[2])):
+            try:
+                write(kafka, "restarted", 2, 3)
+                running(topics, "read").processAllAvailable()
+                assert numbers(topics, "read") == [1, 2, 3]
+            finally:
+                topics.sql("STOP STREAMING TABLE read")
+
+
+EVENTS = (partitions_are_added, records_are_gone, it_is_made_anew, it_is_idle, its_broker_is_killed_and_started_again)
 
 
 @pytest.mark.random(every=4)
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
 def test_a_stream_over_a_topic_when(topics, kafka, event):
     event(topics, kafka)
-
-
-@pytest.mark.random(every=4)
-def test_a_stream_goes_on_after_its_broker_was_killed_and_started_again(topics, tmp_path):
-    with broker(tmp_path / "broker") as kafka:
-        kafka.create("restarted")
-        write(kafka, "restarted", 1)
-        topics.sql(JSON_TABLE.format("restarted", kafka.address))
-        topics.sql("CREATE STREAMING TABLE read AS SELECT i FROM STREAM restarted")
-        running(topics, "read").processAllAvailable()
-    try:
-        with broker(tmp_path / "broker", port=int(kafka.address.rpartition(":")[2])):
-            write(kafka, "restarted", 2, 3)
-            running(topics, "read").processAllAvailable()
-            assert numbers(topics, "read") == [1, 2, 3]
-    finally:
-        topics.sql("STOP STREAMING TABLE read")
 
 
 def test_a_reference_to_a_secret_is_resolved_by_kafka_alone(topics, kafka, tmp_path):
