@@ -16,7 +16,7 @@ from .broker import MODULE, PASSWORD, USER
 
 WRONG = "word-of-another"
 TABLE = """CREATE OR REPLACE TABLE {name} (i INT) USING kafka OPTIONS ('kafka.bootstrap.servers' = '{address}',
-  topic = 'guarded', 'value.format' = 'json', 'kafka.security.protocol' = 'SASL_PLAINTEXT',
+  topic = 'for_members', 'value.format' = 'json', 'kafka.security.protocol' = 'SASL_PLAINTEXT',
   'kafka.sasl.mechanism' = 'PLAIN',
   'kafka.sasl.jaas.config' = '{module} required username="{user}" password="${{file:{secrets}:{key}}}";')"""
 READ = "CREATE OR REPLACE STREAMING TABLE read AS SELECT i FROM STREAM {}"
@@ -43,7 +43,7 @@ def logged(spark, file: Path) -> Iterator[None]:
 
 
 def test_a_password_is_a_reference_that_opens_the_topic_and_is_shown_nowhere(events, kafka, tmp_path):
-    kafka.create("guarded")
+    kafka.create("for_members")
     (tmp_path / "secrets.properties").write_text(f"right={PASSWORD}\nwrong={WRONG}\n")
     options = {"address": kafka.guarded, "module": MODULE, "user": USER, "secrets": tmp_path / "secrets.properties"}
     for key in ("right", "wrong"):
