@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ class UnknownChangesError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changes:
+class Changes(ABC):
     """The changes of a table from version `before` to `after`. `has_changes`: there may be some."""
 
     table: Table
@@ -26,9 +27,9 @@ class Changes:
     has_changes: bool
 
     @property
+    @abstractmethod
     def way(self) -> str:
         """What tells them, after the word "by"."""
-        raise NotImplementedError
 
     def values(self, spark: SparkSession, columns: Sequence[str], cores: int) -> pa.Table:
         """The values of these columns in all rows that may have changed, before and after the change, each once.
@@ -37,6 +38,6 @@ class Changes:
         """
         raise NotRead("Spark alone reads what has changed")
 
+    @abstractmethod
     def rows(self, spark: SparkSession, columns: Sequence[str]) -> DataFrame:
         """The values of these columns in all rows that may have changed, before and after the change."""
-        raise NotImplementedError

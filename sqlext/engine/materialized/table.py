@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,25 +19,25 @@ from sqlext.spark.quiet_probes import quiet_probes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class Table(ABC):
     """A relation of this name, which may also be none. A subclass knows the tables of a format."""
 
     spark: SparkSession
     sql: Callable[..., DataFrame]
     name: Parts
 
+    @abstractmethod
     def history(self, limit: int | None) -> list[Commit]:
         """Its last commits, that many or all, the last one first. Raises Spark's errors if it is no such table."""
-        raise NotImplementedError
 
     def at(self, version: int) -> str:
         """Its rows at a version, as a relation."""
         return f"{quote(self.name)} VERSION AS OF {version}"
 
     @property
+    @abstractmethod
     def why_unknown(self) -> str:
         """What it is if its changes are not known, after the words "it is"."""
-        raise NotImplementedError
 
     @cached_property
     def recent(self) -> list[Commit]:
