@@ -15,13 +15,12 @@ import sqlext
 from sqlext.formats.delta import DELTA
 
 from . import comet
+from .jvm import SHORT, SUBMIT_OPTIONS
 from .kafka.jars import NoJars, connector_jars
 from .sampling import SAMPLE, forget_seed, how_to_repeat, postponed
 
 os.environ.setdefault("TZ", "UTC")  # Spark's session time zone, before its JVM starts
-# Processes of tests are short, so their JVMs do not optimize. The session that the tests share does.
-_OF_JVM, _SHORT = "SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-os.environ.setdefault(_OF_JVM, _SHORT)
+os.environ.setdefault(SUBMIT_OPTIONS, SHORT)  # the session that the tests share is not short
 
 pytest_plugins = ["tests.browser"]
 
@@ -115,8 +114,8 @@ def spark(request, tmp_path_factory):
     others = {**comet.settings(), **_connector(request.session.items)}
     master = os.environ.get("SQLEXT_TEST_MASTER", "local[2]")  # a cluster's in `make test-cluster`
     with pytest.MonkeyPatch.context() as environment:
-        if os.environ[_OF_JVM] == _SHORT:
-            environment.delenv(_OF_JVM)
+        if os.environ[SUBMIT_OPTIONS] == SHORT:
+            environment.delenv(SUBMIT_OPTIONS)
         session = sqlext.session("sqlext tests", master, warehouse, format=format_of_tables(), **SETTINGS, **others)
     yield session
     session.stop()

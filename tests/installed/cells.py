@@ -16,17 +16,17 @@ from tempfile import TemporaryDirectory
 
 from tests.cluster import standalone
 from tests.installed.environments import Environment, NotReleased
+from tests.jvm import SHORT
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "program.py"
 ENABLED, REFUSED = "spark.sqlext.enabled", "SQLEXT_SPARK_VERSION"
 LOCAL = ("python", "spark-submit", "pyspark", "jupyter")  # surfaces with a local master
 _LONGEST = 600  # seconds
-# A run is short, so the JVM does not optimize.
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": SHORT,
 }
 _OTHERS = ("PYSPARK_", "PYTHON", "SPARK_", "SQLEXT_", "VIRTUAL_ENV", "JUPYTER_")
 _NOTEBOOK = """
