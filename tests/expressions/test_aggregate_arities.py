@@ -38,6 +38,7 @@ def taken(name: str) -> set[int]:
     return numbers - {0} if name == "count" else numbers  # count(*) has none
 
 
+@pytest.mark.random(every=4)
 @pytest.mark.parametrize("name", COMPUTED)
 def test_an_aggregate_takes_as_many_arguments_as_in_spark(spark, name):
     assert taken(name) == taken_by_spark(spark, name)

@@ -77,7 +77,7 @@ def test_it_does_not_matter_who_orders_the_rows(session, order, way, group):
     check(session, way, group, {"sqlext.order": order})
 
 
-@pytest.mark.random(every=4)
+@pytest.mark.random(every=9)
 @pytest.mark.parametrize(("way", "group"), list(groups("arrow")))
 @pytest.mark.parametrize("files", ["parquet", "delta"] if format_of_tables() == "delta" else [format_of_tables()])
 def test_it_does_not_matter_who_reads_the_rows(session, tables_of_files, files, way, group):

@@ -84,8 +84,8 @@ def random_rows(rng: random.Random, seconds: int, number: int) -> list[tuple]:
     return [(rng.choice(["a", "b", None]), i, second) for i, second in enumerate(times)]
 
 
-@pytest.mark.random
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.random(every=4)
+@pytest.mark.parametrize("seed", range(8))
 def test_it_emits_what_tables_give_in_random_micro_batches_and_over_restarts(spark, streams, tmp_path, seed):
     rng = seeded(seed)
     text = "\nUNION ALL\n".join(random_join(rng, i) for i in range(4))
@@ -107,8 +107,8 @@ def test_it_emits_what_tables_give_in_random_micro_batches_and_over_restarts(spa
     assert ordered(row for row in emitted if row[1] != LAST) == expected, text
 
 
-@pytest.mark.random
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.random(every=4)
+@pytest.mark.parametrize("seed", range(4))
 def test_days_of_the_calendar_are_those_of_a_table_where_clocks_change(spark, streams, tmp_path, seed):
     rng = seeded(seed)
     zone, change = zone_and_change(rng)

@@ -178,7 +178,7 @@ def tables(given, tmp_path_factory):
         given.catalog.dropTempView(name)
 
 
-@pytest.mark.parametrize("seed", sample(range(250), 60))
+@pytest.mark.parametrize("seed", sample(range(250), 125))
 def test_random_statements_are_plain_sql_of_a_join_and_a_group(tables, seed):
     rng = seeded(seed)
     queries = [random_query(rng) for _ in range(OF_ONE_STATEMENT)]

@@ -23,6 +23,7 @@ def tables(given, tmp_path_factory):
         given.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT * FROM {rows}")
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0].title)
 def test_queries_over_files_give_their_rows(tables, group):
     titles, results = [case.title for case in group], results_of(tables.sql, (case.step.text for case in group))

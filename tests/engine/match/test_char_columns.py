@@ -195,9 +195,16 @@ CONDITIONS_OF_RULES = [
 
 @pytest.fixture(scope="module")
 def rules(chars):
-    for i, condition in enumerate(CONDITIONS_OF_RULES):
-        rule = f"MATCH_RECOGNIZE (MEASURES A.c = 'ab' AS m PATTERN (A B) DEFINE B AS {condition})"
-        chars.sql(f"CREATE PATTERN RULE r{i} ON chars.compared FOR TABLE chars.unpadded AS {rule}")
+    """The first rule is created by its statement, the others are appended at once: each statement is a transaction."""
+    first, *others = CONDITIONS_OF_RULES
+    rule = f"MATCH_RECOGNIZE (MEASURES A.c = 'ab' AS m PATTERN (A B) DEFINE B AS ({first}))"
+    chars.sql(f"CREATE PATTERN RULE r0 ON chars.compared FOR TABLE chars.unpadded AS {rule}")
+    created = chars.table("chars.compared").first()
+    rows = [
+        (f"r{i}", created.version, created.clause.replace(f"({first})", condition), *created[3:])
+        for i, condition in enumerate(others, 1)
+    ]
+    chars.createDataFrame(rows, chars.table("chars.compared").schema).writeTo("chars.compared").append()
     return chars
 
 

@@ -77,6 +77,7 @@ def pushed(spark, query: str) -> str:
     return " ".join(re.findall(r"PushedFilters: \[(.*?)\]", plan))
 
 
+@pytest.mark.random(every=4)
 @pytest.mark.parametrize(("stored", "way"), RUNS, indirect=["stored"])
 def test_no_row_is_lost(stored, way):
     counts = " UNION ALL ".join(f"SELECT '{title}', count(*) FROM ({query})" for title, query, _, _ in CASES)

@@ -40,6 +40,7 @@ def test_after_any_history_the_view_has_the_rows_of_its_query(views, seed):
     check_history(views, seeded(seed), seed)
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("title", ["matches", "doubles", "the highest"])
 def test_a_refresh_replaces_only_what_differs_and_nothing_without_changes(views, title):
     key, query = KINDS[title]
@@ -86,6 +87,7 @@ def test_what_another_writer_changed_is_repaired(views):
     assert described(views)["kind"] == "full"
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
@@ -132,7 +134,7 @@ def test_columns_that_the_query_does_not_read_leave_it_by_key(views, clauses, st
 COMPACTED = "the changed files of spark_catalog.default.ev were compacted"
 
 
-@pytest.mark.random(every=2)
+@pytest.mark.random(every=4)
 @pytest.mark.parametrize(
     ("clauses", "reason"),
     [("", None), (CLASSES["feed"], None), (CLASSES["vectors"], None), (CLASSES["partitioned"], COMPACTED)],
@@ -148,6 +150,7 @@ def test_rows_of_files_that_were_compacted_since_are_found(views, clauses, reaso
     assert described(views)["reason"] == reason
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize(
     ("properties", "operations"),
     [("", [("WRITE", "0"), ("WRITE", "2")]), (CLASSES["feed"], [("WRITE", "0"), ("MERGE", "1")]),
@@ -167,6 +170,7 @@ def test_a_small_view_is_written_anew_unless_it_keeps_account_of_its_rows(views,
     assert difference(views, query) == ""
 
 
+@pytest.mark.random(every=4)
 @pytest.mark.parametrize("mode", ["auto", "spark"])
 @pytest.mark.parametrize("kind", ["DECIMAL(10,2)", "DECIMAL(30,4)", "BINARY", "DOUBLE"])
 def test_keys_of_other_types_are_found(views, kind, mode):
@@ -181,6 +185,7 @@ def test_keys_of_other_types_are_found(views, kind, mode):
     assert [last[name] for name in ("kind", "changed_keys", "rows_deleted", "rows_inserted")] == ["by key", *"222"]
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize(
     ("query", "reason"),
     [("SELECT k AS card, n AS rise, rand() AS r", r"rand\(\) in the view rises gives other rows each time"),

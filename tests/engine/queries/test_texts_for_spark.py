@@ -94,6 +94,7 @@ def rows_of(frame) -> list[tuple]:
     return sorted(map(tuple, frame.collect()), key=str)
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("table", EVENTS)
 @pytest.mark.parametrize("kind", STATEMENTS)
 def test_rows_of_tables_are_the_same(events, kind, table):
@@ -106,7 +107,7 @@ def test_rows_of_tables_are_the_same(events, kind, table):
             assert rows_of(events.sql(statement)) == expected, title
 
 
-@pytest.mark.random(every=len(STREAMS))
+@pytest.mark.random(every=2 * len(STREAMS))
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("table", EVENTS)
 @pytest.mark.parametrize("kind", STREAMS)
@@ -213,6 +214,7 @@ def test_a_stream_resumes_with_other_settings_unless_its_values_depend_on_them(e
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("is_of_view", [True, False], ids=["a temporary view", "a date beside a time"])
 def test_a_stream_resumes_only_in_its_time_zone_where_its_text_does_not_show_what_it_reads(events, is_of_view):
     rows = "SELECT *, hour(ts) AS h FROM STREAM texts.events" if is_of_view else "SELECT * FROM STREAM texts.days"
@@ -289,6 +291,7 @@ HIDDEN_DATES = {  # queries whose text shows neither a type nor a column that is
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.random(every=4)
 @pytest.mark.parametrize("kind", HIDDEN_DATES)
 def test_a_stream_resumes_only_in_its_time_zone_if_it_compares_a_time_with_a_date_that_no_word_shows(events, kind):
     create = f"CREATE STREAMING TABLE texts.mixed OPTIONS ('trigger' = 'available-now') AS {HIDDEN_DATES[kind]}"
@@ -306,6 +309,7 @@ def test_a_stream_resumes_only_in_its_time_zone_if_it_compares_a_time_with_a_dat
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("columns", ["(at DATE)", None], ids=["a list of columns", "a table"])
 def test_a_stream_resumes_only_in_its_time_zone_if_its_table_has_a_date_where_the_query_has_a_time(events, columns):
     query = f"""SELECT at FROM {STREAM} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES B.ts AS at

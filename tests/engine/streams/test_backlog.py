@@ -48,7 +48,7 @@ def fill(spark, chance: random.Random) -> None:
         spark.sql("OPTIMIZE events")
 
 
-@pytest.mark.parametrize("options, reads, clause, writer", sample(CASES, 13))
+@pytest.mark.parametrize("options, reads, clause, writer", sample(CASES, 25))
 def test_files_in_any_order_lose_no_row(events, options, reads, clause, writer):
     chance = seeded(len(options) * 7 + len(reads))
     fill(events, chance)

@@ -57,6 +57,7 @@ class Sink:
         return local_path(self.spark.sql("DESCRIBE DETAIL sink").first().location)
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("kind", STATEMENTS)
 def test_an_older_copy_of_the_checkpoint_is_refused(events, tmp_path, kind):
     sink = Sink(events, kind)
@@ -76,6 +77,7 @@ def test_an_older_copy_of_the_checkpoint_is_refused(events, tmp_path, kind):
     assert sink.again() == ALL
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("kind", STATEMENTS)
 def test_rows_that_restore_has_taken_back_are_not_missed(events, kind):
     sink = Sink(events, kind)
@@ -93,6 +95,7 @@ def test_rows_that_restore_has_taken_back_are_not_missed(events, kind):
     assert sink.refused()[0] == "CHECKPOINT_AHEAD"
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("kind", STATEMENTS)
 def test_an_older_copy_of_the_table_is_refused(events, tmp_path, kind):
     sink = Sink(events, kind)

@@ -177,6 +177,7 @@ def test_rows_of_a_global_window_have_the_values_of_delta_as_they_are_written(ev
     ]
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("join", ["LEFT ASOF JOIN", "ASOF LEFT JOIN"])
 def test_an_asof_join_of_streams_says_which_rows_wait(events, join):
     append(events, "1 0 A 1", "1 6 C 2", "2 31 A 3", "2 31 C 5", "1 28 A 4")
@@ -194,6 +195,7 @@ def test_an_asof_join_of_streams_says_which_rows_wait(events, join):
     ]  # fmt: skip
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("condition", ["l.ts >= r.ts", "l.ts < r.ts", "NEAREST (l.ts, r.ts)"])
 def test_a_row_of_an_asof_join_comes_exactly_at_the_watermark_that_is_named(events, condition):
     """Both streams are advanced, because the watermark of the join is the smaller one of theirs."""
@@ -223,6 +225,7 @@ def interval(spark, kind: str, on: str = "l.k = r.k AND") -> None:
 RIGHT_ROW, RIGHT_OF_ANTI = ' {"k":2,"ts":":31.000Z"}', ": only its key and time are kept"
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("kind", ["", "LEFT", "LEFT ANTI"])
 def test_an_interval_join_of_streams_says_which_rows_it_keeps(events, kind):
     append(events, "1 0 A 1", "1 6 C 2", "2 31 A 3", "2 31 C 5", "1 28 A 4")
@@ -259,6 +262,7 @@ def test_an_interval_join_of_streams_says_which_ends_of_its_range_are_excluded(e
     assert "r.ts is after l.ts - INTERVAL '5' SECOND up to l.ts + INTERVAL '9' SECOND" in range_
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("kind", ["", "LEFT ANTI"])
 def test_of_an_interval_join_without_a_key_each_row_is_shown_once(events, kind):
     """Spark keeps copies of rows, by buckets of time."""
@@ -332,6 +336,7 @@ EXACT = f"""(SELECT CAST(k AS DECIMAL(9, 2)) AS k, ts, ts + INTERVAL '0.000001' 
 ROW = '"ts":"2026-01-01T01:00:00.000+01:00","at":"2026-01-01T01:00:00.000001+01:00","price":1.50,"n":null'
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize(
     ("output", "query", "row"),
     [

@@ -63,6 +63,7 @@ def test_a_table_is_created_again_after_a_late_write_into_a_dropped_one(begun, t
     begun.sql("CREATE TABLE pairs (k INT)")  # Spark's own statement
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("statement", ["CREATE OR REPLACE", "DROP"])
 def test_the_state_of_an_earlier_query_is_not_the_state_of_the_next(begun, tmp_path, statement):
     folder, state = checkpoint(begun), kept_state(begun, tmp_path)
@@ -118,6 +119,7 @@ def test_a_query_goes_on_in_the_folder_of_a_renamed_table(begun, tmp_path):
     assert lines(begun, "pairs") == lines(begun, "couples") == ["1 3 4"]
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("created", ["CREATE OR REPLACE STREAMING TABLE", "CREATE STREAMING TABLE IF NOT EXISTS"])
 def test_refresh_goes_on_however_the_table_was_created(events, created):
     append(events, "1 0 A 1", "1 1 B 2", "1 30 C 3")
