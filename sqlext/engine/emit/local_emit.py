@@ -37,7 +37,8 @@ def _scan(plan: EmitPlan, rows: DataFrame, cores: int | None) -> LocalScan:
         raise NotRead("")
     columns = [(name, join(name)) for name, _ in plan.columns]
     written = {name: str(text) for name, text in plan.columns}
-    return local_scan(rows, plan.settings, columns, [], cores, written, parts=PARTS if plan.keys else 1)
+    parts, first = PARTS if plan.keys else 1, columns[0][0]  # a key, or the time
+    return local_scan(rows, plan.settings, columns, [], cores, written, parts, first)
 
 
 def local_firings(scan: LocalScan, windows: EmitOperatorPlan, rows: DataFrame) -> DataFrame:
@@ -46,8 +47,9 @@ def local_firings(scan: LocalScan, windows: EmitOperatorPlan, rows: DataFrame) -
 
     def fire(files: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from sqlext.operators.rows.worker_memory import free_bytes
-        from sqlext.operators.scan.read_files import read_files  # loads what the driver does not need
+        from sqlext.operators.scan.key_order import read_in_order  # loads what the driver does not need
 
-        return fire_batch(read_files(files, plan), windows, limits.within(free_bytes()))
+        read, are_ordered = read_in_order(files, plan)
+        return fire_batch(read, windows, limits.within(free_bytes()), are_ordered=are_ordered)
 
     return map_in_arrow(scan.files, fire, firing_schema(windows, rows.schema))

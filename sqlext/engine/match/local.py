@@ -55,9 +55,9 @@ def _scan(clause: BoundClause, cores: int | None) -> LocalScan:
     read = {c.name for c in plan.columns}
     computed = [(c.name, c.computed) for c in plan.columns]
     computed += [(name, text) for name, text, _ in sort_keys(plan) if name not in read]
-    parts = scan_plan.PARTS if plan.clause.partition_by else 1
+    parts, first = (scan_plan.PARTS, plan.carried[0]) if plan.clause.partition_by else (1, None)
     masks = mask_conditions(plan)
-    return scan_plan.local_scan(clause.rows, plan.settings, computed, masks, cores, clause.written, parts)
+    return scan_plan.local_scan(clause.rows, plan.settings, computed, masks, cores, clause.written, parts, first)
 
 
 def run_local(plan: MatchPlan, scan: LocalScan, queries: Queries, prefix: Text) -> DataFrame:

@@ -64,10 +64,11 @@ def matched(
             matches = match_batches(batches, worker)
         else:
             from sqlext.operators.rows.worker_memory import free_bytes
-            from sqlext.operators.scan.read_files import read_files
+            from sqlext.operators.scan.key_order import read_in_order
 
             limits = worker.limits.within(free_bytes())
-            matches = match_batches(read_files(batches, scan), replace(worker, limits=limits))
+            read, are_ordered = read_in_order(batches, scan)
+            matches = match_batches(read, replace(worker, limits=limits), are_ordered=are_ordered)
         return matches if names is None else renamed(matches, names)
 
     returned = output_schema(plan, schema)

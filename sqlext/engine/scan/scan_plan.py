@@ -53,7 +53,7 @@ class LocalScan:
         found = (_scalar_or_none(self.relation, condition) for condition in conditions)
         filters = (*self.plan.filters, *(scalar for scalar in found if scalar is not None))
         plan = _plan(self.relation, filters, self.plan.computed, self.plan.masks, self.plan.threads)
-        return replace(self, plan=replace(plan, batch_rows=self.plan.batch_rows))
+        return replace(self, plan=replace(plan, batch_rows=self.plan.batch_rows, order=self.plan.order))
 
 
 def local_scan(
@@ -64,14 +64,16 @@ def local_scan(
     threads: int,
     written: Mapping[str, str] = MappingProxyType({}),
     parts: int = 1,
+    order: str | None = None,
 ) -> LocalScan:
     """The scan of a relation. `computed`: (name, expression) of each column that is asked for; `masks`: (name, bits,
     conditions) of each column of conditions; `written`: as the user wrote them, columns of the relation that have names
-    of their own; `parts`: in how many parts the worker can divide the rows on disk.
+    of their own; `parts`: in how many parts the worker can divide the rows on disk; `order`: the column of `computed`
+    in whose order rows are wanted, if they are stored so.
 
     Raises NotRead.
     """
-    return scan_of(file_relation(rows, settings), computed, masks, threads, written, parts)
+    return scan_of(file_relation(rows, settings), computed, masks, threads, written, parts, order)
 
 
 def scan_of(
@@ -81,6 +83,7 @@ def scan_of(
     threads: int,
     written: Mapping[str, str] = MappingProxyType({}),
     parts: int = 1,
+    order: str | None = None,
 ) -> LocalScan:
     """See `local_scan`."""
 
@@ -92,7 +95,9 @@ def scan_of(
         MaskColumn(name=name, bits=bits, conditions=tuple(map(scalar, texts))) for name, bits, texts in masks
     )
     filters = tuple(_checked(each, "the filter of the input") for each in relation.filters)
+    ordering = dict(columns).get(order or "")
     plan = _plan(relation, filters, columns, conditions, threads)
+    plan = replace(plan, order=ordering.name if isinstance(ordering, Column) else None)
     needed, held = _needed_bytes(relation, plan), _held_bytes()
     check_bytes(needed, held, parts)
     if needed > held:

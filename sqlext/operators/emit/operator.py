@@ -53,10 +53,12 @@ class EmitOperator:
 
 
 def fire_batch(
-    batches: Iterator[pa.RecordBatch], windows: EmitOperatorPlan, limits: Limits = LIMITS
+    batches: Iterator[pa.RecordBatch], windows: EmitOperatorPlan, limits: Limits = LIMITS, *, are_ordered: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """All firings over the rows of whole keys, in any order: a step whose watermark is past all rows, for some keys
     after the other, so that threads run such steps at once. Without keys these are the windows, if they do not overlap.
+    `are_ordered`: the rows come in the order of the first key at least, or of the time where there are no keys, so that
+    not all of them are needed at once.
 
     Raises DataError (WORKER_MEMORY) for rows of one key that do not fit in memory.
     """
@@ -68,9 +70,9 @@ def fire_batch(
     if not keys and windows.assigner.kind in (TUMBLE, CUMULATE):
         batches, keys = (_with_starts(batch, windows) for batch in batches), (START,)
     with memory_errors(FEWER_ROWS) as held:
-        for rows in rows_in_memory(batches, keys, limits, held):
-            chunks = ordered_chunks(rows, keys, sort, limits)
-            yield from one_after_another((_fire(chunk, windows) for chunk in chunks), limits.threads)
+        parts = rows_in_memory(batches, keys, limits, held, are_ordered=are_ordered)
+        firings = (_fire(chunk, windows) for rows in parts for chunk in ordered_chunks(rows, keys, sort, limits))
+        yield from one_after_another(firings, limits.threads)
 
 
 def _with_starts(batch: pa.RecordBatch, windows: EmitOperatorPlan) -> pa.RecordBatch:

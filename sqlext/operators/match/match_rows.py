@@ -30,13 +30,16 @@ from sqlext.pattern.stream.rowtime import Times, batch_times
 from sqlext.pattern.task.task import Rows
 
 
-def match_batches(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.RecordBatch]:
-    """The result rows of all partitions in a stream of batches.
+def match_batches(
+    batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, *, are_ordered: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """The result rows of all partitions in a stream of batches. `are_ordered`: rows that the plan sorts come in the
+    order of the first key at least, so that not all of them are needed at once.
 
     Raises DataError for errors that can only be found in the rows, and for a partition that does not fit in memory.
     """
     with memory_errors() as held:
-        results = (_match_chunk(chunk, plan) for chunk in _chunks(batches, plan, held))
+        results = (_match_chunk(chunk, plan) for chunk in _chunks(batches, plan, held, are_ordered=are_ordered))
         yield from one_after_another(results, plan.limits.threads)
 
 
@@ -44,11 +47,13 @@ def _match_chunk(chunk: Chunk, plan: MatchOperatorPlan) -> Iterator[pa.RecordBat
     yield from match_partitions(chunk(), plan)
 
 
-def _chunks(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, held: Held) -> Iterator[Chunk]:
+def _chunks(
+    batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, held: Held, *, are_ordered: bool = False
+) -> Iterator[Chunk]:
     """Whole partitions, in order, from rows that come sorted or, if the plan has a `sort`, in any order. `held` is kept
     up to date, for messages."""
     if plan.sort:
-        for rows in rows_in_memory(batches, plan.partition_by, plan.limits, held):
+        for rows in rows_in_memory(batches, plan.partition_by, plan.limits, held, are_ordered=are_ordered):
             yield from ordered_chunks(rows, plan.partition_by, plan.sort, plan.limits)
         return
     sorted_batches = with_partition_starts(batches, plan.partition_by)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from sqlext.operators.rows.arrow import are_valid, as_numpy, taken, to_values
+from sqlext.operators.rows.arrow import are_valid, as_numpy, differs, taken, to_values
 from sqlext.operators.rows.held_rows import HeldRows, joined_columns
 from sqlext.operators.rows.limits import FILES, Limits
 from sqlext.operators.rows.long_columns import cut_batch, narrow_type
@@ -24,27 +24,69 @@ _MANY_DIGITS = 18  # a decimal of more digits may not fit in 64 bits
 
 
 def rows_in_memory(
-    batches: Iterator[pa.RecordBatch], keys: Sequence[str], limits: Limits, held: Held | None = None
+    batches: Iterator[pa.RecordBatch],
+    keys: Sequence[str],
+    limits: Limits,
+    held: Held | None = None,
+    *,
+    are_ordered: bool = False,
 ) -> Iterator[list[pa.RecordBatch]]:
     """The batches in lists that contain all rows of their keys, in the order in which they came; no list is empty.
 
     If there are more than about `limits.held_bytes` bytes, rows are written to FILES files in batches as small as
-    `limits` says. Without keys all rows are one partition, which is held in memory anyway. The caller may empty
-    the lists. `held` is kept up to date, for messages.
+    `limits` says. Without keys all rows are one partition, which is held in memory anyway. If the rows `are_ordered` by
+    the first key, a list has about as many rows or bytes as `limits` allows, or those of one longer value of that key.
+    The caller may empty the lists. `held` is kept up to date, for messages.
 
     Raises DataError (WORKER_MEMORY) before rows are read that do not fit: to order them takes their bytes once more.
     """
     kept, spilled = HeldRows(limits, keys, held), None
-    for batch in batches:
+    parts = _ended(batches, keys[0], limits) if are_ordered and keys else ((batch, False) for batch in batches)
+    for batch, is_end in parts:
         if keys and kept.rows and kept.bytes + batch.nbytes > limits.held_bytes:
             spilled = spilled or _SpilledRows(batch.schema, keys, limits)
             spilled.add(kept.take())
         kept.add(batch)
+        if is_end:
+            yield from _taken(kept, spilled, held)
+            spilled = None
+    yield from _taken(kept, spilled, held)
+
+
+def _taken(kept: HeldRows, spilled: _SpilledRows | None, held: Held | None) -> Iterator[list[pa.RecordBatch]]:
     if spilled is not None:
         spilled.add(kept.take())
         yield from spilled.parts(held)
     elif kept.rows:
         yield kept.take()
+
+
+def _ended(batches: Iterator[pa.RecordBatch], key: str, limits: Limits) -> Iterator[tuple[pa.RecordBatch, bool]]:
+    """Rows in the order of a key, and whether the rows of a value end with them. They end where about as many
+    rows or bytes came as `limits` allows."""
+    rows = size = 0
+    before: pa.Array | None = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= limits.rows or size >= limits.bytes:
+            cut = _last_change(batch[key], before)
+            if cut >= 0:
+                yield batch.slice(0, cut), True
+                batch = batch.slice(cut)
+                rows, size = batch.num_rows, batch.nbytes
+        yield batch, False
+        before = batch[key].slice(batch.num_rows - 1)
+
+
+def _last_change(values: pa.Array, before: pa.Array | None) -> int:
+    """The place of the last value that differs from the one before it, -1 if there is none. `before`: the value before
+    all of them."""
+    changes = np.flatnonzero(differs(values.slice(1), values.slice(0, len(values) - 1)))
+    if len(changes):
+        return int(changes[-1]) + 1
+    return 0 if before is not None and differs(before, values.slice(0, 1))[0] else -1
 
 
 class _SpilledRows:

@@ -55,7 +55,7 @@ class ScanPlan:
     expressions of `filters`, `computed` and `masks` are over both. `computed`: (name, expression) of each column of
     the result, and after them come the `masks`. `threads`: how many pieces are read at once, and `batch_rows`: how many
     rows of each at most. `log`: the log of a table whose newest version is read. `keys`: only rows with these values
-    are read.
+    are read. `order`: the column of the files in whose order rows are wanted, if they are stored so.
     """
 
     columns: tuple[FileColumn, ...]
@@ -67,3 +67,4 @@ class ScanPlan:
     batch_rows: int = 1 << 24
     log: DeltaLog | None = None
     keys: tuple[KeyValues, ...] = ()
+    order: str | None = None

@@ -108,6 +108,8 @@ def _raw(values: pa.Array) -> list[Any] | None:
 
 def ranges_of(file: pq.ParquetFile, group: int, names: Mapping[str, str]) -> dict[str, Range]:
     """The ranges of the columns of a row group that are known. `names`: the names of columns in the file."""
+    if not names:
+        return {}
     places = {file.schema.column(i).path: i for i in range(len(file.schema))}
     facts, found = file.metadata.row_group(group), {}
     for name, stored in names.items():

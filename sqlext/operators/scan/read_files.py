@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from sqlext.expressions.column_values import ColumnValues
 from sqlext.expressions.scalar_tree import Scalar, ScalarCall, columns_in
@@ -19,7 +18,7 @@ from sqlext.operators.scan.delta_log import PATH, local_path, newest_files
 from sqlext.operators.scan.footers import OtherFile, changed, names_in_file, open_file
 from sqlext.operators.scan.key_lookup import key_lookup
 from sqlext.operators.scan.plan import FileColumn, KeyValues, MaskColumn, ScanPlan
-from sqlext.operators.scan.pruning import KeyRanges, may_be_true, ranges_of
+from sqlext.operators.scan.pruning import KeyRanges, Range, may_be_true, ranges_of
 
 Lookups = Mapping[str, Callable[[pa.Array], np.ndarray]]  # see `key_lookup`
 _CODED = pa.dictionary(pa.int32(), pa.string())
@@ -29,12 +28,14 @@ _R = TypeVar("_R")
 
 class Piece(NamedTuple):
     """A row group of a file. `constants`: the values of the partition columns, each an array of one value; `names`:
-    the names of the columns in the file, None for those that it lacks."""
+    the names of the columns in the file, None for those that it lacks; `ranges`: what is known of the columns by which
+    pieces are chosen and ordered."""
 
     path: str
     group: int
     names: list[str | None]
     constants: dict[str, pa.Array]
+    ranges: dict[str, Range]
 
 
 def read_files(files: Iterable[pa.RecordBatch], plan: ScanPlan) -> Iterator[pa.RecordBatch]:
@@ -42,11 +43,20 @@ def read_files(files: Iterable[pa.RecordBatch], plan: ScanPlan) -> Iterator[pa.R
 
     Raises DataError for a file that changed since the plan was made, and what expressions raise.
     """
-    pa.set_cpu_count(plan.threads)
+    yield from rows_of(pieces_of(files, plan), plan)
+
+
+def pieces_of(files: Iterable[pa.RecordBatch], plan: ScanPlan) -> list[Piece]:
+    """The pieces of a list of files (see `read_files`) that may hold rows of the result."""
     keys = KeyRanges(plan.keys)
-    found = [piece for path, constants in _listed(files, plan) for piece in _pieces(path, constants, plan, keys)]
+    return [piece for path, constants in _listed(files, plan) for piece in _pieces(path, constants, plan, keys)]
+
+
+def rows_of(pieces: Sequence[Piece], plan: ScanPlan) -> Iterator[pa.RecordBatch]:
+    """The rows of the pieces, in their order."""
+    pa.set_cpu_count(plan.threads)
     lookups = {key.column: key_lookup(key.values) for key in plan.keys}
-    reading = (_rows_of(piece, plan, lookups, is_alone=len(found) == 1) for piece in found)
+    reading = (_rows_of(piece, plan, lookups, is_alone=len(pieces) == 1) for piece in pieces)
     yield from one_after_another(reading, plan.threads)
 
 
@@ -76,30 +86,25 @@ def _may_have_rows(constants: dict[str, pa.Array], plan: ScanPlan) -> bool:
 
 
 def _pieces(path: str, constants: dict[str, pa.Array], plan: ScanPlan, keys: KeyRanges) -> Iterator[Piece]:
+    """The row groups of a file that may hold rows of the keys on which the filters are true."""
     try:
         with open_file(path) as file:
             names = names_in_file(file, plan.columns)
-            groups = _groups(file, names, plan, keys)
+            groups = range(file.metadata.num_row_groups)
+            ranges = [ranges_of(file, group, _names_for_ranges(names, plan)) for group in groups]
     except OtherFile as error:
         raise changed(f"the file {path} {error}") from None
     except (OSError, pa.ArrowException) as error:
         raise changed(f"the file {path} cannot be read: {error}") from error
-    yield from (Piece(path, group, names, constants) for group in groups)
+    for group, held in zip(groups, ranges):
+        if keys.may_be_in(held) and all(may_be_true(each, held) for each in plan.filters):
+            yield Piece(path, group, names, constants, held)
 
 
-def _groups(file: pq.ParquetFile, names: list[str | None], plan: ScanPlan, keys: KeyRanges) -> list[int]:
-    """The row groups that may hold rows of the keys on which the filters are true."""
-    groups = range(file.metadata.num_row_groups)
+def _names_for_ranges(names: list[str | None], plan: ScanPlan) -> dict[str, str]:
+    """The names in the file of the columns by which pieces are chosen and ordered."""
     read = {column.name for each in plan.filters for column in columns_in(each)} | {key.column for key in plan.keys}
-    stored = {c.name: name for c, name in zip(plan.columns, names) if name is not None and c.name in read}
-    if not stored:
-        return list(groups)
-    ranges = (ranges_of(file, group, stored) for group in groups)
-    return [
-        group
-        for group, held in zip(groups, ranges)
-        if keys.may_be_in(held) and all(may_be_true(each, held) for each in plan.filters)
-    ]
+    return {c.name: name for c, name in zip(plan.columns, names) if name is not None and c.name in read | {plan.order}}
 
 
 def _rows_of(piece: Piece, plan: ScanPlan, lookups: Lookups, *, is_alone: bool) -> Iterator[pa.RecordBatch]:
@@ -125,7 +130,7 @@ def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _computed(
     batch: pa.RecordBatch | None, rows: int, piece: Piece, plan: ScanPlan, lookups: Lookups
 ) -> pa.RecordBatch:
-    columns = {c.name: _column(batch, name, c, rows) for c, name in zip(plan.columns, piece.names)}
+    columns = {c.name: column_of(batch, name, c, rows) for c, name in zip(plan.columns, piece.names)}
     for constant in plan.constants:
         columns[constant.name] = piece.constants[constant.name].take(as_arrow(np.zeros(rows, np.int64)))
     for name, lookup in lookups.items():
@@ -138,7 +143,7 @@ def _are_keys(column: pa.Array, key: KeyValues) -> pa.Array:
     return pc.is_in(column, value_set=key.values)
 
 
-def _column(batch: pa.RecordBatch | None, name: str | None, column: FileColumn, rows: int) -> pa.Array:
+def column_of(batch: pa.RecordBatch | None, name: str | None, column: FileColumn, rows: int) -> pa.Array:
     """The values of a column, in the type in which Spark sends them; texts of `is_coded` columns as a dictionary."""
     wanted = _CODED if column.is_coded else arrow_type(column.spark_type)
     if batch is None or name is None:

@@ -81,7 +81,8 @@ def random_rows(chance: random.Random) -> pa.Table:
         name: pa.array([None if chance.random() < nulls[name] else KINDS[kind](chance) for _ in range(n)], kind)
         for name, kind in kinds.items()
     }
-    return pa.table(columns)
+    rows = pa.table(columns)
+    return rows.sort_by(chance.choice("kt")) if chance.random() < 0.3 else rows
 
 
 def by_pyarrow(chance: random.Random, rows: pa.Table, path) -> str:

@@ -280,9 +280,12 @@ def test_a_batch_in_chunks_on_threads_has_the_firings_of_one_step(case, keys, si
     plan = replace(plan_of({**case, "lateness": 0}, bool(case["evict"])), keys=keys)
     operator = EmitOperator(windows=plan)
     step = operator.advance(first_state(operator.tables, BEGINNING), {ROWS: arrived}, Clock(NEVER, BEGINNING))
-    in_chunks = fire_batch(iter(arrived.to_batches(max_chunksize=4)), plan, Limits(rows=size, threads=2))
     whole = [row for _, batch in step.results for row in batch.to_pylist()]
-    assert sorted(map(str, whole)) == sorted(str(row) for batch in in_chunks for row in batch.to_pylist())
+    ordered = arrived.sort_by([(name, "ascending") for name in keys or (plan.time,)])
+    for rows, are_ordered in (arrived, False), (ordered, True):
+        batches = iter(rows.to_batches(max_chunksize=4))
+        in_chunks = fire_batch(batches, plan, Limits(rows=size, threads=2), are_ordered=are_ordered)
+        assert sorted(map(str, whole)) == sorted(str(row) for batch in in_chunks for row in batch.to_pylist())
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.spilled_rows import rows_in_memory
 from sqlext.operators.rows.value_order import value_order
 from tests.operators.match.test_worker import cut, over_texts, texts
+from tests.sampling import seeded
 
 LARGEST = 2**63 - 1
 
@@ -207,6 +208,12 @@ def test_shuffled_rows_give_the_rows_of_sorted_ones(limits, keys):
     assert sorted(rows, key=str) == sorted(expected, key=str)
     if limits.held_bytes > 10_000:
         assert rows == expected
+    if keys:
+        batches = cut(unsorted.sort_by([("k", "ascending")]), [0, 10, 30, 30, 60, 100])
+        rows = [row for batch in match_batches(iter(batches), plan, are_ordered=True) for row in batch.to_pylist()]
+        assert sorted(rows, key=str) == sorted(expected, key=str)
+        if limits.held_bytes > 10_000:
+            assert rows == expected
 
 
 @pytest.mark.parametrize("times", [[1, 2, 3], [3, 1, 2]])
@@ -237,3 +244,21 @@ def test_all_rows_of_a_key_are_in_one_part_in_the_order_in_which_they_come(seed)
     key = ["s", "d", "t"][seed % 3 :]
     seen = [set(zip(*(values_of(one_chunk(table[k])) for k in key))) for table in tables]
     assert all(a.isdisjoint(b) for i, a in enumerate(seen) for b in seen[:i])
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_in_the_order_of_the_first_key_are_in_parts_of_some_of_its_values(seed):
+    chance, n = seeded(seed), 300
+    values = sorted(chance.choices(range(chance.choice([1, 5, 400])), k=n))
+    whole = pa.record_batch({"k": values, "b": chance.choices(range(3), k=n), "n": range(n)})
+    batches = cut(whole, [chance.randint(0, n) for _ in range(9)])
+    limits = chance.choice([Limits(rows=40), Limits(bytes=500), Limits(rows=40, held_bytes=600)])
+    parts = [pa.Table.from_batches(part) for part in rows_in_memory(iter(batches), "kb", limits, are_ordered=True)]
+    keys = [set(zip(part["k"].to_pylist(), part["b"].to_pylist())) for part in parts]
+    assert sorted(row for part in parts for row in part["n"].to_pylist()) == list(range(n))
+    assert all(a.isdisjoint(b) for i, a in enumerate(keys) for b in keys[:i])
+    if limits.held_bytes > 600:
+        assert [row for part in parts for row in part["n"].to_pylist()] == list(range(n))
+    if len(set(values)) > 100:
+        assert max(part.num_rows for part in parts) < n // 2
