@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from sqlext.engine.emit.run_emit import firing_schema
 from sqlext.engine.scan.file_relation import NotRead
 from sqlext.engine.scan.scan_plan import PARTS, LocalScan, chosen_scan, local_scan
-from sqlext.operators.emit.operator import LIMITS, fire_batch
+from sqlext.operators.emit.operator import LIMITS, fire_blocks
 from sqlext.operators.emit.plan import EmitOperatorPlan
 from sqlext.rewriter.emit.lower_emit import EmitPlan
 from sqlext.rewriter.text.splice import join
@@ -47,9 +47,9 @@ def local_firings(scan: LocalScan, windows: EmitOperatorPlan, rows: DataFrame) -
 
     def fire(files: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from sqlext.operators.rows.worker_memory import free_bytes
-        from sqlext.operators.scan.key_order import read_in_order  # loads what the driver does not need
+        from sqlext.operators.scan.key_order import read_blocks  # loads what the driver does not need
 
-        read, are_ordered = read_in_order(files, plan)
-        return fire_batch(read, windows, limits.within(free_bytes()), are_ordered=are_ordered)
+        blocks = read_blocks(files, plan, is_one=not windows.keys)  # a window may have rows of two blocks
+        return fire_blocks(blocks, windows, limits.within(free_bytes()))
 
     return map_in_arrow(scan.files, fire, firing_schema(windows, rows.schema))

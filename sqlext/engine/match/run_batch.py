@@ -57,18 +57,17 @@ def matched(
     names = _names_of_result(plan)
 
     def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from sqlext.operators.match.match_rows import match_batches  # loads Numba, which the driver does not need
+        from sqlext.operators.match.match_rows import match_batches, match_blocks  # load Numba
         from sqlext.operators.rows.arrow import renamed
 
         if scan is None:
             matches = match_batches(batches, worker)
         else:
             from sqlext.operators.rows.worker_memory import free_bytes
-            from sqlext.operators.scan.key_order import read_in_order
+            from sqlext.operators.scan.key_order import read_blocks
 
             limits = worker.limits.within(free_bytes())
-            read, are_ordered = read_in_order(batches, scan)
-            matches = match_batches(read, replace(worker, limits=limits), are_ordered=are_ordered)
+            matches = match_blocks(read_blocks(batches, scan), replace(worker, limits=limits))
         return matches if names is None else renamed(matches, names)
 
     returned = output_schema(plan, schema)

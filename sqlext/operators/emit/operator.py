@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from sqlext.operators.emit.panes import pane_schema
 from sqlext.operators.emit.parts import CUMULATE, START, TUMBLE
 from sqlext.operators.emit.plan import EmitOperatorPlan
+from sqlext.operators.rows.blocks import Block
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.worker_memory import memory_errors
@@ -53,24 +54,28 @@ class EmitOperator:
 
 
 def fire_batch(
-    batches: Iterator[pa.RecordBatch], windows: EmitOperatorPlan, limits: Limits = LIMITS, *, are_ordered: bool = False
+    batches: Iterator[pa.RecordBatch], windows: EmitOperatorPlan, limits: Limits = LIMITS
 ) -> Iterator[pa.RecordBatch]:
     """All firings over the rows of whole keys, in any order: a step whose watermark is past all rows, for some keys
     after the other, so that threads run such steps at once. Without keys these are the windows, if they do not overlap.
-    `are_ordered`: the rows come in the order of the first key at least, or of the time where there are no keys, so that
-    not all of them are needed at once.
 
     Raises DataError (WORKER_MEMORY) for rows of one key that do not fit in memory.
     """
+    yield from fire_blocks([Block(batches)], windows, limits)
+
+
+def fire_blocks(blocks: Iterable[Block], windows: EmitOperatorPlan, limits: Limits) -> Iterator[pa.RecordBatch]:
+    """As `fire_batch`, of rows in blocks. Without keys there is one block, which may come in the order of the time."""
     from sqlext.operators.rows.ordered_chunks import ordered_chunks  # loads what the driver does not need
-    from sqlext.operators.rows.spilled_rows import rows_in_memory
+    from sqlext.operators.rows.spilled_rows import block_in_memory
     from sqlext.operators.rows.threads import one_after_another
 
     sort, keys = (SortKey(windows.time),), windows.keys  # a step itself orders the rows of one time
     if not keys and windows.assigner.kind in (TUMBLE, CUMULATE):
-        batches, keys = (_with_starts(batch, windows) for batch in batches), (START,)
+        keys = (START,)
+        blocks = (block._replace(batches=(_with_starts(b, windows) for b in block.batches)) for block in blocks)
     with memory_errors(FEWER_ROWS) as held:
-        parts = rows_in_memory(batches, keys, limits, held, are_ordered=are_ordered)
+        parts = (rows for block in blocks for rows in block_in_memory(block, keys, limits, held))
         firings = (_fire(chunk, windows) for rows in parts for chunk in ordered_chunks(rows, keys, sort, limits))
         yield from one_after_another(firings, limits.threads)
 

@@ -7,7 +7,7 @@ they are not (`MatchOperatorPlan.sort`), all of them are read and ordered first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 import numpy as np
@@ -18,11 +18,12 @@ from sqlext.operators.match.plan import MatchOperatorPlan
 from sqlext.operators.match.read_rows import read_rows, rows_needed, time_columns
 from sqlext.operators.match.window_output import window_batches
 from sqlext.operators.rows.arrow import as_arrow, as_numpy, differs
+from sqlext.operators.rows.blocks import Block
 from sqlext.operators.rows.columns import PARTITION_START
 from sqlext.operators.rows.held_rows import HeldRows, joined_columns
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.rows.ordered_chunks import Chunk, ordered_chunks
-from sqlext.operators.rows.spilled_rows import rows_in_memory
+from sqlext.operators.rows.spilled_rows import block_in_memory
 from sqlext.operators.rows.threads import one_after_another
 from sqlext.operators.rows.worker_memory import Held, memory_errors
 from sqlext.pattern.strategy import decide, match
@@ -30,16 +31,18 @@ from sqlext.pattern.stream.rowtime import Times, batch_times
 from sqlext.pattern.task.task import Rows
 
 
-def match_batches(
-    batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, *, are_ordered: bool = False
-) -> Iterator[pa.RecordBatch]:
-    """The result rows of all partitions in a stream of batches. `are_ordered`: rows that the plan sorts come in the
-    order of the first key at least, so that not all of them are needed at once.
+def match_batches(batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan) -> Iterator[pa.RecordBatch]:
+    """The result rows of all partitions in a stream of batches.
 
     Raises DataError for errors that can only be found in the rows, and for a partition that does not fit in memory.
     """
+    yield from match_blocks([Block(batches)], plan)
+
+
+def match_blocks(blocks: Iterable[Block], plan: MatchOperatorPlan) -> Iterator[pa.RecordBatch]:
+    """As `match_batches`, of rows in blocks."""
     with memory_errors() as held:
-        results = (_match_chunk(chunk, plan) for chunk in _chunks(batches, plan, held, are_ordered=are_ordered))
+        results = (_match_chunk(chunk, plan) for block in blocks for chunk in _chunks(block, plan, held))
         yield from one_after_another(results, plan.limits.threads)
 
 
@@ -47,16 +50,14 @@ def _match_chunk(chunk: Chunk, plan: MatchOperatorPlan) -> Iterator[pa.RecordBat
     yield from match_partitions(chunk(), plan)
 
 
-def _chunks(
-    batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, held: Held, *, are_ordered: bool = False
-) -> Iterator[Chunk]:
+def _chunks(block: Block, plan: MatchOperatorPlan, held: Held) -> Iterator[Chunk]:
     """Whole partitions, in order, from rows that come sorted or, if the plan has a `sort`, in any order. `held` is kept
     up to date, for messages."""
     if plan.sort:
-        for rows in rows_in_memory(batches, plan.partition_by, plan.limits, held, are_ordered=are_ordered):
+        for rows in block_in_memory(block, plan.partition_by, plan.limits, held):
             yield from ordered_chunks(rows, plan.partition_by, plan.sort, plan.limits)
         return
-    sorted_batches = with_partition_starts(batches, plan.partition_by)
+    sorted_batches = with_partition_starts(block.batches, plan.partition_by)
     for columns in whole_partitions(sorted_batches, plan.limits, plan.partition_by, held):
         yield partial(dict, columns)
 
@@ -65,7 +66,7 @@ def partitions(
     batches: Iterator[pa.RecordBatch], plan: MatchOperatorPlan, held: Held | None = None
 ) -> Iterator[dict[str, pa.Array]]:
     """The columns of whole partitions, which matchers read; otherwise as `_chunks`."""
-    return (chunk() for chunk in _chunks(batches, plan, held or Held()))
+    return (chunk() for chunk in _chunks(Block(batches), plan, held or Held()))
 
 
 def with_partition_starts(batches: Iterator[pa.RecordBatch], keys: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

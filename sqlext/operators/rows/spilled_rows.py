@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.operators.rows.arrow import are_valid, as_numpy, differs, taken, to_values
+from sqlext.operators.rows.blocks import Block
 from sqlext.operators.rows.held_rows import HeldRows, joined_columns
 from sqlext.operators.rows.limits import FILES, Limits
 from sqlext.operators.rows.long_columns import cut_batch, narrow_type
@@ -24,25 +25,27 @@ _MANY_DIGITS = 18  # a decimal of more digits may not fit in 64 bits
 
 
 def rows_in_memory(
-    batches: Iterator[pa.RecordBatch],
-    keys: Sequence[str],
-    limits: Limits,
-    held: Held | None = None,
-    *,
-    are_ordered: bool = False,
+    batches: Iterator[pa.RecordBatch], keys: Sequence[str], limits: Limits, held: Held | None = None
 ) -> Iterator[list[pa.RecordBatch]]:
     """The batches in lists that contain all rows of their keys, in the order in which they came; no list is empty.
 
     If there are more than about `limits.held_bytes` bytes, rows are written to FILES files in batches as small as
-    `limits` says. Without keys all rows are one partition, which is held in memory anyway. If the rows `are_ordered` by
-    the first key, a list has about as many rows or bytes as `limits` allows, or those of one longer value of that key.
-    The caller may empty the lists. `held` is kept up to date, for messages.
+    `limits` says. Without keys all rows are one partition, which is held in memory anyway. The caller may empty
+    the lists. `held` is kept up to date, for messages.
 
     Raises DataError (WORKER_MEMORY) before rows are read that do not fit: to order them takes their bytes once more.
     """
+    yield from block_in_memory(Block(batches), keys, limits, held)
+
+
+def block_in_memory(
+    block: Block, keys: Sequence[str], limits: Limits, held: Held | None = None
+) -> Iterator[list[pa.RecordBatch]]:
+    """As `rows_in_memory`. If rows come in order, a list has about as many rows or bytes as `limits` allows, or those
+    of one longer value of the first key."""
     kept, spilled = HeldRows(limits, keys, held), None
-    parts = _ended(batches, keys[0], limits) if are_ordered and keys else ((batch, False) for batch in batches)
-    for batch, is_end in parts:
+    is_cut = block.are_ordered and keys
+    for batch, is_end in _ended(block.batches, keys[0], limits) if is_cut else ((b, False) for b in block.batches):
         if keys and kept.rows and kept.bytes + batch.nbytes > limits.held_bytes:
             spilled = spilled or _SpilledRows(batch.schema, keys, limits)
             spilled.add(kept.take())

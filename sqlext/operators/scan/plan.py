@@ -54,8 +54,9 @@ class ScanPlan:
     `columns` are read from the files, and `constants`, the partition columns, are the same for all rows of a file; the
     expressions of `filters`, `computed` and `masks` are over both. `computed`: (name, expression) of each column of
     the result, and after them come the `masks`. `threads`: how many pieces are read at once, and `batch_rows`: how many
-    rows of each at most. `log`: the log of a table whose newest version is read. `keys`: only rows with these values
-    are read. `order`: the column of the files in whose order rows are wanted, if they are stored so.
+    rows of each at most, and how many rows may be held in any case. `log`: the log of a table whose newest version is
+    read. `keys`: only rows with these values are read. `order`: the column of the files in whose order rows are wanted,
+    if they are stored so.
     """
 
     columns: tuple[FileColumn, ...]

@@ -26,6 +26,7 @@ class Range(NamedTuple):
 
     least: Any
     most: Any
+    may_have_nulls: bool = True
 
 
 _MAY_HOLD: dict[str, Callable[[Range, Any], bool]] = {
@@ -119,7 +120,8 @@ def ranges_of(file: pq.ParquetFile, group: int, names: Mapping[str, str]) -> dic
             continue
         is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         if is_text or _is_number(kind, statistics.physical_type):
-            found[name] = Range(statistics.min_raw, statistics.max_raw)
+            has_none = statistics.has_null_count and not statistics.null_count
+            found[name] = Range(statistics.min_raw, statistics.max_raw, not has_none)
     return found
 
 

@@ -33,6 +33,7 @@ class Piece(NamedTuple):
 
     path: str
     group: int
+    rows: int
     names: list[str | None]
     constants: dict[str, pa.Array]
     ranges: dict[str, Range]
@@ -91,14 +92,15 @@ def _pieces(path: str, constants: dict[str, pa.Array], plan: ScanPlan, keys: Key
         with open_file(path) as file:
             names = names_in_file(file, plan.columns)
             groups = range(file.metadata.num_row_groups)
+            rows = [file.metadata.row_group(group).num_rows for group in groups]
             ranges = [ranges_of(file, group, _names_for_ranges(names, plan)) for group in groups]
     except OtherFile as error:
         raise changed(f"the file {path} {error}") from None
     except (OSError, pa.ArrowException) as error:
         raise changed(f"the file {path} cannot be read: {error}") from error
-    for group, held in zip(groups, ranges):
+    for group, n, held in zip(groups, rows, ranges):
         if keys.may_be_in(held) and all(may_be_true(each, held) for each in plan.filters):
-            yield Piece(path, group, names, constants, held)
+            yield Piece(path, group, n, names, constants, held)
 
 
 def _names_for_ranges(names: list[str | None], plan: ScanPlan) -> dict[str, str]:
@@ -113,7 +115,7 @@ def _rows_of(piece: Piece, plan: ScanPlan, lookups: Lookups, *, is_alone: bool) 
     read = [name for name in piece.names if name is not None]
     with open_file(piece.path, coded) as file:
         if not read:
-            yield _computed(None, file.metadata.row_group(piece.group).num_rows, piece, plan, lookups)
+            yield _computed(None, piece.rows, piece, plan, lookups)
             return
         at_once = min(plan.batch_rows, _ROWS_SEARCHED) if lookups else plan.batch_rows
         batches = file.iter_batches(at_once, [piece.group], read, use_threads=is_alone)

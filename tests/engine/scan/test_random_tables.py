@@ -6,11 +6,13 @@ import datetime
 import decimal
 import random
 import shutil
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sqlext.engine.scan import scan_plan
 from tests.sampling import seeded
 from tests.statements.cases import settings
 
@@ -233,10 +235,13 @@ def rows_of(spark, query: str) -> list[str]:
 
 @pytest.mark.random(every=50)
 @pytest.mark.parametrize("block", range(200))
-def test_the_rows_are_those_that_spark_reads(spark, block, tmp_path):
+def test_the_rows_are_those_that_spark_reads(spark, block, tmp_path, monkeypatch):
     read = 0
+    monkeypatch.setattr(scan_plan, "_FEW_ROWS", 5)
     for seed in range(block * TABLES, block * TABLES + TABLES):
         chance, path = seeded(seed), tmp_path / "table"
+        held = 1 << (11 if seed % 2 else 30)  # fewer bytes than many of these tables have, or more
+        monkeypatch.setattr(scan_plan, "_held_bytes", partial(int, held))
         rows = random_rows(chance)
         writer = chance.choice(["pyarrow", "parquet", "delta"])
         table = by_pyarrow(chance, rows, path) if writer == "pyarrow" else by_spark(chance, rows, path, spark, writer)

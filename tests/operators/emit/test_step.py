@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from sqlext.aggregates.bind import BoundAggregate
 from sqlext.operators.emit import parts as e
 from sqlext.operators.emit import plan as w
-from sqlext.operators.emit.operator import EmitOperator, fire_batch
+from sqlext.operators.emit.operator import EmitOperator, fire_blocks
+from sqlext.operators.rows.blocks import Block
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.limits import Limits
 from sqlext.operators.stateful.operator import ROWS, Clock, first_state
@@ -283,8 +284,8 @@ def test_a_batch_in_chunks_on_threads_has_the_firings_of_one_step(case, keys, si
     whole = [row for _, batch in step.results for row in batch.to_pylist()]
     ordered = arrived.sort_by([(name, "ascending") for name in keys or (plan.time,)])
     for rows, are_ordered in (arrived, False), (ordered, True):
-        batches = iter(rows.to_batches(max_chunksize=4))
-        in_chunks = fire_batch(batches, plan, Limits(rows=size, threads=2), are_ordered=are_ordered)
+        block = Block(iter(rows.to_batches(max_chunksize=4)), are_ordered)
+        in_chunks = fire_blocks([block], plan, Limits(rows=size, threads=2))
         assert sorted(map(str, whole)) == sorted(str(row) for batch in in_chunks for row in batch.to_pylist())
 
 

@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlext.operators.match.match_rows import match_batches, partitions
+from sqlext.operators.match.match_rows import match_batches, match_blocks, partitions
 from sqlext.operators.rows.arrow import one_chunk
+from sqlext.operators.rows.blocks import Block
 from sqlext.operators.rows.columns import SortKey
 from sqlext.operators.rows.grouped_order import grouped_order
 from sqlext.operators.rows.limits import Limits
-from sqlext.operators.rows.spilled_rows import rows_in_memory
+from sqlext.operators.rows.spilled_rows import block_in_memory, rows_in_memory
 from sqlext.operators.rows.value_order import value_order
 from tests.operators.match.test_worker import cut, over_texts, texts
 from tests.sampling import seeded
@@ -210,7 +211,7 @@ def test_shuffled_rows_give_the_rows_of_sorted_ones(limits, keys):
         assert rows == expected
     if keys:
         batches = cut(unsorted.sort_by([("k", "ascending")]), [0, 10, 30, 30, 60, 100])
-        rows = [row for batch in match_batches(iter(batches), plan, are_ordered=True) for row in batch.to_pylist()]
+        rows = [row for batch in match_blocks([Block(iter(batches), True)], plan) for row in batch.to_pylist()]
         assert sorted(rows, key=str) == sorted(expected, key=str)
         if limits.held_bytes > 10_000:
             assert rows == expected
@@ -254,7 +255,7 @@ def test_rows_in_the_order_of_the_first_key_are_in_parts_of_some_of_its_values(s
     whole = pa.record_batch({"k": values, "b": chance.choices(range(3), k=n), "n": range(n)})
     batches = cut(whole, [chance.randint(0, n) for _ in range(9)])
     limits = chance.choice([Limits(rows=40), Limits(bytes=500), Limits(rows=40, held_bytes=600)])
-    parts = [pa.Table.from_batches(part) for part in rows_in_memory(iter(batches), "kb", limits, are_ordered=True)]
+    parts = [pa.Table.from_batches(part) for part in block_in_memory(Block(iter(batches), True), "kb", limits)]
     keys = [set(zip(part["k"].to_pylist(), part["b"].to_pylist())) for part in parts]
     assert sorted(row for part in parts for row in part["n"].to_pylist()) == list(range(n))
     assert all(a.isdisjoint(b) for i, a in enumerate(keys) for b in keys[:i])
