@@ -15,12 +15,12 @@ import sqlext
 from sqlext.formats.delta import DELTA
 
 from . import comet
-from .jvm import SHORT, SUBMIT_OPTIONS
+from .jvm import OPTIONS, SUBMIT_OPTIONS
 from .kafka.jars import NoJars, connector_jars
 from .sampling import SAMPLE, forget_seed, how_to_repeat, postponed
 
 os.environ.setdefault("TZ", "UTC")  # Spark's session time zone, before its JVM starts
-os.environ.setdefault(SUBMIT_OPTIONS, SHORT)  # the session that the tests share is not short
+os.environ.setdefault(SUBMIT_OPTIONS, OPTIONS)
 
 pytest_plugins = ["tests.browser"]
 
@@ -113,9 +113,6 @@ def spark(request, tmp_path_factory):
     warehouse = tmp_path_factory.mktemp("warehouse")
     others = {**comet.settings(), **_connector(request.session.items)}
     master = os.environ.get("SQLEXT_TEST_MASTER", "local[2]")  # a cluster's in `make test-cluster`
-    with pytest.MonkeyPatch.context() as environment:
-        if os.environ[SUBMIT_OPTIONS] == SHORT:
-            environment.delenv(SUBMIT_OPTIONS)
-        session = sqlext.session("sqlext tests", master, warehouse, format=format_of_tables(), **SETTINGS, **others)
+    session = sqlext.session("sqlext tests", master, warehouse, format=format_of_tables(), **SETTINGS, **others)
     yield session
     session.stop()

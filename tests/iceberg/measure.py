@@ -17,8 +17,8 @@ from tests.sampling import sample
 
 TESTS = Path(__file__).parents[1]
 FILES = (  # of tests, what their names contain, and which share of them a day runs
-    ("statements/test_rows.py", "who_reads", 3),
-    ("statements/test_scripts.py", "", 20),
+    ("statements/test_rows.py", "who_reads", 9),
+    ("statements/test_scripts.py", "", 31),
     ("iceberg/on_iceberg.py", "", 8),
     ("iceberg/materialized.py", "", 16),
     ("iceberg/beside_delta.py", "", 4),

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from tests.cluster import standalone
 from tests.installed.environments import Environment, NotReleased
-from tests.jvm import SHORT
+from tests.jvm import OPTIONS
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "program.py"
@@ -26,7 +26,7 @@ _LONGEST = 600  # seconds
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
-    "spark.driver.extraJavaOptions": SHORT,
+    "spark.driver.extraJavaOptions": OPTIONS,
 }
 _OTHERS = ("PYSPARK_", "PYTHON", "SPARK_", "SQLEXT_", "VIRTUAL_ENV", "JUPYTER_")
 _NOTEBOOK = """

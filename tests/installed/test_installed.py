@@ -19,7 +19,7 @@ TODAY = [
     *sample([cell for cell in CELLS if cell.hook and cell.enabled], 6),
     *sample([cell for cell in CELLS if not (cell.hook and cell.enabled)], 18),
 ]
-FEATURES = sample([*(path.stem for path in FILES), *STREAMS], 6)
+FEATURES = sample([*(path.stem for path in FILES), *STREAMS], 12)
 
 
 @pytest.fixture(scope="module")

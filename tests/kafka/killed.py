@@ -30,7 +30,7 @@ from pathlib import Path
 from pyspark.errors import StreamingQueryException
 
 from tests.engine.streams.killed import AB, CLAUSE, FIRINGS, RISES, RULE, TIMES, kill_and_drive
-from tests.jvm import SHORT, SUBMIT_OPTIONS
+from tests.jvm import OPTIONS, SUBMIT_OPTIONS
 
 from .broker import Record, broker
 from .jars import connector_jars
@@ -87,7 +87,7 @@ def _time(seconds: int) -> str:
 def session(folder: Path, start: int = 0):
     import sqlext
 
-    os.environ[SUBMIT_OPTIONS] = SHORT
+    os.environ[SUBMIT_OPTIONS] = OPTIONS
     settings = {"spark.sql.shuffle.partitions": str(3 - start % 3), "spark.sql.session.timeZone": "UTC"}
     settings["spark.jars"] = connector_jars()
     tables = os.environ.get("SQLEXT_TEST_FORMAT") or "delta"

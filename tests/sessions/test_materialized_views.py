@@ -1,51 +1,18 @@
-"""Materialized views in several processes: of a Connect client, of other readers, and of the next session."""
+"""Materialized views in several processes: of other readers, and of the next session.
+
+The test of Connect sessions, `test_processes.py`, has those of a Connect client."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 import pytest
 
-from .programs import CONNECT_SESSION, printed
+from .programs import printed
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 QUERY = "SELECT k, n FROM ev MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES count(*) AS n PATTERN (A B+) " \
     "DEFINE B AS v > PREV(v))"  # fmt: skip
-
-CONNECT = f"""{CONNECT_SESSION}
-    sqlext.extend(spark)
-    rows = "SELECT id % 3 AS k, timestamp_seconds(id) AS ts, id % 2 AS v FROM range(9)"
-    spark.sql(f"CREATE TABLE ev USING delta AS {{rows}}")
-    spark.sql("CREATE MATERIALIZED VIEW mv AS {QUERY}")
-    print(sorted(map(tuple, spark.table("mv").collect())))
-    for key in (1, 5):
-        spark.sql(f"INSERT INTO ev VALUES ({{key}}, timestamp_seconds(98), 3L), ({{key}}, timestamp_seconds(99), 7L)")
-        print(spark.sql("EXPLAIN REFRESH MATERIALIZED VIEW mv").collect()[0][0].partition(",")[0])
-        spark.sql("REFRESH MATERIALIZED VIEW mv")
-        last = dict(map(tuple, spark.sql("DESCRIBE MATERIALIZED VIEW mv").collect()))
-        print(*(last[name] for name in ("kind", "changed_keys", "rows_deleted", "rows_inserted")))
-    spark.sql("DELETE FROM ev WHERE k = 5 AND v = 7")
-    spark.sql("REFRESH MATERIALIZED VIEW mv")
-    print(sorted(map(tuple, spark.table("mv").collect())))
-    print(*spark.sql("SHOW MATERIALIZED VIEWS").select("name", "kind").collect()[0])
-    spark.sql("DROP MATERIALIZED VIEW mv")
-    print(spark.sql("SHOW MATERIALIZED VIEWS").collect())
-    spark.stop()
-"""
-
-
-def test_a_connect_client_creates_and_refreshes_a_view(tmp_path):
-    assert printed(CONNECT, tmp_path) == [
-        "[(0, 2), (1, 2), (2, 2)]",
-        "REFRESH computes the rows of the changed keys of default.mv anew",
-        "by key 1 1 1",
-        "REFRESH computes the rows of the changed keys of default.mv anew",
-        "by key 1 0 1",
-        "[(0, 2), (1, 4), (2, 2)]",
-        "mv by key",
-        "[]",
-    ]
-
 
 FIRST = f"""
     import sqlext

@@ -193,6 +193,23 @@ CONNECT = (
         warnings.simplefilter("always")
         spark.sql("STOP STREAMING TABLE m")
     print(str(caught[-1].message).partition(". ")[0])
+    rows = "SELECT id % 3 AS k, timestamp_seconds(id) AS ts, id % 2 AS v FROM range(9)"
+    spark.sql(f"CREATE TABLE ev USING delta AS {rows}")
+    rises = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES count(*) AS n PATTERN (A B+) DEFINE B AS v > PREV(v))"
+    spark.sql(f"CREATE MATERIALIZED VIEW mv AS SELECT k, n FROM ev {rises}")
+    print(sorted(map(tuple, spark.table("mv").collect())))
+    for key in (1, 5):
+        spark.sql(f"INSERT INTO ev VALUES ({key}, timestamp_seconds(98), 3L), ({key}, timestamp_seconds(99), 7L)")
+        print(spark.sql("EXPLAIN REFRESH MATERIALIZED VIEW mv").collect()[0][0].partition(",")[0])
+        spark.sql("REFRESH MATERIALIZED VIEW mv")
+        last = dict(map(tuple, spark.sql("DESCRIBE MATERIALIZED VIEW mv").collect()))
+        print(*(last[name] for name in ("kind", "changed_keys", "rows_deleted", "rows_inserted")))
+    spark.sql("DELETE FROM ev WHERE k = 5 AND v = 7")
+    spark.sql("REFRESH MATERIALIZED VIEW mv")
+    print(sorted(map(tuple, spark.table("mv").collect())))
+    print(*spark.sql("SHOW MATERIALIZED VIEWS").select("name", "kind").collect()[0])
+    spark.sql("DROP MATERIALIZED VIEW mv")
+    print(spark.sql("SHOW MATERIALIZED VIEWS").collect())
     sqlext.restore(spark)
     print(type(spark).sql is own, sqlext.is_extended(spark))
     spark.stop()
@@ -201,6 +218,7 @@ CONNECT = (
 
 
 def test_connect_sessions_are_extended_too(tmp_path):
+    """All in one process, because Spark needs most of a minute until it is warm."""
     assert printed(CONNECT, tmp_path) == [
         "pyspark.sql.connect.session True",
         "[Row(id=0, x=1)]",
@@ -217,6 +235,14 @@ def test_connect_sessions_are_extended_too(tmp_path):
         "m stopped 1970-01-01 04:00:00 0 0 0 None",
         "m unknown 1970-01-01 04:00:00 0 0 0 None",
         "this client does not run the streaming table m",
+        "[(0, 2), (1, 2), (2, 2)]",
+        "REFRESH computes the rows of the changed keys of default.mv anew",
+        "by key 1 1 1",
+        "REFRESH computes the rows of the changed keys of default.mv anew",
+        "by key 1 0 1",
+        "[(0, 2), (1, 4), (2, 2)]",
+        "mv by key",
+        "[]",
         "True False",
     ]
 

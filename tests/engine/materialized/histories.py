@@ -18,7 +18,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.jvm import SHORT
+from tests.jvm import OPTIONS
 
 KINDS = {
     title: (key, query.strip())
@@ -48,7 +48,7 @@ VIEWS = {
 ALTERED = "a table whose columns were changed after its last snapshot"  # of Iceberg
 
 # To compile code costs more than to run it on a few rows.
-_SMALL = {"spark.driver.extraJavaOptions": SHORT,
+_SMALL = {"spark.driver.extraJavaOptions": OPTIONS,
           "spark.sql.shuffle.partitions": "1", "spark.sql.session.timeZone": "UTC", "spark.ui.enabled": "false",
           "spark.databricks.delta.snapshotPartitions": "1", "spark.sql.codegen.wholeStage": "false",
           "spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.adaptive.enabled": "false"}  # fmt: skip

@@ -38,6 +38,7 @@ def tables(spark):
     spark.sql("DROP TABLE IF EXISTS files")
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize(("statements", "relation", "read", "query"), list(blocks()))
 def test_the_reader_and_the_rows_are(tables, statements, relation, read, query):
     for statement in statements:

@@ -162,6 +162,7 @@ def test_a_limit_says_nothing_about_the_other_keys(spark, join_on_time):
     assert "no right row has" not in text and "left rows without one" not in text
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("key", ["l.k = r.k", "l.k <=> r.k"])
 def test_a_limit_counts_the_other_conditions_of_its_keys_only(spark, key):
     """With each number of keys the counts are those of the join of the rows with these keys."""
