@@ -34,7 +34,7 @@ def read_blocks(files: Iterable[pa.RecordBatch], plan: ScanPlan, *, is_one: bool
     """
     pieces = pieces_of(files, plan)
     place = next((i for i, column in enumerate(plan.columns) if column.name == plan.order), None)
-    are_few = sum(piece.rows for piece in pieces) <= plan.batch_rows
+    are_few = bool(plan.keys) or sum(piece.rows for piece in pieces) <= plan.batch_rows  # of some keys there are few
     if place is None or are_few or not _are_known(pieces, plan.columns[place].name):
         yield Block(rows_of(pieces, plan))
         return
