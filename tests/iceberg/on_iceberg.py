@@ -10,7 +10,6 @@ import pytest
 import sqlext
 from sqlext.formats.known_formats import format_of
 from sqlext.sessions.hook import unhooked
-from tests.engine.conftest import OF_STREAMS
 from tests.kafka.jars import NoJars
 from tests.operators.match.event_rows import STREAM, append, lines
 from tests.statements.cases import message, settings
@@ -64,8 +63,9 @@ def catalog(request):
 def events(spark, catalog):
     """An empty table `events` in the catalog, which is the current one; every table and view that a test creates is
     dropped after it."""
+    values = {"sqlext.stream.trigger": "available-now", "sqlext.stream.buckets": "2"}
     spark.sql(f"USE {catalog}.default")
-    with settings(spark, OF_STREAMS):
+    with settings(spark, values):
         spark.sql("CREATE TABLE events (k INT, ts TIMESTAMP, c STRING, i INT)")
         yield spark
     for row in unhooked(spark)("SHOW TABLES").collect():
