@@ -6,4 +6,4 @@ SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"  # the variable from which Spark's Java tak
 # 106 s of processor time in one session, and 196 s with the optimizer, which took 80 of them itself. Without it Java
 # keeps 48 MB for compiled code, which some tests fill: it would then write a warning into the output that the test
 # reads, and compile no more.
-OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC"
