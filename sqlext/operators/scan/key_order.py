@@ -38,12 +38,13 @@ def read_blocks(files: Iterable[pa.RecordBatch], plan: ScanPlan, *, is_one: bool
     if place is None or are_few or not _are_known(pieces, plan.columns[place].name):
         yield Block(rows_of(pieces, plan))
         return
+    numbers = {(piece.path, piece.group): number for number, piece in enumerate(pieces)}
     ordered = sorted(pieces, key=lambda piece: piece.ranges[plan.columns[place].name])
     for block in [ordered] if is_one else _blocks(ordered, plan.columns[place].name, plan.batch_rows):
         if _are_ordered(block, plan.columns[place], place, plan.threads):
             yield Block(rows_of(block, replace(plan, batch_rows=min(plan.batch_rows, _BATCH_ROWS))), are_ordered=True)
         else:
-            yield Block(rows_of(sorted(block, key=pieces.index), plan))
+            yield Block(rows_of(sorted(block, key=lambda piece: numbers[piece.path, piece.group]), plan))
 
 
 def _are_known(pieces: Iterable[Piece], name: str) -> bool:
