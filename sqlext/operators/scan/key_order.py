@@ -33,15 +33,16 @@ def read_blocks(files: Iterable[pa.RecordBatch], plan: ScanPlan, *, is_one: bool
     Raises DataError for a file that changed since the plan was made; the rows also raise what expressions raise.
     """
     pieces = pieces_of(files, plan)
-    place = next((i for i, column in enumerate(plan.columns) if column.name == plan.order), None)
+    column = next((column for column in plan.columns if column.name == plan.order), None)
     are_few = bool(plan.keys) or sum(piece.rows for piece in pieces) <= plan.batch_rows  # of some keys there are few
-    if place is None or are_few or not _are_known(pieces, plan.columns[place].name):
+    if column is None or are_few or not _are_known(pieces, column.name):
         yield Block(rows_of(pieces, plan))
         return
+    place = plan.columns.index(column)
     numbers = {(piece.path, piece.group): number for number, piece in enumerate(pieces)}
-    ordered = sorted(pieces, key=lambda piece: piece.ranges[plan.columns[place].name])
-    for block in [ordered] if is_one else _blocks(ordered, plan.columns[place].name, plan.batch_rows):
-        if _are_ordered(block, plan.columns[place], place, plan.threads):
+    ordered = sorted(pieces, key=lambda piece: piece.ranges[column.name])
+    for block in [ordered] if is_one else _blocks(ordered, column.name, plan.batch_rows):
+        if _are_ordered(block, column, place, plan.threads):
             yield Block(rows_of(block, replace(plan, batch_rows=min(plan.batch_rows, _BATCH_ROWS))), are_ordered=True)
         else:
             yield Block(rows_of(sorted(block, key=lambda piece: numbers[piece.path, piece.group]), plan))

@@ -83,12 +83,8 @@ def test_blocks_share_no_value_and_are_ordered_where_their_files_are(seed, tmp_p
         return
     in_order = [key for group in sorted(groups, key=lambda group: (min(group), max(group))) for key in group]
     assert all(are_ordered for _, are_ordered in blocks) == (in_order == sorted(keys))
-    apart = sum(
-        1 for a in range(len(values) - 1)
-        if any(max(group) <= a for group in groups) and any(min(group) > a for group in groups)
-        and not any(min(group) <= a < max(group) for group in groups)
-        and any(max(group) == a for group in groups)
-    )  # fmt: skip
+    ends = {max(group) for group in groups} - {max(keys)}
+    apart = sum(1 for end in ends if not any(min(group) <= end < max(group) for group in groups))
     assert is_one or least > 1 or len(blocks) == apart + 1
     assert not is_one or len(blocks) == 1
 
